@@ -1,4 +1,4 @@
-// What a command gets: I/O, settings and client, each created when first used.
+// The context of a command: I/O, settings and client, each created on first use.
 
 import { setMaxListeners } from 'node:events';
 import { FleetError } from './errors.js';
@@ -18,35 +18,39 @@ import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
 import type { Now } from './terminal/typed-time.js';
 
-/** What a process provides besides its arguments. */
+/** Everything that a process provides in addition to its arguments. */
 export interface World extends Streams {
   /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
-   * Called at the end when something is left that nobody can give up, output that its reader does not take or a name server that does not
-   * answer: the process must not wait for it. Node joins its threads at the exit all the same, and so waits for the name server.
+   * Called at the end when something cannot be cancelled: output that its reader does not take, or
+   * a name server that does not answer. The process must not wait for it. (Node joins its threads
+   * at the exit anyway, and so still waits for the name server.)
    */
   abandon?(): void;
   clock: Clock;
 }
 
-/** The flags every service command takes, as commander parsed them (cli.md section 1). Undefined: not given. */
+/**
+ * The flags of every service command, as commander parsed them (cli.md section 1). Undefined when
+ * the flag is missing.
+ */
 export interface GlobalFlags extends OutputFlags, ServiceFlags, TalkFlags {}
 
-/** What the result looks like, and where it goes. */
+/** Flags for the format and destination of the result. */
 export interface OutputFlags {
   output?: string;
   json?: boolean;
   /** The program of `--jq`. */
   jq?: string;
-  /** Where the result goes instead of stdout. */
+  /** The file for the result instead of stdout. */
   file?: string;
   /** csv for Excel. */
   excel?: boolean;
   /** `-o svg` or `-o html`. */
   picture?: PictureFormat;
   columns?: string[];
-  /** The IANA name of the zone of local times; the machine's zone when absent. */
+  /** The IANA name of the time zone of local times. Default: the machine's zone. */
   timezone?: string;
   /** `-o wide`: every column, whole values. */
   wide?: boolean;
@@ -56,7 +60,7 @@ export interface OutputFlags {
   headers?: boolean;
 }
 
-/** Which service is asked, and how. */
+/** Flags for the service and its requests. */
 export interface ServiceFlags {
   profile?: string;
   baseUrl?: string;
@@ -72,7 +76,7 @@ export interface ServiceFlags {
   mirror?: boolean;
 }
 
-/** Notices beside the result. */
+/** Flags for messages other than the result. */
 export interface TalkFlags {
   trace?: boolean;
   verbose?: boolean;
@@ -83,14 +87,17 @@ export interface TalkFlags {
   color?: boolean;
 }
 
-/** What a command may replace in a client of its own; `settings` in the place of those of the run. */
+/**
+ * The options that a command may override for its own client; `settings` replaces the settings of
+ * the run.
+ */
 export type ClientOverrides = Partial<
   Omit<ClientOptions, 'network' | 'secrets' | 'readOnlyFailure'>
 > & {
   settings?: Settings;
 };
 
-/** Where a token is looked for. */
+/** The settings that are searched for a token. */
 type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
@@ -99,7 +106,10 @@ export interface Signals {
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
   readonly urgentSignal: AbortSignal;
-  /** From here on a signal ends the process at once: for work that nothing else can interrupt, and that leaves nothing half done. */
+  /**
+   * From now on a signal ends the process immediately. For work that cannot be interrupted and
+   * leaves nothing half done.
+   */
   leaveSignals(): void;
 }
 
@@ -107,37 +117,47 @@ export interface Context extends Signals {
   readonly io: Io;
   readonly flags: GlobalFlags;
   readonly clock: Clock;
-  /** The zone of times for people: that of `--timezone`, else the machine's. */
+  /** The time zone for displayed times: that of `--timezone`, otherwise the machine's. */
   readonly zone: TimeZone;
-  /** The present time, for times that people type. */
+  /** The current time, for relative times that people type. */
   now(): Now;
   settings(): Promise<Settings>;
-  /** The source of tokens of the settings; of others for one that looks at settings of which some are refused. */
+  /**
+   * Returns the token source of the settings. `given` replaces the settings when some of them are
+   * invalid.
+   */
   token(given?: TokenSettings): Promise<TokenSource>;
-  /** The connections of the process; all clients and streams share them. `timeoutMs` is in the place of that of the settings, the first time. */
+  /**
+   * Returns the connections of the process, which all clients and streams share. On the first call,
+   * `timeoutMs` replaces the timeout of the settings.
+   */
   network(timeoutMs?: number): Promise<Network>;
   /**
-   * The client, whose requests the first signal to end aborts. With overrides it is a client of its own: with another signal,
-   * for instance, for changes whose answer is waited for a moment longer (commands/shared/in-flight.ts).
+   * Returns the client. The first signal aborts its requests. With overrides, returns a separate
+   * client; for example one with another signal, for changes that may finish after the first signal
+   * (commands/shared/in-flight.ts).
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**
-   * The program of `--jq`, compiled; undefined without the flag. Throws a usage error for one that does not compile: asked for
-   * before the command runs, so that nothing has been sent then.
+   * Returns the compiled program of `--jq`, or undefined without the flag. Throws a usage error
+   * when the program does not compile. It is compiled before the command runs, so that nothing has
+   * been sent at that time.
    */
   jq(): Promise<Jq | undefined>;
   /**
-   * A line on stderr, cleaned of control characters, with `--json` an object `{"notice"}`; kept back by `--quiet`. It may begin with
-   * `✓ ` for what was done, `! ` or `warning: ` for what to look at: a terminal shows these as marks.
+   * Prints a line on stderr without control characters, or an object `{"notice"}` with `--json`.
+   * `--quiet` suppresses it. The line may begin with `✓ ` for a success, or with `! ` or `warning:
+   * ` for a warning; a terminal shows these as coloured marks.
    */
   notice(line: string): Promise<void>;
-  /** Runs the work at the end of the command, however it ended. */
+  /** Runs this work at the end of the command, also after an error. */
   atEnd(work: () => Promise<void>): void;
 }
 
 /**
- * What a noun declares as the action of a verb: loads it when it is wanted, and hands it a context made from the flags, then what
- * commander read (operands, options). Handed down by program.ts.
+ * Wraps the action of a verb for its declaration: loads the action when it is needed and calls it
+ * with a context made from the flags, then with the operands and options that commander parsed.
+ * program.ts provides it.
  */
 export type Run = <Given extends unknown[]>(
   load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,
@@ -162,7 +182,7 @@ export function openContext(
   const { clock } = world;
   const { signal } = signals;
   const zone = openTimeZone(flags.timezone);
-  // Every request in flight listens to them, and there can be 64: Node would warn of a leak.
+  // Every request in flight adds a listener. With up to 64 of them, Node would warn of a leak.
   setMaxListeners(0, signal, signals.urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet === true) return;
@@ -175,7 +195,7 @@ export function openContext(
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
-  /** Aborted at the end: a token command that hangs must not keep the process alive. */
+  /** Aborted at the end, because a token command that hangs must not keep the process alive. */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
     const sources = {
@@ -231,7 +251,10 @@ export function openContext(
   };
 }
 
-/** The network of the process and its clients, each opened on first use; what still waits for a name server when it is closed is abandoned. */
+/**
+ * Opens the network and the clients of the process, each on first use. On close, look-ups that are
+ * still waiting for a name server are abandoned.
+ */
 function openConnections(
   given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>,
 ) {
@@ -239,7 +262,7 @@ function openConnections(
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    // With -q too: the token is at risk.
+    // Printed even with -q, because others can read the token.
     if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
       await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
     return openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
@@ -273,7 +296,7 @@ function openConnections(
   const client: Context['client'] = (overrides) =>
     overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
-    // A failure to open it was reported already.
+    // An error from opening the network was already reported.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     if (connections?.isLookingUp()) abandon?.();
@@ -281,7 +304,7 @@ function openConnections(
   return { network, client, close };
 }
 
-/** A token that stays as it is. */
+/** Returns a token source with a token that is never renewed. */
 export function fixedToken(token: string, refusalHint?: string): Tokens {
   return { get: async () => token, renew: async () => undefined, refusalHint };
 }
@@ -289,10 +312,13 @@ export function fixedToken(token: string, refusalHint?: string): Tokens {
 const UNVERIFIED =
   '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';
 
-/** The token of a client that sends none. */
+/** The token source of a client that sends no token. */
 export const ANONYMOUS = fixedToken('');
 
-/** A notice as stderr shows it: a JSON object, a plain line, or on a terminal a line with its mark in colour. */
+/**
+ * Formats a notice for stderr: a JSON object, a plain line, or on a terminal a line with a coloured
+ * mark.
+ */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
   const { mark, text } = splitMark(line);
   // The mark for success is for terminals only.

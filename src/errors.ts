@@ -1,4 +1,4 @@
-// Every failure an operator can meet: its kind, its exit code (cli.md section 3), and how it is printed.
+// The errors that an operator can see: their kind, exit code (cli.md section 3) and output.
 
 /** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
 export const EXIT_CODES = {
@@ -20,7 +20,7 @@ export const EXIT_CODES = {
 
 export type ErrorKind = keyof typeof EXIT_CODES;
 
-/** The three trace headers of a response (interface.md section 9), those that came. */
+/** The trace headers of a response that were present (interface.md section 9). */
 export interface Trace {
   from?: string | undefined;
   requestId?: string | undefined;
@@ -28,21 +28,21 @@ export interface Trace {
 }
 
 export interface ErrorDetails {
-  /** HTTP status, when a response came. */
+  /** The HTTP status, when a response arrived. */
   status?: number | undefined;
   /** The parsed error body, or its text when it is not JSON. */
   detail?: unknown;
   trace?: Trace | undefined;
   /** What the operator can do next: a full sentence or a command, without a full stop. */
   hint?: string | undefined;
-  /** Further lines below the message: what else is wrong. */
+  /** Further lines below the message, for additional problems. */
   more?: readonly string[] | undefined;
-  /** Nothing that happens later can change it, so that whoever follows something need not try again. */
+  /** Whether retrying cannot help, so that a follower ends instead of trying again. */
   isLasting?: boolean | undefined;
   cause?: unknown;
 }
 
-/** A failure with its explanation: what failed and why (message), and what to do next (hint). */
+/** A failure. The message says what failed and why; the hint says what to do next. */
 export class FleetError extends Error {
   readonly kind: ErrorKind;
   readonly status: number | undefined;
@@ -69,17 +69,20 @@ export class FleetError extends Error {
   }
 }
 
-/** A bad flag, argument or input file; nothing was sent. */
+/** Makes an error for a bad flag, argument or input file. Nothing was sent. */
 export function usageError(message: string, hint?: string): FleetError {
   return new FleetError('usage', message, { hint });
 }
 
-/** Settings that are missing, unreadable or not allowed. */
+/** Makes an error for settings that are missing, unreadable or not allowed. */
 export function configError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, cause });
 }
 
-/** The same where no later try can help: nothing is set, or what is set is not there. */
+/**
+ * Makes a configuration error that retrying cannot fix: a setting is missing or names something
+ * that does not exist.
+ */
 export function lastingError(message: string, hint?: string, cause?: unknown): FleetError {
   return new FleetError('config', message, { hint, isLasting: true, cause });
 }
@@ -89,7 +92,10 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** The same for messages that name the path: of an answer of the file system the words alone. */
+/**
+ * Returns the message of a thrown value. For an error of the file system, returns only the reason,
+ * because the caller names the path.
+ */
 export function reasonOf(thrown: unknown): string {
   const message = messageOf(thrown);
   const reason = SYSTEM_MESSAGE.exec(message.slice(0, LONGEST_SYSTEM_MESSAGE))?.[1] ?? message;
@@ -100,11 +106,14 @@ export function reasonOf(thrown: unknown): string {
 /** libuv's message for EISDIR. */
 const DIRECTORY_MESSAGE = 'illegal operation on a directory';
 
-/** `ENOENT: no such file or directory, open '/x'`: the words stand between the code and the call. */
+/**
+ * Matches `ENOENT: no such file or directory, open '/x'` and captures the reason between the code
+ * and the call.
+ */
 const SYSTEM_MESSAGE = /^E[A-Z]+: ([a-z][a-z -]+), [a-z_]+(?: '[^']*'(?: -> '[^']*')?)?$/;
 const LONGEST_SYSTEM_MESSAGE = 1000;
 
-/** Turns whatever was thrown into a FleetError; what is not one already is a bug of ours. */
+/** Converts a thrown value into a FleetError. Any other error is a bug in fleet. */
 export function asFleetError(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
   return new FleetError('internal', messageOf(thrown), {
@@ -113,7 +122,7 @@ export function asFleetError(thrown: unknown): FleetError {
   });
 }
 
-/** What failed and why, HTTP status and request id in brackets. */
+/** Returns the message, with HTTP status and request id in brackets. */
 export function describeError({ message, status, trace }: FleetError): string {
   const origin = [
     ...(status === undefined ? [] : [`HTTP ${status}`]),
@@ -123,8 +132,8 @@ export function describeError({ message, status, trace }: FleetError): string {
 }
 
 /**
- * The error as people read it, its hint on a line of its own. Not yet cleaned of control characters: the one who prints does that, line by
- * line.
+ * Returns the lines of an error for people, with the hint on its own line. The caller removes
+ * control characters from each line.
  */
 export function errorLines(error: FleetError): string[] {
   const lines = [`error: ${describeError(error)}`, ...error.more.map((line) => `       ${line}`)];
@@ -132,8 +141,9 @@ export function errorLines(error: FleetError): string[] {
 }
 
 /**
- * The error as programs read it: `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). `hide` takes secrets
- * out of each text in it.
+ * Returns an error as JSON for programs:
+ * `{"error":{"kind","message","status","detail","trace","hint"}}` (cli.md section 3). `hide`
+ * removes secrets from each text.
  */
 export function errorJson(error: FleetError, hide: (text: string) => string): string {
   const value = {

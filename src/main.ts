@@ -1,4 +1,4 @@
-// Runs one command line and returns its exit code; the only catch that ends a program.
+// Runs one command line and returns its exit code. Errors that end a program are only caught here.
 
 import { wantsJson } from './cli/wants-json.js';
 import type { Signals, World } from './context.js';
@@ -18,7 +18,7 @@ import { type Io, openIo } from './terminal/io.js';
 
 const VERSION_FLAGS: readonly string[] = ['--version', '-V', 'version'];
 
-/** The signals that ask for an orderly end, and what ended the program then. */
+/** The signals that ask the program to end, with the kind of the resulting error. */
 const END_SIGNALS: readonly (readonly [signal: NodeJS.Signals, kind: ErrorKind])[] = [
   ['SIGINT', 'interrupted'],
   // Ctrl-Break on Windows.
@@ -53,7 +53,10 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   }
 }
 
-/** Waits until the operator closes the pager; resolves with what ended fleet meanwhile. Ctrl-C there is meant for the pager. */
+/**
+ * Waits until the operator closes the pager. Resolves with the signal that ended fleet in the
+ * meantime, other than Ctrl-C, which is meant for the pager.
+ */
 async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
   await io.closePager();
@@ -62,7 +65,7 @@ async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   return isEnded ? signal.reason : undefined;
 }
 
-/** Runs the command; resolves with what was thrown, undefined when nothing was. */
+/** Runs the command. Resolves with the thrown error, or undefined after a success. */
 async function run(
   argv: readonly string[],
   world: World,
@@ -70,7 +73,7 @@ async function run(
   signals: Signals,
 ): Promise<unknown> {
   try {
-    // Scripts ask for the version at each start, and need no commander for it.
+    // Scripts ask for the version at each start. It does not need commander.
     const [word = '', ...others] = argv;
     const isVersion =
       VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
@@ -83,7 +86,10 @@ async function run(
   }
 }
 
-/** The first signal asks to end, the second urges; a third ends the process by default. */
+/**
+ * The first signal asks for an orderly end and the second one for an immediate end. The third ends
+ * the process by default.
+ */
 function listenForSignals(source: World['signals'], onFirst: () => void): Signals {
   const first = new AbortController();
   const second = new AbortController();
@@ -106,7 +112,7 @@ function listenForSignals(source: World['signals'], onFirst: () => void): Signal
   return { signal: first.signal, urgentSignal: second.signal, leaveSignals };
 }
 
-/** Node's own warnings, of an experimental feature for instance, are shown with --verbose only. */
+/** Shows Node's own warnings, for example about an experimental feature, only with --verbose. */
 function listenForWarnings(signals: World['signals'], io: Io, isVerbose: boolean): () => void {
   const listener = ({ name, message }: Error) => {
     if (!isVerbose) return;
@@ -119,7 +125,9 @@ function listenForWarnings(signals: World['signals'], io: Io, isVerbose: boolean
   return () => signals.off('warning', listener);
 }
 
-/** Reports what ended the program, as people or programs read it, and what was not delivered; resolves with the exit code. */
+/**
+ * Reports the error that ended the program and any undelivered output. Resolves with the exit code.
+ */
 async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean): Promise<number> {
   const undelivered = io.stdout.undeliveredBytes();
   const lost =
@@ -129,7 +137,7 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
           'output',
           `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`,
         );
-  // After a signal an output that failed, or whose reader is gone, is no news.
+  // After a signal, a failed output or a missing reader is not reported.
   const isOutputGone =
     thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;
@@ -137,7 +145,7 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
   if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;
   if (ending instanceof ReaderLeft) return 0;
   const error = asFleetError(ending);
-  // The one who pressed Ctrl-C knows.
+  // Signals are not reported, because the operator sent them.
   if (!END_SIGNALS.some(([, kind]) => kind === error.kind)) await report(error, io, isVerbose);
   return error.exitCode;
 }
@@ -147,7 +155,7 @@ function isOutputError(thrown: unknown): boolean {
 }
 
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  // A token typed in the wrong place is not known as a secret yet.
+  // A token that was typed in the wrong place is not registered as a secret yet.
   const lines = io.isJson
     ? [escapeJson(hideJwts(errorJson(error, io.secrets.hide)))]
     : errorLines(error).map(hideJwts).map(clean);

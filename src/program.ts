@@ -1,4 +1,4 @@
-// The root command: the flags every command takes, the list of nouns, and how a line of them is run.
+// The root command: its global flags, the list of nouns, and the execution of a command line.
 
 import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -34,13 +34,16 @@ import { programVersion } from './system/program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
-/** The action of a verb, for what commander read, whatever that is. */
+/** The action of a verb. Commander passes operands and options of any type. */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 /** Declares a noun and its verbs below the root. */
 type AddNoun = (program: Command, run: Run, verb?: string) => void;
 type Nouns = { readonly [name: string]: () => AddNoun | Promise<AddNoun> };
 
-/** Nouns that know of nothing but themselves. Most lines begin with the first, so it comes with the root; the others are one file. */
+/**
+ * Nouns that do not depend on other nouns. Most commands begin with the first one, so it is loaded
+ * with the root; each other noun is loaded separately.
+ */
 const WORK: Nouns = {
   bicycles: () => addBicycles,
   alerts: async () => (await import('./commands/alerts/index.js')).addAlerts,
@@ -54,7 +57,10 @@ const WORK: Nouns = {
   models: async () => (await import('./commands/named/index.js')).addNamed('model'),
   api: async () => (await import('./commands/api/index.js')).addApi,
 };
-/** Each noun's words, under the headings of the first page of help; a new noun is one line here. */
+/**
+ * Loads each noun's declaration, grouped by the headings of the first help page. A new noun adds
+ * one line here.
+ */
 const NOUNS: { readonly [heading: string]: Nouns } = {
   'Work with the fleet:': WORK,
   'Settings:': {
@@ -71,17 +77,19 @@ const NOUNS: { readonly [heading: string]: Nouns } = {
   },
 };
 
-/** The table with every column and whole values. */
+/** The table with every column and untruncated values. */
 const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
 /** The only command that draws pictures. */
 const MAP = 'map';
 
-/** A pipe without a width: the default for help. */
+/** The default screen for help: a pipe without a width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
-/** Runs one command line. Throws what ends it, a command line that is not understood as a usage error. */
+/**
+ * Runs one command line. Throws the error that ends it; an invalid command line is a usage error.
+ */
 export async function runProgram(
   argv: readonly string[],
   world: World,
@@ -97,7 +105,7 @@ export async function runProgram(
       const typed: GlobalFlags = command.optsWithGlobals();
       checkGlobalFlags(typed, command.name());
       opened = openContext(world, io, readOutput(typed, command), signals);
-      // A program of --jq that does not compile is refused before anything is sent.
+      // An invalid `--jq` program is refused before anything is sent.
       await opened.context.jq();
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
@@ -127,7 +135,10 @@ export async function runProgram(
   await io.stdout.write(helpText);
 }
 
-/** The root finds its own `--version` wherever it stands; behind `gbfs` with a value it is that of a feed. */
+/**
+ * The root accepts its own `--version` at any position. After `gbfs`, a `--version` with a value is
+ * the version of a feed.
+ */
 function joinVersion(argv: readonly string[]): string[] {
   const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
   const value = argv[at + 1];
@@ -136,7 +147,9 @@ function joinVersion(argv: readonly string[]): string[] {
   return [...argv.slice(0, at), `--version=${value}`, ...argv.slice(at + 2)];
 }
 
-/** What the first page shows; the summary of organizations speaks for all that are named. */
+/**
+ * The nouns on the first help page. The entry for organizations also describes zones and models.
+ */
 const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
   Object.keys(nouns).filter((name) => name !== 'zones' && name !== 'models'),
 );
@@ -166,7 +179,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
 }
 
-/** Flags that name a file which a command needs afterwards. */
+/** Flags that name a file which the command still needs. */
 const FILES_IN_USE = { journal: '--journal', from: '--from', stateFile: '--state-file' } as const;
 
 /** Refuses a `--file` that would replace the journal, the input or the state of the command. */
@@ -181,7 +194,7 @@ function refuseSharedFile(file: string, options: { readonly [name: string]: unkn
   }
 }
 
-/** Whether two paths lead to one file, which may not exist yet. */
+/** Whether two paths refer to the same file, which does not have to exist yet. */
 function isSameFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
@@ -190,10 +203,13 @@ function isSameFile(one: string, other: string): boolean {
   }
 }
 
-/** Commands whose `--file` may have any extension: an answer of the service, or a drawing. */
+/**
+ * Commands with a `--file` that may have any extension, because they write an answer of the service
+ * or a drawing.
+ */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
 
-/** The formats by the extension of `--file`. */
+/** The format for each extension of `--file`. */
 const FORMATS_BY_EXTENSION: { readonly [extension: string]: GlobalFlags['output'] } = {
   json: 'json',
   jsonl: 'jsonl',
@@ -208,7 +224,7 @@ const FORMATS_BY_EXTENSION: { readonly [extension: string]: GlobalFlags['output'
   table: 'table',
 };
 
-/** Extensions of documents that no format of fleet can be read as. */
+/** Extensions of documents that fleet cannot write. */
 const OTHER_DOCUMENTS =
   /^(?:docx?|docm|odt|rtf|xls|xlsm|xlsb|ods|numbers|pptx?|pdf|zip|gz|sqlite|db|parquet)$/;
 
@@ -223,7 +239,7 @@ function formatOfFile(file: string | undefined): GlobalFlags['output'] {
     : undefined;
 }
 
-/** Refuses a file whose extension does not match the format that would be written into it. */
+/** Refuses a file with an extension that does not match its format. */
 function checkExtension(
   file: string,
   { excel, jq }: GlobalFlags,
@@ -252,7 +268,10 @@ function checkExtension(
   );
 }
 
-/** Commander's complaint as ours: without its "error:" and its suggestion, for which there is a hint of our own. */
+/**
+ * Turns commander's error into a usage error. Removes its "error:" prefix and its suggestion; fleet
+ * adds its own hint.
+ */
 async function usageErrorOf(
   error: CommanderError,
   program: Command,
@@ -264,11 +283,14 @@ async function usageErrorOf(
 }
 
 export interface ProgramOptions {
-  /** Takes help and version texts, which go to stdout. */
+  /** Receives the texts of help and version for stdout. */
   write(text: string): void;
-  /** Where they are read. */
+  /** The screen that shows the texts. */
   screen?: HelpScreen;
-  /** The line: where it begins with a noun that knows of nothing but itself, the others are left out, which saves a third of it. */
+  /**
+   * The command line. When it begins with a noun of `WORK`, only that noun is loaded, which saves a
+   * third of the start-up.
+   */
   words?: readonly string[];
 }
 
@@ -283,7 +305,7 @@ export async function buildProgram(
     .exitOverride()
     .configureOutput({
       writeOut: writeFitted,
-      // The first page, where no command is named.
+      // Receives the first page when the command line has no command.
       writeErr: writeFitted,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),
@@ -314,7 +336,10 @@ export async function buildProgram(
   return program;
 }
 
-/** Lets `fleet bicycles help list` work as well; commands that are made later take it over, and no page shows it. */
+/**
+ * Makes `fleet bicycles help list` work. Subcommands created later inherit it, and help pages do
+ * not show it.
+ */
 function addInnerHelp(program: Command): void {
   const inner = program.createCommand('help').argument('[command]');
   program.createCommand().addCommand(inner, { hidden: true });

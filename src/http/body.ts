@@ -2,29 +2,38 @@
 
 import { pipeline, type Readable, Transform } from 'node:stream';
 
-/** The most that is read of an answer, unpacked (cli.md section 4, promise 6). */
+/** The maximum size of an answer after decompression (cli.md section 4, promise 6). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** The most that one resource takes, alone or in a page that is read as text: of a longer text, formats would make ten times as much for a moment. */
+/**
+ * The maximum size of one resource, on its own or as an item of a page that is kept as text.
+ * Formats briefly need ten times the memory of a resource's text.
+ */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
-/** The most that is read of an answer that is no success: enough for its words. The rest is discarded. */
+/** How much of an error answer is read. This is enough for its message; the rest is discarded. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
-/** The code of a body that is longer than what is read of it. */
+/** The error code of a body that exceeds its size limit. */
 export const TOO_BIG_CODE = 'EBODYTOOBIG';
 
-/** Why a body cannot be read: too large, compressed in an unknown way, or damaged. The codes all begin with `EBODY`. */
+/**
+ * Makes the error for a body that is too large, damaged or compressed in an unknown way. All codes
+ * begin with `EBODY`.
+ */
 function bodyError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code });
 }
 
-/** The name of a `Content-Encoding`; `identity` for none. */
+/** Returns the coding that a `Content-Encoding` header names, or `identity` without the header. */
 export function codingOf(contentEncoding: string | undefined): string {
   return (contentEncoding ?? '').trim().toLowerCase() || 'identity';
 }
 
-/** What unpacks a body; fails at the first byte of a coding that is not known. zlib is loaded for an answer that needs it. */
+/**
+ * Opens a decompressor, which fails at the first byte when the coding is unknown. zlib is only
+ * loaded for compressed answers.
+ */
 function openDecoder(coding: string): Transform {
   const zlib = process.getBuiltinModule('node:zlib');
   if (coding === 'gzip' || coding === 'x-gzip') return zlib.createGunzip();
@@ -37,18 +46,21 @@ function openDecoder(coding: string): Transform {
   return new Transform({ transform: (_chunk, _, done) => done(unknown) });
 }
 
-/** The body unpacked. */
+/** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // The reader gets the error.
+  // The reader of the stream receives the error.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
-/** The bytes of a body, as far as they fit, growing by doubling; the chunks themselves are let go of at once, for they would double the memory. */
+/**
+ * Collects bytes up to a limit in a buffer that doubles when it is full. The chunks are released
+ * immediately; keeping them would double the memory.
+ */
 function openStore(limitBytes: number) {
   let bytes = Buffer.alloc(0);
   let size = 0;
   return {
-    /** Adds a chunk; false when it does not fit whole. */
+    /** Adds a chunk. Returns false when the chunk exceeds the limit; the part that fits is kept. */
     add(chunk: Buffer): boolean {
       const kept = Math.min(chunk.length, limitBytes - size);
       if (size + kept > bytes.length) {
@@ -66,7 +78,10 @@ function openStore(limitBytes: number) {
   };
 }
 
-/** Collects a body, unpacked and counted while it is unpacked: what came and, when that is not all of it, what broke it off. */
+/**
+ * Decompresses and collects a body, and enforces the size limit during decompression. When the body
+ * is incomplete, `error` says why and `bytes` has the part before the error.
+ */
 export async function collectBody(
   body: Readable,
   headers: Readonly<Record<string, string>>,
@@ -95,7 +110,7 @@ export async function collectBody(
   const bytes = store.bytes();
   if (error === undefined) return { bytes };
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
-  // Nothing at all is no broken coding: an answer to HEAD names one, too.
+  // An empty body is not damaged: an answer to HEAD also names a coding.
   if (isEmpty) return { bytes };
   return {
     bytes,
@@ -103,13 +118,13 @@ export async function collectBody(
   };
 }
 
-/** The beginning of a body, as far as it comes. */
+/** Returns the beginning of a body, up to the limit or to the point where the body breaks off. */
 export async function readBeginning(body: Readable, limitBytes: number): Promise<Buffer> {
   const store = openStore(limitBytes);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) if (!store.add(chunk)) break;
   } catch {
-    // What came is enough.
+    // The part before the error is enough.
   }
   return store.bytes();
 }

@@ -1,4 +1,4 @@
-// The text of an answer, decoded by the character set that the answer declares.
+// Decodes the text of an answer by the character set that the answer declares.
 
 import { FleetError, type Trace } from '../errors.js';
 import { decodeBytes, decodeForMessage } from '../system/charset.js';
@@ -15,7 +15,7 @@ export function declaredCharset(contentType: string | undefined): string | undef
   return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
-/** What is known of an answer whose body is to be decoded. */
+/** The status and headers of an answer whose body is to be decoded. */
 interface AnswerHead {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -23,8 +23,9 @@ interface AnswerHead {
 }
 
 /**
- * Decodes the body of an answer: by its byte order mark, its declared charset, or as UTF-8. Throws a FleetError of kind `service`
- * when a success does not fit its charset: a wrong character could be written back. An error answer is always decoded.
+ * Decodes the body of an answer by its byte order mark or its declared charset, otherwise as UTF-8.
+ * Throws a FleetError of kind `service` when a successful answer does not match its charset,
+ * because a wrong character could be written back. An error answer is always decoded.
  */
 export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHead): string {
   const declared = declaredCharset(headers['content-type']);
@@ -47,7 +48,7 @@ export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHe
   });
 }
 
-/** Decodes a body for people, whatever its bytes are. */
+/** Decodes a body for display. Invalid bytes do not cause an error. */
 export function decodeForPeople(bytes: Buffer, contentType: string | undefined): string {
   return decodeForMessage(bytes, declaredCharset(contentType));
 }

@@ -1,4 +1,5 @@
-// The HTTP client: headers, token, timeouts, retries, redirects; knows nothing of bicycles.
+// The HTTP client: headers, token, timeouts, retries and redirects. It does not know about
+// bicycles.
 
 import { FleetError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
@@ -29,15 +30,21 @@ export interface HttpLog {
   detail?(text: string): void;
 }
 
-/** How long, how often and how much a client asks. */
+/** The timeouts, retries and page size of a client. */
 export interface ClientLimits {
-  /** Connect, head and silence of the body, each in milliseconds. */
+  /**
+   * Limit for connecting, for the head of an answer, and for a pause in the body, in milliseconds
+   * each.
+   */
   timeoutMs: number;
-  /** From the sending of a request to the last byte of its answer, in milliseconds; each try has its own. Ten times `timeoutMs` when absent. */
+  /**
+   * Limit from sending a request to the last byte of its answer, in milliseconds. Each try has its
+   * own limit. Default: ten times `timeoutMs`.
+   */
   deadlineMs?: number | undefined;
   /** Items on a page (`--page-size`); see openPageSizer. */
   pageSize?: number | undefined;
-  /** Extra tries of a safe request. */
+  /** How often a safe request is retried. */
   retries: number;
 }
 
@@ -47,7 +54,7 @@ export interface ClientOptions extends ClientLimits {
   network: Network;
   token: Tokens;
   log: HttpLog;
-  /** What the service must not quote in an error. */
+  /** Secrets that are hidden when the service quotes them in an error. */
   secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
@@ -58,31 +65,42 @@ export interface ClientOptions extends ClientLimits {
 export interface Client {
   readonly baseUrl: URL;
   /**
-   * Sends a request and resolves with its answer, whole. Throws a FleetError for any other status and for no answer.
-   * What is tried again is up to `retry.ts`.
+   * Sends a request and resolves with the complete answer. Throws a FleetError for a status other
+   * than 2xx and when no answer arrives. `retry.ts` decides which failures are retried.
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
-  /** One try: the answer whatever its status. Throws a FleetError when there is none, or none that can be read. */
+  /**
+   * Sends a request once and resolves with the answer, whatever its status is. Throws a FleetError
+   * when no readable answer arrives.
+   */
   probe(request: HttpRequest): Promise<HttpAnswer>;
-  /** The request as `send` would send it, the token hidden; nothing is sent. */
+  /** Returns the request as `send` would send it, with the token hidden. Sends nothing. */
   preview(request: HttpRequest): RequestPreview;
-  /** Reads a list page by page (section 2.6). Up to eight pages are fetched ahead of the one in use. */
+  /**
+   * Reads a list page by page (section 2.6). Requests up to eight pages ahead of the current one.
+   */
   pages<T = { [field: string]: unknown }>(
     request: HttpRequest,
     options?: Partial<PageOptions>,
   ): AsyncGenerator<ListPage<T>, void, undefined>;
 }
 
-/** The deadline of a request that is given none, in timeouts. */
+/** The default deadline of a request, as a multiple of its timeout. */
 const DEADLINE_TIMEOUTS = 10;
 
-/** Pages on their way while one is printed: enough to hide 20 ms of latency, few enough to be polite. */
+/**
+ * How many pages are requested ahead: enough to hide 20 ms of latency without burdening the
+ * service.
+ */
 const PAGES_AHEAD = 8;
 
-/** The URL of a request: the base's prefix and every trailing slash survive (`new URL('/x', base)` would drop a prefix). */
+/**
+ * Returns the URL of a request. Keeps the prefix of the base URL and every trailing slash (`new
+ * URL('/x', base)` would drop the prefix).
+ */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
-  // Set at once: with each parameter that is appended the whole address is written anew.
+  // Set all parameters at once, because each append serializes the whole URL again.
   if (query.length > 0) {
     const before = url.search === '' ? [] : [...url.searchParams];
     url.search = String(
@@ -92,12 +110,12 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   return url;
 }
 
-/** How one try ended: with an answer, and unless that is a success with what went wrong in words. */
+/** The outcome of one try: an answer, and an error unless the answer is a success. */
 type Try =
   | { answer: HttpAnswer; failure?: undefined }
   | { answer?: HttpAnswer; failure: FleetError; end: TryEnd };
 
-/** Makes the client of a process. */
+/** Opens the HTTP client of a process. */
 export function openClient(options: ClientOptions): Client {
   const { token, clock, log } = options;
   const sizer = openPageSizer(options.pageSize);
@@ -161,7 +179,7 @@ export function openClient(options: ClientOptions): Client {
   };
 }
 
-/** Throws for a request that changes something when the settings allow no change. */
+/** Throws when the request changes something and the settings only allow reading. */
 function refuseChange({ readOnlyFailure }: ClientOptions, request: HttpRequest): void {
   const { method = 'GET', changesNothing = false } = request;
   if (readOnlyFailure !== undefined && !isSafe(method) && !changesNothing) throw readOnlyFailure;
@@ -187,7 +205,10 @@ function headersOf(
   };
 }
 
-/** One try, from the head of the request to the end of the body; redirects of a safe request within the origin included. */
+/**
+ * Sends a request once and reads the whole answer. Follows the redirects of a safe request within
+ * the same origin.
+ */
 async function tryOnce(
   options: ClientOptions,
   request: HttpRequest,
@@ -208,14 +229,14 @@ async function tryOnce(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!(error instanceof ExchangeError)) throw error;
-    // It was held back, not lost.
+    // `holdBack` stopped the request before it was sent.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
     return { failure: networkFailure(error, askedBy(request, url)), end };
   }
 }
 
-/** One exchange in the log. */
+/** Runs one exchange and logs it. */
 async function exchange(
   {
     network,
@@ -244,20 +265,21 @@ async function exchange(
   } catch (error) {
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
-    // As those of an answer, they end up in results.
+    // Like the headers of an answer, these headers appear in results.
     throw Object.assign(error, {
       head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) },
     });
   }
 }
 
-/** The answer as the client's users get it; the body is decoded for those who read its text. */
+/** Makes the answer that callers receive. The body is only decoded when a caller reads its text. */
 function toAnswer(
   { status, headers: sent, body }: WireAnswer,
   secrets: Secrets,
   milliseconds: number,
 ): HttpAnswer {
-  // They are quoted in results, reports and errors; the body is what was asked for.
+  // Results, reports and errors quote the headers. The body is the result itself and stays
+  // unchanged.
   const headers = hideInHeaders(sent, secrets);
   const trace = traceOf(headers);
   let bytes: Buffer | undefined = body;
@@ -271,7 +293,8 @@ function toAnswer(
     },
     get text() {
       text ??= decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
-      // The bytes of a large JSON answer would double its memory; `bytes` encodes the text again.
+      // Keeping the bytes of a large JSON answer would double its memory. `bytes` encodes the text
+      // again.
       if (isUtf8Json(sent['content-type'])) bytes = undefined;
       return text;
     },
@@ -283,7 +306,10 @@ function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
   return { url, isChange: !isSafe(method), shownBy };
 }
 
-/** What the service quotes of our secrets is hidden first of all: before the text is parsed, cut or quoted. */
+/**
+ * Checks the status of an answer. Hides secrets that the service quotes before the text is parsed,
+ * shortened or quoted.
+ */
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;
   if (status >= 200 && status < 300) return { answer };
@@ -312,6 +338,6 @@ function askedToWait(failure: FleetError, pauseMs: number | undefined): FleetErr
   const seconds = Math.ceil(pauseMs / 1000);
   return withHint(
     failure,
-    `the service asks to wait ${seconds} s, longer than fleet waits by itself; try again then`,
+    `the service asks to wait ${seconds} s, longer than fleet waits automatically; try again then`,
   );
 }

@@ -1,21 +1,25 @@
-// Opens connections, which can be let go of at any time; a parser that is paused at the end of one does no harm.
+// Opens connections that can be closed at any time, and works around a failed assertion in undici's
+// parser.
 
 import { lookup } from 'node:dns';
 import { type LookupFunction, Socket } from 'node:net';
 import type { buildConnector as Connectors } from 'undici';
-// A private path of undici, as that in agent.ts: the agent loads it anyway.
+// A private path of undici, like the one in agent.ts. The agent loads this file anyway.
 import buildConnector from 'undici/lib/core/connect.js';
 import { kParser } from 'undici/lib/core/symbols.js';
 
 type Connector = Connectors.connector;
 
-/** The most that the headers of an answer may take: four times what Node takes by itself. */
+/** The maximum size of the headers of an answer: four times Node's default. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** Sockets until they are closed, and the names that are looked up for them. */
+/** The open sockets and the number of name look-ups in progress. */
 export type Sockets = ReturnType<typeof openSockets>;
 
-/** undici lets go of connections that stand; one that is still being made would keep the process for as long as that may take. */
+/**
+ * Tracks sockets from their creation. undici only closes established connections; a connection
+ * attempt would keep the process alive until it fails.
+ */
 export function openSockets() {
   const sockets = new Set<Socket>();
   let lookUps = 0;
@@ -39,23 +43,23 @@ export function openSockets() {
   };
 }
 
-/** The same connector, whose sockets are kept from the moment they are made. */
+/** Wraps a connector so that it adds each socket to `sockets` when it creates the socket. */
 export function withSockets(connect: Connector, sockets: Sockets): Connector {
   return (options, callback) => {
-    // undici's own returns the socket, which its types do not say.
+    // undici's connector returns the socket, but its types do not declare this.
     const socket: unknown = connect(options, callback);
     if (socket instanceof Socket) sockets.add(socket);
   };
 }
 
-/** Opens connections, TLS included, each in so many milliseconds. */
+/** Opens connections, TLS included. `timeoutMs` limits each connection attempt. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
   return withUnpausedEnd(
     withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets),
   );
 }
 
-/** The same, with a parser that outlives a connection that ends while it is paused. */
+/** Wraps a connector so that a connection can end while its parser is paused. */
 export function withUnpausedEnd(connect: Connector): Connector {
   return (options, callback) =>
     connect(options, (...result) => {
@@ -65,8 +69,9 @@ export function withUnpausedEnd(connect: Connector): Connector {
 }
 
 /**
- * When a connection ends, undici 7 asserts that its parser is not paused, and throws where nobody can catch it: nodejs/undici#5360,
- * fixed in undici 8, which needs Node 22. A paused parser holds nothing back then: an end comes after all bytes were taken.
+ * Resumes a paused parser when its connection ends. undici 7 asserts that the parser is not paused
+ * then, and throws where the error cannot be caught (nodejs/undici#5360). undici 8 fixes this but
+ * needs Node 22. Resuming is safe: the parser has received all bytes before the connection ends.
  */
 function unpauseAtEnd(socket: Socket): void {
   const unpause = () => {
@@ -75,11 +80,11 @@ function unpauseAtEnd(socket: Socket): void {
     parser.llhttp.llhttp_resume(parser.ptr);
     parser.paused = false;
   };
-  // undici adds its own listeners later, so ours run first.
+  // undici adds its own listeners later, so these listeners run first.
   for (const event of ['end', 'error', 'close']) socket.on(event, unpause);
 }
 
-/** What is touched of undici's parser. */
+/** The members of undici's parser that are used here. */
 interface Parser {
   paused: boolean;
   readonly ptr: number;

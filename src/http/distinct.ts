@@ -1,22 +1,28 @@
-// Which items have come before, by their uuid.
+// Remembers by uuid which items of a list have been read.
 
 import type { Item } from './types.js';
 
 export interface Seen {
-  /** How many different ones there are. */
+  /** The number of different items. */
   readonly size: number;
-  /** Whether it came for the first time; notes it. One without a uuid is told from others by its text. */
+  /**
+   * Returns true when the item is new, and remembers it. An item without a uuid is identified by
+   * its text.
+   */
   add(item: Item<unknown>): boolean;
-  /** Whether it came before; one without a uuid never did. */
+  /** Returns true when the item was added before. Always false for an item without a uuid. */
   has(item: Item<unknown>): boolean;
 }
 
-/** Of how many items it is known whether they came before: more than are moved between two pages in flight. */
+/**
+ * How many recent items are remembered: more than can move between two pages while they are in
+ * flight.
+ */
 export const RECENT_ITEMS = 5_000;
 
 /**
- * Tells new items from those that came before; with a limit at least so many of the latest are known, and twice as many at most: a million would take
- * 100 MB.
+ * Distinguishes new items from repeated ones. With a limit, it remembers between `limit` and twice
+ * `limit` of the latest items; a million items would take 100 MB.
  */
 export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   let recent = new Set<string>();
@@ -39,12 +45,15 @@ export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   };
 }
 
-/** Whether an item says at all which one it is. */
+/** Whether an item has a uuid. */
 export function hasUuid({ value }: Item<unknown>): boolean {
   return typeof (value as { uuid?: unknown }).uuid === 'string';
 }
 
-/** A short name of an item. Those without a uuid are rare. */
+/**
+ * Returns a short key for an item: its uuid, or a hash of its text in the rare case that it has no
+ * uuid.
+ */
 function nameOf({ json, value }: Item<unknown>): string {
   const { uuid } = value as { uuid?: unknown };
   if (typeof uuid === 'string') return uuid;

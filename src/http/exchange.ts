@@ -1,4 +1,5 @@
-// One HTTP exchange: request, answer, and whether the request had been sent when it failed.
+// One HTTP exchange: sends the request, reads the answer, and reports whether a failed request had
+// been sent.
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../system/clock.js';
@@ -12,16 +13,18 @@ export interface WireRequest {
   url: URL;
   headers: Headers;
   body?: string | Uint8Array | undefined;
-  /** How long the answer's head may take, and how long its body may be silent; 0 is for ever. */
+  /**
+   * Limit for the head of the answer and for a pause in its body, in milliseconds; 0 for no limit.
+   */
   timeoutMs: number;
-  /** The most that is read of a success, unpacked; 64 MB when absent. */
+  /** The maximum size of a successful answer after decompression. Default: 64 MB. */
   limitBytes?: number | undefined;
-  /** Asked right before the bytes are written; with an error none are. */
+  /** Called immediately before the bytes are written. When it returns an error, nothing is sent. */
   holdBack?: (() => Error | undefined) | undefined;
   signal: AbortSignal;
 }
 
-/** The time from the sending of a request to the last byte of its answer, whatever comes in between. */
+/** Limits the time from sending a request to the last byte of its answer. */
 export interface Deadline {
   clock: Clock;
   milliseconds: number;
@@ -33,58 +36,67 @@ export interface Head {
 }
 
 export interface WireAnswer extends Head {
-  /** Unpacked. Of an answer that is no success the beginning, as far as it came. */
+  /** The decompressed body. For an error answer, the beginning that was received. */
   body: Buffer;
 }
 
-/** An exchange that brought no whole answer. `sent`: the request may have reached the service. */
+/**
+ * An exchange without a complete answer. `sent` is true when the request may have reached the
+ * service.
+ */
 export class ExchangeError extends Error {
   readonly sent: boolean;
-  /** The head, when it had come before the body failed. */
+  /** The head of the answer, when it arrived before the body failed. */
   readonly head: Head | undefined;
-  /** The code of Node or undici for what happened; '' for none. */
+  /** The error code of Node or undici; '' without a code. */
   readonly code: string;
 
   constructor(cause: unknown, sent: boolean, head?: Head) {
     super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.name = 'ExchangeError';
     this.code = codeOf(cause);
-    // What a proxy refuses does not reach the service.
+    // A request that the proxy refuses does not reach the service.
     this.sent = sent && !this.code.startsWith('EPROXYREFUSED');
     this.head = head;
   }
 }
 
-/** The code of a request that was ended by its deadline. */
+/** The error code of a request that exceeded its deadline. */
 export const DEADLINE_CODE = 'EDEADLINE';
 
-/** Errors in errors are looked through so deep. */
+/** How many nested causes are searched for a code. */
 const DEEPEST_CAUSE = 8;
 
-/** The code of an error, or else of what caused it; '' for none. */
+/** Returns the code of an error or of one of its causes; '' without a code. */
 function codeOf(error: unknown, depth = 1): string {
   if (!(error instanceof Error) || depth > DEEPEST_CAUSE) return '';
-  // undici asserts a status of three digits.
+  // undici fails an assertion when the status does not have three digits.
   if (error.name === 'AssertionError') return 'HPE_INVALID_CONSTANT';
-  // undici's own words for a plain request that the proxy answers so.
+  // undici's message when the proxy answers a plain http request with 407.
   if (error.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && code !== '') return code;
-  // undici's parser says what it stumbled over, not always with a code.
+  // Not every error of undici's parser has a code.
   if (error.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
   const causes = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
   return causes.map((cause) => codeOf(cause, depth + 1)).find((found) => found !== '') ?? '';
 }
 
-/** An answer whose body is still on its way; until it is read the socket is held back, and destroying it ends the exchange. */
+/**
+ * An answer whose body is still arriving. The socket is paused until the body is read; destroying
+ * the body ends the exchange.
+ */
 export interface OpenAnswer extends Head {
   body: Readable;
 }
 
-/** How many bytes may wait for a slow reader before the socket is asked to hold back. */
+/** How many bytes are buffered for a slow reader before the socket is paused. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** Starts an exchange and resolves with its head. Rejects with an ExchangeError; a body that breaks off fails with one. */
+/**
+ * Starts an exchange and resolves with the head of the answer. Rejects with an ExchangeError; a
+ * body that breaks off fails with one.
+ */
 export function openExchange(
   dispatcher: Dispatcher,
   request: WireRequest,
@@ -116,12 +128,13 @@ export function openExchange(
       highWaterMark: BUFFER_BYTES,
       read: () => controller?.resume(),
       destroy(error, done) {
-        // Every body ends here: an error for each would cost a twentieth of a bulk run.
+        // Every body is destroyed in the end. Creating an error for each would cost 5 % of a bulk
+        // run.
         if (!isOver) abort(error ?? new Error('the reader stopped'));
         done(error);
       },
     });
-    // The reader of the body gets the error; without a reader nobody needs it.
+    // The reader of the body receives the error. Without a reader, the error can be ignored.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -129,7 +142,7 @@ export function openExchange(
     if (request.signal.aborted) return onAbort();
     request.signal.addEventListener('abort', onAbort);
     dispatcher.dispatch(dispatchOptions(request), {
-      // Called when the connection is made and the request is about to be written, not before.
+      // Called when the connection is established, immediately before the request is written.
       onRequestStart(started) {
         controller = started;
         const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
@@ -171,10 +184,13 @@ function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
   };
 }
 
-/** Redirects that are followed before it is called a failure. */
+/** How many redirects are followed. */
 const REDIRECT_LIMIT = 5;
 
-/** Where the redirect number `hop` leads, counted from 0, if it is followed: the token goes to no other origin (cli.md section 4). */
+/**
+ * Returns the target of a redirect, or undefined when it must not be followed: the token is never
+ * sent to another origin (cli.md section 4). `hop` counts the redirects from 0.
+ */
 export function redirectTarget({ status, headers }: Head, url: URL, hop: number): URL | undefined {
   const location = headers['location'];
   if (status < 300 || status >= 400 || location === undefined || !URL.canParse(location, url))
@@ -190,8 +206,8 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
 }
 
 /**
- * Runs an exchange to the end of its body. An answer that is no success counts as whole when its body breaks off or is longer than what
- * is read of it: its status says enough. Rejects with an ExchangeError.
+ * Runs an exchange to the end of its body. Rejects with an ExchangeError. An error answer counts as
+ * complete even when its body breaks off or exceeds the limit, because its status is enough.
  */
 export async function readWhole(
   dispatcher: Dispatcher,
@@ -204,7 +220,8 @@ export async function readWhole(
   const { bytes, error } = await collectBody(body, head.headers, limitBytes);
   if (error !== undefined && (isWanted || request.signal.aborted))
     throw error instanceof ExchangeError ? error : new ExchangeError(error, true, head);
-  // undici waits a turn of the event loop before it uses the connection again; a request sent sooner would open another.
+  // undici reuses the connection one turn of the event loop later. A request that is sent earlier
+  // would open another connection.
   await new Promise(setImmediate);
   return { ...head, body: bytes };
 }

@@ -1,4 +1,4 @@
-// Turns refusals and failed exchanges into errors with kind, message and hint.
+// Turns error answers and failed exchanges into errors with a kind, a message and a hint.
 
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
@@ -7,7 +7,7 @@ import { traceOf } from './headers.js';
 import { isFromGateway, isTlsCode, isUnknownOutcome } from './retry.js';
 import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
-/** The kind of failure an HTTP status stands for (cli.md section 3). */
+/** Returns the kind of failure for an HTTP status (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
   if (status === 401 || status === 403) return 'auth';
   if (status === 404 || status === 410) return 'not-found';
@@ -25,22 +25,25 @@ const HINTS: Readonly<Record<number, string>> = {
   429: 'the service asks to slow down; try again later',
 };
 
-/** The most that is kept of an error body that is no JSON, for programs. */
+/** How much of an error body that is not JSON is kept in `detail`. */
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
-/** Names under which services put errors that belong to no field. */
+/**
+ * Property names that do not name a field of the request. Their errors are printed without a field
+ * name.
+ */
 const GENERAL_FIELDS = [
   ...['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'],
   ...['title', 'invalid-params', 'invalid_params'],
 ];
 
-/** Properties that tell what an error is filed as, not what it is. */
+/** Properties with information about an error (such as its code) instead of its message. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];
 
-/** Nesting beyond this is not an error message. */
+/** Deeper nesting is not an error message. */
 const DEPTH_LIMIT = 6;
 
-/** All readable sentences in an error body, each with the field it belongs to in front. */
+/** Collects all messages in an error body, each with the name of its field in front. */
 function collectSentences(value: unknown, field: string | undefined, depth = 0): string[] {
   if (depth > DEPTH_LIMIT) return [];
   if (typeof value === 'string') {
@@ -50,10 +53,10 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   if (Array.isArray(value))
     return value.flatMap((element) => collectSentences(element, field, depth + 1));
   if (!isObject(value)) return [];
-  // {"message": "…", "code": "…"} is one sentence; the code is for programs.
+  // For {"message": "…", "code": "…"} only the message is printed; the code is for programs.
   if (typeof value['message'] === 'string')
     return collectSentences(value['message'], field, depth + 1);
-  // RFC 9457: what is wrong with one of the fields.
+  // RFC 9457: an invalid field with the reason.
   if (typeof value['name'] === 'string' && typeof value['reason'] === 'string')
     return collectSentences(value['reason'], value['name'], depth + 1);
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -68,9 +71,10 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
 }
 
 /**
- * Takes the readable text from whatever error body came: "Error status codes, error body shape and error conditions:
- * not shown" (section 7). Assumed: the shapes that cli.md section 3 lists. `text` is one line for people, undefined when the body says
- * nothing; `detail`, for programs, the parsed body or the beginning of its text. The client reads no more than 64 kB of it.
+ * Returns the message in an error body. The interface does not show the shape of error bodies
+ * (section 7); assumed are the shapes in cli.md section 3. `text` is one line for people, or
+ * undefined when the body has no message. `detail` is the parsed body or the beginning of its text,
+ * for programs. The client reads at most 64 kB of the body.
  */
 export function readErrorBody(
   text: string,
@@ -95,23 +99,26 @@ export function readErrorBody(
   return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
 
-/** What was asked for, as far as a failure has to know. */
+/** The properties of a request that its error needs. */
 export interface Asked {
   url: URL;
-  /** Whether it matters what became of it without an answer. */
+  /** Whether the request changes something, so that its outcome matters when no answer arrives. */
   isChange?: boolean;
-  /** What shows that. */
+  /** A command that shows the outcome of the change. */
   shownBy?: string | undefined;
-  /** Who was asked, where that is not the service. */
+  /** The receiver of the request. Default: the service. */
   whom?: string;
-  /** Whether the request held a secret, which the answer may repeat in any encoding: nothing of it is quoted. */
+  /**
+   * Whether the request contained a secret. The answer may repeat it in any encoding, so it is
+   * never quoted.
+   */
   isSecret?: boolean | undefined;
 }
 
 /**
- * The error for an answer that is no success.
- * @param subject what was asked for, as in `the service refused SUBJECT`
- * @param more where it was asked for, and how just the token that was sent is renewed
+ * Makes the error for an answer with a status other than 2xx.
+ * @param subject the requested object, as in `the service refused SUBJECT`
+ * @param more the address, and how to renew a token from this source
  */
 export function answerFailure(
   status: number,
@@ -157,25 +164,28 @@ export function answerFailure(
   });
 }
 
-/** The same failure with another hint, and perhaps in other words: for who knows more than the status says, such as where a refused token comes from. */
+/**
+ * Copies a failure with another hint and optionally another message. The caller may know more than
+ * the status, such as the source of a refused token.
+ */
 export function withHint(failure: FleetError, hint: string, message = failure.message): FleetError {
   const { kind, status, detail, trace } = failure;
   return new FleetError(kind, message, { status, detail, trace, cause: failure, hint });
 }
 
-/** Observed: what a service says that has the address, and not the one that was asked for. */
+/** Observed: the service's message when the address exists but the requested object does not. */
 const NOT_THERE = /^No \w+ matches the given query/;
 
-/** The body of an answer to a request that held a secret. */
+/** Used instead of the body of an answer to a request that contained a secret. */
 const UNREAD: ReturnType<typeof readErrorBody> = { text: undefined, detail: null };
 
-/** What a status says whose answer says nothing. */
+/** The message for a status whose answer has no message. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   401: 'the token is missing, wrong or expired',
   407: 'it asks for a user and a password',
 };
 
-/** What a message says of a change without a usable answer. */
+/** Appended to the message when a change has no usable answer. */
 const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
 
 function redirectFailure(
@@ -206,14 +216,14 @@ function redirectFailure(
   });
 }
 
-/** The hint for a change whose outcome is unknown. */
+/** Returns the hint for a change whose outcome is unknown. */
 const unknownHint = ({ shownBy }: Partial<Asked>) =>
   `it is not sent again; check before you retry${shownBy === undefined ? '' : `: ${shownBy}`}`;
 
 const CHECK_PROXY =
   'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly';
 
-/** The error codes of Node and undici, in words. */
+/** Descriptions and hints for the error codes of Node and undici. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
   ECONNREFUSED: [
     'connection refused',
@@ -257,11 +267,14 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
   ],
 };
 
-/** How OpenSSL and BoringSSL report an answer that is no TLS, for the most part plain HTTP. */
+/**
+ * The messages of OpenSSL and BoringSSL when the answer is not TLS, usually because it is plain
+ * HTTP.
+ */
 const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long|:http[ _]request/i;
 const LONGEST_TLS_MESSAGE = 1000;
 
-/** What happened to an exchange, and what to do about it. */
+/** Returns a description of a failed exchange and a hint. */
 function explain({ code, message }: ExchangeError): readonly [words: string, hint: string] {
   if (isTlsCode(code)) {
     if (WRONG_SCHEME.test(message.slice(0, LONGEST_TLS_MESSAGE)))
@@ -283,14 +296,17 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
   );
 }
 
-/** What to do about a body that cannot be read. */
+/** Hints for bodies that cannot be read. */
 const BODY_HINTS: Readonly<Record<string, string>> = {
   EBODYTOOBIG: 'ask for less at once, with a filter or a smaller page_size',
   EBODYCODING: 'a proxy between you and the service may do that',
   EBODYBROKEN: 'try again; if it keeps happening, a proxy damages answers',
 };
 
-/** The error for an exchange that brought no answer. A reason given to the abort signal (Ctrl-C) comes through as it is. */
+/**
+ * Makes the error for an exchange without a usable answer. The reason of an aborted signal (Ctrl-C)
+ * is returned unchanged.
+ */
 export function networkFailure(error: ExchangeError, asked: Asked): FleetError {
   const { url, isChange, shownBy, whom = 'the service' } = asked;
   if (error.cause instanceof FleetError) return error.cause;

@@ -15,8 +15,8 @@ export function acceptJson(version: string): string {
 }
 
 /**
- * The trace headers of an answer, those that came: the family `X-Service-…` of section 9. Assumed: another service may call its family
- * `X-<Name>-…`, which then has a `-RequestId`. Names in lower case.
+ * Returns the trace headers of an answer: the headers `X-Service-…` of section 9. Assumed: another
+ * service may name them `X-<Name>-…`, one of them `-RequestId`. `headers` has names in lower case.
  */
 export function traceOf(headers: Headers): Trace {
   const families = [
@@ -33,17 +33,20 @@ export function traceOf(headers: Headers): Trace {
 
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
-/** What the name of a header has in it whose value is a secret. By name, not by scheme: few redactors know the scheme `JWT …`. */
+/**
+ * Names of headers whose value is a secret. Matched by name, because few redactors know the scheme
+ * `JWT …`.
+ */
 const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session|signature|jwt/i;
 
-/** The headers with what they and their names quote of our secrets hidden. */
+/** Hides secrets in the names and values of headers. */
 export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [secrets.hide(name), secrets.hide(value)]),
   );
 }
 
-/** The headers as `--verbose` may show them. */
+/** Returns the headers as `--verbose` shows them. */
 export function redact(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

@@ -1,4 +1,5 @@
-// JSON from the service, kept as the text it came in: numbers that a double cannot hold stay exact.
+// Reads JSON from the service. Keeps the original text, so that numbers beyond the precision of a
+// double stay exact.
 
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
@@ -6,7 +7,10 @@ import { splitArray, squeeze } from '../json/text.js';
 import { describeHtml, foreignText } from './server-text.js';
 import type { HttpAnswer, Item } from './types.js';
 
-/** Reads the answer's body, or a part of its text, as JSON. Throws a FleetError of kind `service` that says what came instead. */
+/**
+ * Parses the body of an answer, or a part of its text. Throws a FleetError of kind `service` that
+ * describes an invalid body.
+ */
 export function readJson(answer: HttpAnswer, text = answer.text): unknown {
   try {
     return parseJson(text);
@@ -17,7 +21,7 @@ export function readJson(answer: HttpAnswer, text = answer.text): unknown {
   }
 }
 
-/** The error for an answer that is none of the interface. */
+/** Makes the error for an answer that does not match the interface. */
 export function unexpected(
   { status, trace }: HttpAnswer,
   what: string,
@@ -34,7 +38,7 @@ export function unexpected(
 
 const EXPECTED = 'where JSON was expected';
 
-/** So much of a body shows what it is. */
+/** This much of a body is enough to describe it. */
 const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
@@ -46,7 +50,10 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
   return error instanceof JsonError ? error.message : 'broken JSON';
 }
 
-/** The items of a list: their values and, beside each, the text it came in. `array` is what was read from it. */
+/**
+ * Returns the items of a list, each with its original text. `array` is the parsed list, which
+ * starts at `at` in the text.
+ */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
   const texts = splitArray(text, at)?.texts ?? [];
   return array.map((value, index) => ({

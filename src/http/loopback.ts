@@ -1,7 +1,10 @@
-// Which addresses are this machine's own.
+// Recognises the addresses of this machine.
 
-/** Whether an address stays on this machine: never asked through a proxy, and the only kind reached by plain http without leave. */
+/**
+ * Whether an address belongs to this machine. Such an address never uses a proxy, and plain http is
+ * allowed without a flag.
+ */
 export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
-  // URL has already brought every spelling of an IPv4 address to four numbers.
+  // URL has already normalized all spellings of an IPv4 address to four numbers.
   return /^(?:localhost\.?|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(hostname);
 }

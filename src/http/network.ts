@@ -1,4 +1,5 @@
-// The process's connections, with keep-alive and the proxies of the environment; opened when the first request needs them.
+// The connections of the process, with keep-alive and the proxies of the environment. Opened for
+// the first request.
 
 import type { Dispatcher } from 'undici';
 import { openRoutes } from './proxy.js';
@@ -7,7 +8,7 @@ export type { Dispatcher };
 
 export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
-/** Opens the dispatchers. `timeoutMs` bounds the making of a connection, TLS included. */
+/** Opens the dispatchers. `timeoutMs` limits each connection attempt, TLS included. */
 export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
@@ -20,9 +21,12 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   const openProxyAgent = hasProxy ? (await import('./proxy-agent.js')).openProxyAgent : undefined;
   const agents = new Map<string, Dispatcher>();
   return {
-    /** The way an address is asked. Throws a FleetError of kind `config` where that is a proxy that is none. */
+    /**
+     * Returns the route to an address. Throws a FleetError of kind `config` if the proxy setting is
+     * invalid.
+     */
     routeTo,
-    /** What sends to an address, on that way. Throws the same. */
+    /** Returns the dispatcher for an address. Throws the same error as `routeTo`. */
     dispatcherTo(url: URL): Dispatcher {
       const { proxy } = routeTo(url);
       if (proxy === undefined || openProxyAgent === undefined) return direct;
@@ -30,19 +34,22 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
       agents.set(proxy.href, agent);
       return agent;
     },
-    /** Lets go of every connection, so that the process can end. */
+    /** Closes every connection, so that the process can end. */
     async close() {
       await Promise.all(
         [direct, ...agents.values()].map((agent) => agent.destroy(closingReason())),
       );
       sockets.destroy();
     },
-    /** Whether a name is being looked up, which nothing can stop. */
+    /** Whether a name look-up is in progress, which cannot be cancelled. */
     isLookingUp: sockets.isLookingUp,
   };
 }
 
-/** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that. */
+/**
+ * The error that closes connections. Its stack is empty because Node reads the stack, and V8 would
+ * have to count the lines of each file to build it.
+ */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { stack: '' });
 }

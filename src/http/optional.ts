@@ -1,11 +1,16 @@
-// Requests resources that a service need not offer, and treats their absence as none.
+// Requests resources that a service does not have to offer.
 
 import { FleetError } from '../errors.js';
 
-/** The kinds of failure that mean: the service does not offer this, or not to this token. */
+/**
+ * Kinds of failures which mean that the service does not offer a resource, or not with this token.
+ */
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
-/** What was asked for; undefined where the service does not offer it, which no answer says once `isUnknown` does not hold. */
+/**
+ * Returns the result, or undefined when the service does not offer the resource. `isUnknown`
+ * returns false for refusals that must be thrown instead.
+ */
 export async function ifOffered<T>(
   asked: Promise<T>,
   isUnknown = (_: FleetError) => true,
@@ -13,7 +18,7 @@ export async function ifOffered<T>(
   return asked.catch((error: unknown) => {
     if (
       error instanceof FleetError &&
-      // Without a status the service did not answer: the token could not be renewed, for instance.
+      // Without a status the service did not answer; for example, the token could not be renewed.
       error.status !== undefined &&
       isUnknown(error) &&
       (NOT_OFFERED.includes(error.kind) || error.status === 501)

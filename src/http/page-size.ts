@@ -1,30 +1,37 @@
-// Chooses the page size: large where several pages are read, none where the service refuses it.
+// Chooses the page size: large when several pages are read, the default when the service refuses a
+// page size.
 
 import { FleetError } from '../errors.js';
 import type { HttpRequest, Query } from './types.js';
 
-/** Observed: up to 100 are given; more are clamped silently. */
+/**
+ * Observed: the service returns up to 100 items per page and silently reduces larger sizes to 100.
+ */
 const LARGEST_PAGE = 100;
-/** The usual size of a page: enough when no more is wanted. */
+/** The usual size of a page. It is enough for shorter lists. */
 const USUAL_PAGE = 20;
 
 const NAME = 'page_size';
 
-/** Put into a query, it asks for large pages where only some are read. */
+/** Added to a query, it requests large pages although only some pages are read. */
 export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
 
-/** `chosen` by the operator is asked for in every list; without it only a reading of more than one page asks. */
+/**
+ * Adds a page size to requests. The operator's size (`chosen`) applies to every list; otherwise a
+ * page size is only requested when more than one page is read.
+ */
 export function openPageSizer(chosen: number | undefined) {
   let isRefused = false;
   return {
-    /** The first request of a reading, with its page size. */
+    /** Returns the first request of a list with its page size. */
     size(
       request: HttpRequest,
       { ahead, limit = Number.POSITIVE_INFINITY }: { ahead: number; limit?: number },
     ): HttpRequest {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
-      // A parameter of the operator's own stays, and page 3 is another one where pages are larger.
+      // The operator's own parameter has priority. A query with a page number stays unchanged,
+      // because larger pages are numbered differently.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))
@@ -35,7 +42,10 @@ export function openPageSizer(chosen: number | undefined) {
         isRefused || !(asks || isLong) ? [] : [[NAME, String(chosen ?? LARGEST_PAGE)] as const];
       return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
-    /** Sends; where 400 is the answer to a page size, once more without, which is remembered when that helps. */
+    /**
+     * Sends a request. When the service answers 400 to a page size, sends the request again without
+     * it and, if that works, remembers to omit it.
+     */
     async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {
       const query = request.query ?? [];
       try {

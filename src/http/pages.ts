@@ -1,4 +1,5 @@
-// A list as pages: envelope or bare array, next links followed on our own address, some pages fetched ahead.
+// Reads lists page by page: parses envelopes and bare arrays, follows `next` links on the base URL,
+// and requests some pages ahead.
 
 import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
@@ -11,13 +12,16 @@ import { readJson, unexpected } from './json.js';
 import { findLink } from './link-header.js';
 import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
-/** Fields of an envelope that may hold the items, the documented one first. Others are those of JSON:API and of common frameworks. */
+/**
+ * Fields of an envelope that may contain the items. The documented field is first; the others are
+ * from JSON:API and common frameworks.
+ */
 export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
 
 /**
- * Reads one page of a list: "The bicycle list sample shows a bare array of bicycles, while the pagination rule
- * describes the envelope" (section 4): both work. Envelopes of other services and `Link` headers are read too. Throws a FleetError
- * of kind `service` for anything else.
+ * Parses one page of a list. Section 4 of the interface shows both a bare array and an envelope, so
+ * both are accepted. Envelopes of other services and `Link` headers are also read. Throws a
+ * FleetError of kind `service` for any other body.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
   const { headers, trace } = answer;
@@ -34,7 +38,7 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   return { count: findCount(envelope), items, next, trace, dated: dateOf(headers) };
 }
 
-/** Reads the headers that tell when the service wrote an answer. */
+/** Reads when the service wrote an answer. */
 function dateOf(headers: HttpAnswer['headers']): AnswerDate {
   const date = Date.parse(headers['date'] ?? '');
   const age = Number(headers['age'] ?? 0);
@@ -73,7 +77,8 @@ function findNext(envelope: Envelope): unknown {
 function findCount(envelope: Envelope): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
-  // In a pagination object of some frameworks `count` is the number of items on this page, beside a `total`.
+  // In the pagination object of some frameworks `count` is the number of items on this page, next
+  // to a `total`.
   const counts = [
     envelope['count'],
     envelope['total'],
@@ -88,15 +93,19 @@ function findCount(envelope: Envelope): number | undefined {
 }
 
 /**
- * Whether the count of a page can be the total of its list. Some services send the number of items on the page: then the list goes
- * on although this page has as many items as the count says.
+ * Whether the count of a page can be the total of the list. Some services send the number of items
+ * on the page as the count. Then a next page exists although this page has as many items as its
+ * count.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;
   return next === undefined || items.length === 0 || count > items.length;
 }
 
-/** Items of a page: each takes some memory beside its text. One with a UUID has 50 characters, and 64 MB hold little more of them. */
+/**
+ * The maximum number of items on a page, because each item needs memory in addition to its text. An
+ * item with a UUID has at least 50 characters, so 64 MB hold few more items.
+ */
 const MOST_ITEMS = 1_500_000;
 
 /** Splits the text of a page into its items and the rest. Returns undefined when it does not contain an array of items. */
@@ -132,12 +141,12 @@ function findItems(text: string): number | undefined {
 }
 
 /**
- * Of a page with more text no values are kept: they take five times the memory of their text (promise 6: 400 MB). Pages that were asked for
- * ahead hold no more together.
+ * Values of pages with more text are not kept, because they need five times the memory of their
+ * text (promise 6: 400 MB). All pages requested ahead together are also limited to this size.
  */
 const LARGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** Each is read once, so that all of them are JSON objects. */
+/** Parses each item once to make sure that it is a JSON object. */
 function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   const isLarge = answer.text.length > LARGE_CHARACTERS;
   return texts.map((text, index) => {
@@ -163,12 +172,12 @@ function readCount(count: unknown): number | undefined {
 }
 
 /**
- * The query of the next page. "Absolute URL of the next page, or empty when none" (section 2.6): it may come with
- * another scheme, host or prefix, so nothing but its query is used (cli.md section 4, promise 3).
+ * Returns the query of the next page, or undefined on the last page. The link may have another
+ * scheme, host or prefix (section 2.6), so only its query is used (cli.md section 4, promise 3).
  */
 function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
   if (next === null || next === undefined || next === '') return undefined;
-  // The base only makes a relative link readable; it is never asked.
+  // The base only makes a relative link parseable. No request is sent to it.
   const url =
     typeof next === 'string' && URL.canParse(next, 'http://localhost/')
       ? new URL(next, 'http://localhost/')
@@ -184,7 +193,7 @@ function keyOf(query: Query): string {
   );
 }
 
-/** The page number in a query, when there is exactly one. */
+/** Returns the page number in a query, or undefined unless there is exactly one. */
 export function pageNumber(query: Query): number | undefined {
   const numbers = query.filter(([name]) => name === 'page').map(([, value]) => Number(value));
   const [number] = numbers;
@@ -209,17 +218,23 @@ function withPage(query: Query, page: number): Query {
 }
 
 export interface PageOptions {
-  /** How many pages may be in flight or waiting while one is being used, fewer where they are large; 0 asks for each when it is wanted. */
+  /**
+   * How many pages may be in flight or waiting while one is processed. Fewer when pages are large.
+   * With 0, each page is requested when it is needed.
+   */
   ahead: number;
-  /** How many distinct items are wanted; no page beyond them is asked for. */
+  /** How many different items are needed. No page after them is requested. */
   limit?: number;
-  /** The items that came before, when the list is read again; those that come are added. One that forgets bounds the memory. */
+  /**
+   * Items that were read before, when a list is read again. New items are added. A limited set
+   * bounds the memory.
+   */
   seen?: Seen;
   /** The maximum number of pages to read, also if they contain no new items, as on a second read. */
   mostPages?: number;
 }
 
-/** A page of a list, and which of its items came for the first time. */
+/** A page of a list, with its new items. */
 export interface ListPage<T> extends Page<T> {
   fresh: Item<T>[];
 }
@@ -230,9 +245,10 @@ const PAGES_WITHOUT_NEWS_LIMIT = 10;
 const MOST_BEYOND_COUNT = 1_000;
 
 /**
- * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used only when the
- * links confirm them. Ends after the page without `next`. Throws a FleetError of kind `service` when a link leads back to a page
- * already read, when page after page brings nothing new, and when far more comes than the list counts.
+ * Reads a list page by page, in order, until a page has no `next`. Requests pages ahead by
+ * increasing the `page` of the next link, and uses them only when the links confirm them. Throws a
+ * FleetError of kind `service` when a link leads back to an earlier page, when many consecutive
+ * pages have no new item, or when the list has far more items than its count.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -255,7 +271,8 @@ export async function* followPages<T>(
       const page: Page<T> = await queue.take(wanted);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
-      // An item without a uuid may repeat on purpose: it is an item, but it does not count as new.
+      // An item without a uuid may be repeated on purpose. It is returned, but does not count as
+      // new.
       const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;
@@ -306,7 +323,7 @@ function openQueue<T>(
 ) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
-  // Each request in flight listens.
+  // Each request in flight adds a listener.
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<Page<T>>>();
   const start = (query: Query, more: Partial<HttpRequest> = {}) =>

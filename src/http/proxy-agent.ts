@@ -1,22 +1,26 @@
-// Connections through a proxy; loads the whole of undici, only where a proxy is used.
+// Opens connections through a proxy. Loads all of undici, so it is only imported when a proxy is
+// used.
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { MAX_HEADER_BYTES, type Sockets, withSockets, withUnpausedEnd } from './connect.js';
 import { proxyToken } from './proxy.js';
 
-/** What a proxy gives that no connection could be made to. */
+/** Error codes that mean that the proxy cannot be reached. */
 const UNREACHED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
-/** Opens a dispatcher that asks one proxy. `timeoutMs` bounds the making of a connection, with the proxy and behind it; `sockets` holds them. */
+/**
+ * Opens a dispatcher for one proxy. `timeoutMs` limits connecting to the proxy and to the service;
+ * `sockets` tracks the connections.
+ */
 export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
   const token = proxyToken(proxy);
   return new ProxyAgent({
-    // Without a path, which undici refuses and a proxy has no use for, and without the password, which is in the token.
+    // undici refuses a proxy URL with a path. The password is in the token.
     uri: proxy.origin,
     ...(token === undefined ? {} : { token }),
-    // A tunnel (CONNECT) for https alone; plain http is asked of the proxy by its whole address, as curl does it.
+    // Only https uses a tunnel (CONNECT). Plain http sends the full URL to the proxy, like curl.
     proxyTunnel: false,
     proxyTls: { timeout: timeoutMs, lookup: sockets.lookUp },
     requestTls: { timeout: timeoutMs },
@@ -30,7 +34,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       }),
     clientFactory(origin, options: Pool.Options) {
       const dialOwn = withSockets(options.connect as buildConnector.connector, sockets);
-      // RFC 6066 section 3: an IP address is no server name; Bun refuses one, and undici names it.
+      // RFC 6066 section 3 does not allow an IP address as server name. undici sends one, and Bun
+      // refuses it.
       const dialProxy: buildConnector.connector = (asked, callback) =>
         dialOwn(
           isIP(asked.servername ?? '') === 0 ? asked : { ...asked, servername: '' },
@@ -40,7 +45,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
       ) => Promise<Dispatcher.ConnectData>;
-      // A proxy that hangs up on CONNECT gives undici's own socket error, upon which undici would dial again at once, for ever.
+      // When a proxy closes the connection on CONNECT, undici would reconnect immediately and
+      // endlessly. Another error code prevents this.
       const dial = (connectOptions: Dispatcher.ConnectOptions) =>
         connect(connectOptions).then(
           (tunnel) => {
@@ -59,7 +65,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
   });
 }
 
-/** undici tells a status other than 200 from the proxy in its message alone. */
+/** undici reports the status of a proxy's refusal only in its message. */
 function explainRefusals(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {

@@ -6,21 +6,24 @@ import { isLoopback } from './loopback.js';
 
 /** The route to an address: direct or through a proxy. */
 export interface Route {
-  /** The proxy's address with its password; undefined for the direct way. For people `proxy.origin`. */
+  /**
+   * The proxy's address with its password; undefined for a direct connection. Show only
+   * `proxy.origin` to people.
+   */
   proxy: URL | undefined;
-  /** Why, for people: the variable that names the proxy, or that excludes the address from it. */
+  /** The reason for people: the variable that names the proxy or excludes the address. */
   because: string;
 }
 
-/** The value of a variable, in lower case first, as curl has it. */
+/** Returns the value of a variable. The name in lower case has priority, as in curl. */
 function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, value: string] {
   const lower = name.toLowerCase();
   return env[lower] === undefined ? [name, env[name] ?? ''] : [lower, env[lower] ?? ''];
 }
 
 /**
- * The address of a proxy; without a scheme it is http, as curl reads it. It may hold a password, so no error shows it. Throws a
- * FleetError of kind `config`.
+ * Parses the address of a proxy; the default scheme is http, as in curl. Throws a FleetError of
+ * kind `config` that does not quote the address, because it may contain a password.
  */
 function readProxy(variable: string, text: string): URL {
   const address = text.includes('://') ? text : `http://${text}`;
@@ -29,14 +32,17 @@ function readProxy(variable: string, text: string): URL {
     decodeURIComponent(url.username + url.password);
     if (/^https?:$/.test(url.protocol)) return url;
   } catch {
-    // The error would quote a password.
+    // The original error would quote the password.
   }
   const hint =
     'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
   throw configError(`${variable} is not the address of an http or https proxy`, hint);
 }
 
-/** `Proxy-Authorization` for the user and password in the proxy's address; undefined when it names none. */
+/**
+ * Returns `Proxy-Authorization` for the user and password in the proxy's address, or undefined
+ * without them.
+ */
 export function proxyToken({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
   const login = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
@@ -44,8 +50,9 @@ export function proxyToken({ username, password }: URL): string | undefined {
 }
 
 /**
- * Makes the decision of which proxy of the environment is asked. An address in HTTP_PROXY is used for https too where HTTPS_PROXY names
- * none. `routeTo` throws a FleetError of kind `config` for an address that would be asked through a proxy that is none.
+ * Chooses the proxy for each address from the environment. HTTP_PROXY is also used for https when
+ * HTTPS_PROXY is not set. `routeTo` throws a FleetError of kind `config` when the proxy for an
+ * address is invalid.
  */
 export function openRoutes(env: NodeJS.ProcessEnv): {
   hasProxy: boolean;
@@ -61,7 +68,8 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
     const found = url.protocol === 'https:' ? (https ?? http) : http;
     if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
     const { variable, value } = found;
-    // As curl and Go do it, this machine is never reached through a proxy: the sandbox would be out of reach.
+    // Like curl and Go, never use a proxy for this machine. The sandbox could not be reached
+    // otherwise.
     if (isLoopback(url))
       return { proxy: undefined, because: `${variable} is not used for this machine` };
     if (entries.some((entry) => isExcluded(url, entry)))
@@ -72,9 +80,9 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
 }
 
 /**
- * Whether an entry of NO_PROXY names the address: `*`, a host and its subdomains, an IP address, or a
- * range of addresses in CIDR notation. A host and an address may have a port; an IPv6 address with a port
- * needs brackets.
+ * Whether an entry of NO_PROXY matches the address. An entry is `*`, a host (which includes its
+ * subdomains), an IP address, or a range in CIDR notation. A host and an address may have a port;
+ * an IPv6 address with a port needs brackets.
  */
 function isExcluded(url: URL, entry: string): boolean {
   if (entry === '*') return true;
@@ -88,7 +96,7 @@ function isExcluded(url: URL, entry: string): boolean {
 }
 
 function splitPort(entry: string): { name: string; port?: string | undefined } {
-  // Without brackets the last group of an IPv6 address would be taken for a port.
+  // The last group of an IPv6 address without brackets is not a port.
   if (rangeOf(entry) !== undefined) return { name: entry };
   const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry) ?? [];
   return { name, port };
@@ -98,7 +106,10 @@ function withoutBrackets(host: string): string {
   return host.replace(/^\[(.*)\]$/, '$1');
 }
 
-/** An IP address or a range of them: `10.0.0.0/8`, `fd00::/8`, `[::1]`; undefined for other text. */
+/**
+ * Parses an IP address or a range such as `10.0.0.0/8`, `fd00::/8` or `[::1]`. Returns undefined
+ * for other text.
+ */
 function rangeOf(text: string): BlockList | undefined {
   const [, address = '', bits] = /^(.*?)(?:\/(\d{1,3}))?$/.exec(withoutBrackets(text)) ?? [];
   const family = familyOf(withoutBrackets(address));

@@ -3,64 +3,73 @@
 import { doublingPauseMs } from '../system/clock.js';
 import { DEADLINE_CODE } from './exchange.js';
 
-/** How a try ended: with an answer that is no success, or without any. */
+/** The outcome of a try: an error answer or no answer. */
 export type TryEnd =
   | {
       status: number;
-      /** The header, as it came. */
+      /** The header value, unparsed. */
       retryAfter: string | undefined;
     }
   | {
-      /** The code of Node or undici; '' for none. */
+      /** The error code of Node or undici; '' without a code. */
       code: string;
       /** Whether the request may have reached the service. */
       wasSent: boolean;
     };
 
 export interface TryState {
-  /** Whether the request changes nothing, as GET and HEAD. */
+  /** Whether the request changes nothing (GET and HEAD). */
   isSafe: boolean;
-  /** Tries that were repetitions so far, and the most there may be. */
+  /** The number of retries so far, and their maximum. */
   repetitions: number;
   most: number;
-  /** Whether a 401 may be met with a newer token. */
+  /** Whether fleet may get a newer token after a 401. */
   mayRenew: boolean;
 }
 
 export type RetryDecision =
-  /** `askedMs`: the service asks for a longer pause than fleet waits by itself, and the error says so. */
+  /**
+   * `askedMs`: the service asks for a longer pause than fleet waits automatically. The error
+   * reports it.
+   */
   | { next: 'give-up'; askedMs?: number }
-  /** With a newer token, at once and not counted as a repetition. */
+  /** Send again immediately with a newer token. Does not count as a retry. */
   | { next: 'renew' }
   | { next: 'repeat'; pauseMs: number };
 
-/** Statuses of a safe request that may pass: too slow, too many, and the gateways' three. */
+/**
+ * Statuses after which a safe request is retried: timeout, rate limit, and three gateway errors.
+ */
 const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 
-/** Whether the status is a gateway's word, which does not know what the service behind it did. Assumed: 520 to 530 are those of a CDN. */
+/**
+ * Whether a gateway sent this status; it does not know whether the service carried out the request.
+ * Assumed: a CDN sends 520 to 530.
+ */
 export function isFromGateway(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
 /**
- * Whether a change with this answer may have been carried out: 500, 501 and higher statuses can
- * arrive afterwards, and 303 usually means success.
+ * Whether a change with this answer may have been carried out. A status from 500 on can be sent
+ * after the change, and 303 usually means success.
  */
 export function isUnknownOutcome(status: number): boolean {
   return status < 400 || status >= 500;
 }
 
-/** The first pause; each further one is twice as long, up to the longest. */
+/** The first pause. Each further pause is twice as long, up to the maximum. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** The longest `Retry-After` that is waited for; a longer one is printed for the operator instead. */
+/** The longest `Retry-After` that fleet waits for. A longer one is reported to the operator. */
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
 /**
- * What follows a try that brought no success. A request that changes something is repeated only when the service provably did not take
- * it: 401 with a token that can be renewed, 429, a connection that was never made (cli.md section 4, promise 1).
- * @param wallMs the time of an HTTP date is compared with it
+ * Decides what to do after a failed try. A change is only repeated when the service certainly did
+ * not carry it out: 401 with a renewable token, 429, or a connection that was never established
+ * (cli.md section 4, promise 1).
+ * @param wallMs the current time, compared with an HTTP date
  */
 export function decide(
   end: TryEnd,
@@ -80,7 +89,10 @@ function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
   return isPassingCode(end.code) && (isSafe || !end.wasSent);
 }
 
-/** Whether asking again may help: not against TLS, what is not HTTP, headers or a body that cannot be read, a proxy's refusal, the deadline. */
+/**
+ * Whether a retry may help. It does not help after TLS errors, invalid HTTP, unreadable headers or
+ * bodies, a refusal by the proxy, or an exceeded deadline.
+ */
 function isPassingCode(code: string): boolean {
   return (
     !isTlsCode(code) &&
@@ -89,27 +101,31 @@ function isPassingCode(code: string): boolean {
   );
 }
 
-/** Whether the code is one of a certificate or of TLS. */
+/** Whether the code reports a certificate or TLS error. */
 export function isTlsCode(code: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code);
 }
 
-/** The pause before repetition number `repetition`, from 1 on: exponential, half of it random. */
+/** Returns the pause before a retry (numbered from 1): exponential, with half of it random. */
 export function pauseBefore(repetition: number, random: () => number): number {
   const longest = doublingPauseMs(repetition, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
-/** What follows something for days obeys a service up to here (cli.md section 4, promise 6): it must not miss updates for hours. */
+/**
+ * The longest pause that a long-running follower accepts from a service (cli.md section 4, promise
+ * 6). A longer pause would miss updates for hours.
+ */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
-/** The pauses before a stream is connected again, without those that the service asks for. */
+/** Pauses before a stream reconnects, apart from those that the service asks for. */
 const FIRST_RETURN_MS = 500;
 const LONGEST_RETURN_MS = 30_000;
 
 /**
- * Milliseconds to wait before a stream is connected again, try `attempt` from 1 on: never less than the service asked for (`retry:`,
- * `Retry-After`), five minutes at most, and spread by full jitter so that a fleet of watches does not come back in step.
+ * Returns the milliseconds to wait before a stream reconnects (attempts are numbered from 1). The
+ * pause is at least the time that the service asked for (`retry:`, `Retry-After`) and at most five
+ * minutes. Full jitter spreads it, so that many watches do not reconnect at the same moment.
  */
 export function pauseBeforeReturn(
   attempt: number,
@@ -117,7 +133,7 @@ export function pauseBeforeReturn(
   headers: Readonly<Record<string, string>> | undefined,
   now: { wallMs: number; random: number },
 ): { pauseMs: number; cappedFromMs?: number } {
-  // A date in `Retry-After` is of the service's clock, which its `Date` shows.
+  // A date in `Retry-After` refers to the service's clock, which its `Date` header shows.
   const retryAfterMs =
     readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
   const askedMs = Math.max(retryMs, retryAfterMs);
@@ -127,10 +143,13 @@ export function pauseBeforeReturn(
   return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
 }
 
-/** Headers that are longer hold neither a number of seconds nor a date. */
+/** Longer header values contain neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
-/** The service's own time of an answer, in milliseconds since the epoch; undefined where it does not say it. */
+/**
+ * Returns the service's time of an answer in milliseconds since the epoch, or undefined without a
+ * valid `Date` header.
+ */
 export function answeredAtMs(
   headers: { readonly [name: string]: string } | undefined,
 ): number | undefined {
@@ -138,7 +157,10 @@ export function answeredAtMs(
   return Number.isNaN(date) ? undefined : date;
 }
 
-/** Milliseconds that a `Retry-After` header asks for: seconds or an HTTP date (RFC 9110 section 10.2.3). */
+/**
+ * Returns the milliseconds that a `Retry-After` header asks for, as seconds or an HTTP date (RFC
+ * 9110 section 10.2.3).
+ */
 export function readRetryAfter(header: string | undefined, wallMs: number): number | undefined {
   if (header === undefined || header.length > RETRY_AFTER_LENGTH_CHARACTERS) return undefined;
   const text = header.trim();

@@ -1,15 +1,16 @@
-// Sanitizes server text for error messages: one line, bounded before it is searched.
+// Sanitizes server text for error messages: makes it one line and limits its length before
+// searching it.
 
-/** So much of a text is looked at; more than this no error shows. */
+/** Only this much of a text is searched for a title. */
 const WINDOW_CHARACTERS = 64 * 1024;
 
-/** Longer than this, a text from the service is cut: one line of error stays one line. */
+/** A longer text from the service is cut, so that an error stays on one line. */
 const LINE_LENGTH_CHARACTERS = 500;
 
-/** White space inside the text may take so much room before a line of that length is cut from it. */
+/** How much text, white space included, is searched for a line of that length. */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 
-/** The beginning of a text, no longer than that; half a surrogate pair is left out. */
+/** Returns the beginning of a text. Omits half of a surrogate pair at the end. */
 export function cutTo(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -17,8 +18,8 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * A foreign text as part of an error's line: secrets hidden, then cut, then white space squeezed. Every text that the service, a
- * proxy or a login page sent goes into a message through here.
+ * Prepares text from another party for an error message: cuts it and squeezes white space to one
+ * line. Every text from the service, a proxy or a login page passes through this function.
  */
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
   const loose = cutTo(text, LOOSE_LENGTH_CHARACTERS);
@@ -28,7 +29,7 @@ export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): stri
     : `${cutTo(line, length - 1)}…`;
 }
 
-/** Whether a text is a page for people: its type says so, or its beginning does. */
+/** Whether a text is an HTML page, by its type or its beginning. */
 export function isHtml(text: string, contentType = ''): boolean {
   return (
     /\bhtml\b/i.test(contentType.slice(0, 200)) ||
@@ -36,14 +37,14 @@ export function isHtml(text: string, contentType = ''): boolean {
   );
 }
 
-/** What an HTML page calls itself, in one line; undefined when it has no title. */
+/** Returns the title of an HTML page on one line, or undefined without a title. */
 export function htmlTitle(html: string): string | undefined {
   const [, title = ''] = TITLE.exec(html.slice(0, WINDOW_CHARACTERS)) ?? [];
   const line = foreignText(decodeEntities(title), TITLE_LENGTH_CHARACTERS);
   return line === '' ? undefined : line;
 }
 
-/** `an HTML page "Service Unavailable"`. */
+/** Describes an HTML page: `an HTML page "Service Unavailable"`. */
 export function describeHtml(html: string): string {
   const title = htmlTitle(html);
   return title === undefined ? 'an HTML page' : `an HTML page "${title}"`;
@@ -51,7 +52,7 @@ export function describeHtml(html: string): string {
 
 const TITLE_LENGTH_CHARACTERS = 200;
 
-/** Bounded, so that it takes linear time. */
+/** Its length is bounded, so that matching takes linear time. */
 const TITLE = /<title(?:\s[^>]{0,200})?>([^<]{0,1000})/i;
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-// A live stream: keeps one connection per topic up, and reports what happens to them in order.
+// A live stream: keeps one connection for each topic and reports its events in order.
 //
-// What a connection does next is decided in stream/machine.ts; this is the loop around it, which makes them.
+// stream/machine.ts decides the next step of a connection. This file makes the connections.
 
 import { asFleetError, FleetError } from '../errors.js';
 import { sleep } from '../system/clock.js';
@@ -16,9 +16,12 @@ export interface TopicTarget {
   url: URL;
 }
 
-/** The topic is the one that is named in the events. */
+/** Events carry the name of this topic. */
 export interface Subscription extends TopicTarget {
-  /** What is subscribed to in its place with this token: the next one where the service answers 403. */
+  /**
+   * Returns the topics to subscribe to instead with this token. When the service answers 403, the
+   * next one is tried.
+   */
   targets?(token: string): readonly TopicTarget[];
 }
 
@@ -26,18 +29,19 @@ export interface StreamOptions extends ConnectionContext {
   tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
-  /** Ends everything. */
+  /** Ends all subscriptions. */
   signal: AbortSignal;
-  /** Takes each event; `size` is its weight in characters. */
+  /** Receives each event. `size` is its size in characters. */
   emit(event: StreamEvent, size?: number): void;
-  /** Called when anything came on a topic, a comment included, after its events. */
+  /** Called when data arrived on a topic, comments included, after its events. */
   onLife?: ((topic: string) => void) | undefined;
 }
 
 /**
- * The headers of a subscription, but for the last event id; without a token it is anonymous. Section 4.6: "Authentication and headers
- * work as for ordinary requests", so the version is named as section 9 says. Assumed: for the stream's own media type as well as for
- * JSON, which errors come in.
+ * Returns the headers of a subscription without the last event id. Without a token the subscription
+ * is anonymous. Section 4.6 says that headers work as for ordinary requests, so the version is in
+ * the Accept header (section 9). Assumed: it applies to the stream's media type and to JSON, the
+ * type of error answers.
  */
 export function streamHeaders(apiVersion: string, token: string | undefined): Headers {
   const accept = `text/event-stream; version=${apiVersion}, ${acceptJson(apiVersion)}`;
@@ -46,11 +50,13 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
 }
 
 /**
- * Follows all subscriptions until the signal is aborted or one of them is closed for good, and resolves then, at once: nothing
- * is waited for. Final are 204, 401 with a renewed token, 403, 404 and other 4xx (but see the machine: not right after a healthy
- * minute, nor with an old event id), and at the start a token that can never be had; everything else is tried again: end of
- * stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type, silence beyond the idle limit, a token that cannot be
- * had. Every connection asks for the token anew.
+ * Follows all subscriptions until the signal is aborted or one subscription is closed permanently,
+ * then resolves immediately without waiting for anything. Permanent are 204, 401 with a renewed
+ * token, 403, 404 and other 4xx, with exceptions in the machine: right after a healthy minute, or
+ * with an old event id. A permanent token failure at the start is also permanent. Other failures
+ * are retried: end of stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type,
+ * silence beyond the idle limit, a temporary token failure. Every connection asks for the token
+ * again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
@@ -59,18 +65,19 @@ export async function followStream(options: StreamOptions): Promise<void> {
   const end = () => over.abort(new FleetError('interrupted', 'the stream is over'));
   const ended = new Promise((resolve) => over.signal.addEventListener('abort', resolve));
   signal.addEventListener('abort', end, { once: true });
-  // A signal for each topic: of many listeners on one Node would warn.
+  // Each topic has its own signal, because Node warns about many listeners on one signal.
   const topics = subscriptions.map((each) =>
     followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each),
   );
-  // One topic that is gone for good ends them all: a watch on half of what was asked for would be silent on the rest.
+  // The loss of one topic ends all of them. Otherwise the watch would silently miss a part of the
+  // requested topics.
   await Promise.race([ended, ...topics]).finally(() => {
     signal.removeEventListener('abort', end);
     end();
   });
 }
 
-/** Makes one connection of the topic after the other, until it is closed for good or the signal is aborted. */
+/** Connects a topic again and again until it is closed permanently or the signal is aborted. */
 function followTopic(options: StreamOptions, subscription: Subscription): Promise<void> {
   const { clock, emit, signal } = options;
   const { topic } = subscription;
@@ -95,7 +102,10 @@ function followTopic(options: StreamOptions, subscription: Subscription): Promis
   });
 }
 
-/** A connection with the token of the moment; after a 401 with a newer one, once, where the source has one. */
+/**
+ * Connects with the current token. After a 401 it connects once more with a newer token, if the
+ * source has one.
+ */
 async function attempt(
   options: StreamOptions,
   subscription: Subscription,
@@ -116,7 +126,9 @@ async function attempt(
   }
 }
 
-/** A connection to what the token may subscribe to: the next of it after a 403. */
+/**
+ * Connects to the first topic that the token may subscribe to. After a 403 it tries the next one.
+ */
 async function connect(
   options: StreamOptions,
   { topic, url, targets }: Subscription,

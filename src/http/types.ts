@@ -2,54 +2,71 @@
 
 import type { FleetError, Trace } from '../errors.js';
 
-/** Query parameters in the order they are sent; a name may come more than once (`state=new&state=escalated`). */
+/**
+ * Query parameters in the order in which they are sent. A name may be repeated
+ * (`state=new&state=escalated`).
+ */
 export type Query = readonly (readonly [name: string, value: string])[];
 
 export interface HttpRequest extends RequestWords, RequestCourse {
-  /** GET when absent. Only GET and HEAD are safe to send again. */
+  /** Default: GET. Only GET and HEAD are retried safely. */
   method?: string;
-  /** Below the base URL, with its leading and trailing slash: `/bicycles/`. */
+  /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
   path: string;
-  /** Whether the path counts from the base URL's origin instead, prefix left out: an address that came whole. */
+  /**
+   * Whether the path is relative to the origin of the base URL, without its prefix, because it
+   * comes from a complete URL.
+   */
   isFromOrigin?: boolean;
   query?: Query;
   /** JSON text; sent as application/json. */
   body?: string;
-  /** The body holds a secret: `--verbose` does not show it, and no error quotes the answer. */
+  /**
+   * The body contains a secret: `--verbose` does not show it, and errors do not quote the answer.
+   */
   isSecret?: boolean;
   headers?: Readonly<Record<string, string>>;
   /** A POST that changes nothing, such as a login. A read-only client sends it. */
   changesNothing?: boolean;
 }
 
-/** What messages say of a request. */
+/** Phrases about a request for messages. */
 interface RequestWords {
-  /** What the operator asked for, for messages: `the list of bicycles`, `"rent"`. */
+  /** The request in the operator's terms: `the list of bicycles`, `"rent"`. */
   subject?: string;
-  /** What shows whether the change was carried out, for messages: `"fleet bicycles get UUID" shows it`. */
+  /**
+   * A command that shows whether the change was carried out: `"fleet bicycles get UUID" shows it`.
+   */
   shownBy?: string;
 }
 
-/** How a request is sent, tried again and ended. */
+/** How a request is sent, retried and cancelled. */
 interface RequestCourse {
-  /** Ends this one request, in the place of the client's own signal. */
+  /** Cancels this request. Replaces the client's signal. */
   signal?: AbortSignal;
-  /** The most that is read of its answer, unpacked; 64 MB when absent. More is a failure of kind `service` with the status of the answer. */
+  /**
+   * The maximum size of the answer after decompression. Default: 64 MB. A larger answer is a
+   * failure of kind `service` with the status of the answer.
+   */
   limitBytes?: number;
-  /** Extra tries of this one request; those of the settings when absent. */
+  /** How often this request is retried. Default: the number in the settings. */
   retries?: number;
   /**
-   * Waits before this request is tried again, instead of the client: whoever sends many can slow all of them. The client still
-   * decides whether it may be tried again. What it throws ends the request.
+   * Replaces the client's pause before a retry, so that a caller with many requests can slow down
+   * all of them. The client still decides whether to retry. An error from this function ends the
+   * request.
    */
   pause?(milliseconds: number, failure: FleetError): Promise<void>;
-  /** Asked right before the bytes leave; with an error nothing leaves, and `send` throws that error. */
+  /**
+   * Called immediately before the bytes are sent. When it returns an error, nothing is sent and
+   * `send` throws that error.
+   */
   holdBack?(): FleetError | undefined;
-  /** Is shown each answer that is no success, before it is tried again or thrown. */
+  /** Receives each error answer before the request is retried or the error is thrown. */
   onRefusal?(answer: HttpAnswer): void;
 }
 
-/** A request as it would be sent, the token hidden. */
+/** A request as it would be sent, with the token hidden. */
 export interface RequestPreview {
   method: string;
   url: string;
@@ -58,7 +75,7 @@ export interface RequestPreview {
   body: string | undefined;
 }
 
-/** A whole answer. One with a status other than 2xx is thrown as a FleetError. */
+/** A complete answer. An answer with a status other than 2xx is thrown as a FleetError. */
 export interface HttpAnswer {
   status: number;
   /** Names in lower case. */
@@ -68,7 +85,7 @@ export interface HttpAnswer {
    * does not fit its charset.
    */
   text: string;
-  /** The same before it was decoded, for what is no text. */
+  /** The body before decoding, for binary content. */
   bytes: Buffer;
   trace: Trace;
   /** Milliseconds from the first try to the end of the body. */
@@ -77,19 +94,19 @@ export interface HttpAnswer {
 
 /** One resource of a list: the text exactly as the service sent it, and its value. */
 export interface Item<T = { [field: string]: unknown }> {
-  /** JSON text on one line, numbers and unknown fields as they came. */
+  /** JSON text on one line, with numbers and unknown fields unchanged. */
   readonly json: string;
   readonly value: T;
 }
 
 export interface Page<T = { [field: string]: unknown }> {
-  /** The service's total (section 2.6); undefined for a bare array, which carries none. */
+  /** The service's total (section 2.6); undefined for a bare array, which does not have one. */
   count: number | undefined;
   items: Item<T>[];
-  /** The query of the next page, undefined on the last one. */
+  /** The query of the next page; undefined on the last page. */
   next: Query | undefined;
   trace: Trace;
-  /** What the headers tell about the time of the answer. */
+  /** When the service wrote the answer, from its headers. */
   dated?: AnswerDate;
 }
 
@@ -101,12 +118,15 @@ export interface AnswerDate {
   ageMs: number;
 }
 
-/** Where the client gets its token from; the settings make one. */
+/** The source of the client's token, made from the settings. */
 export interface Tokens {
-  /** What to do when the service refuses the token: where it comes from, and how just that is renewed. */
+  /** What to do when the service refuses the token: its source and how to renew it. */
   readonly refusalHint?: string | undefined;
   /** The token to send now. */
   get(): Promise<string>;
-  /** After a 401: a newer token than the refused one, undefined when there is none. Rejects as `get` where the source fails. */
+  /**
+   * Returns a newer token after a 401, or undefined when there is none. Rejects like `get` when the
+   * source fails.
+   */
   renew(refused: string): Promise<string | undefined>;
 }

@@ -1,4 +1,5 @@
-// The types of the private paths of undici that agent.ts and dial.ts import: they are those of its public names.
+// Types of the private undici paths that agent.ts and connect.ts import. They equal the types of
+// undici's public exports.
 
 declare module 'undici/lib/dispatcher/agent.js' {
   import { Agent } from 'undici';
