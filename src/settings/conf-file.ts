@@ -1,12 +1,13 @@
-// Writes a file of the settings with conf, whole or not at all.
+// Writes a settings file atomically with conf.
 
 import { readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
- * Replaces the content of the file by what `make` gives, whole or not at all. conf writes a draft beside it, which is moved there once its size is right:
- * when a disk fills up, conf takes the part that was written for the whole.
+ * Replaces the content of a file atomically with the result of `make`. conf writes a draft next to
+ * the file, and the draft is moved only when its size is correct: when the disk is full, conf
+ * treats an incomplete draft as complete.
  */
 export async function writeWithConf(target: string, make: () => object): Promise<void> {
   const { default: Conf } = await loadConf();
@@ -14,7 +15,7 @@ export async function writeWithConf(target: string, make: () => object): Promise
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
   const [folder, name] = [dirname(target), `${basename(target)}.new`];
   const draft = join(folder, name);
-  // Also those of runs that were killed, under the names that conf gives them while it writes.
+  // Also removes drafts of killed runs. conf adds a suffix to the name while it writes.
   const removeDrafts = () => {
     for (const found of readdirSync(folder))
       if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
@@ -38,7 +39,10 @@ export async function writeWithConf(target: string, make: () => object): Promise
   }
 }
 
-/** Loads conf, 50 ms, without its listeners for signals: they send each signal to the process again, and Ctrl-C would count twice. */
+/**
+ * Loads conf, which takes 50 ms, and removes its signal listeners. They send each signal to the
+ * process again, so that Ctrl-C would count twice.
+ */
 async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));
   const library = await import('conf');

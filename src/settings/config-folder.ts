@@ -5,7 +5,7 @@ import { configError, type FleetError } from '../errors.js';
 import { fromGitBash, isWholePath } from '../system/folder.js';
 import { homeOfUser } from '../system/user.js';
 
-/** The paths of the settings; enough for every function that writes. */
+/** The paths of the settings. Every function that writes settings needs them. */
 export interface SettingsFolder {
   readonly folder: string;
   readonly configPath: string;
@@ -28,7 +28,7 @@ export function findPlace(env: NodeJS.ProcessEnv): SettingsFolder {
   throw chosen === undefined ? noPlatformFolder(env) : refuseChosen(chosen);
 }
 
-/** The error for a user without a home folder. */
+/** Makes the error for a user without a home folder. */
 function noPlatformFolder(env: NodeJS.ProcessEnv): FleetError {
   const variable = process.platform === 'win32' ? 'APPDATA' : 'HOME';
   return configError(
@@ -49,8 +49,9 @@ function refuseChosen(path: string): FleetError {
 }
 
 /**
- * The folder of what is remembered between runs: XDG_STATE_HOME, beside the settings where FLEET_CONFIG_DIR chose them, or the folder that
- * the platform keeps for it; undefined where there is none. Never depends on the current directory.
+ * Returns the folder for data that is kept between runs: below XDG_STATE_HOME, below
+ * FLEET_CONFIG_DIR, or the platform's state folder. Undefined when none of them is an absolute
+ * path. Never depends on the current directory.
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
   const { XDG_STATE_HOME: state, FLEET_CONFIG_DIR: chosen } = env;
@@ -59,7 +60,10 @@ export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
   return below(absolute(state), 'fleet') ?? folderOfPlatform(env, 'state');
 }
 
-/** The names that each platform has for these folders: the variable of Windows, its folders, and those below HOME elsewhere. */
+/**
+ * The platform's names for these folders. For Windows: the variable, its default folder and the
+ * subfolder. For other platforms: the folder below HOME.
+ */
 const PLATFORM = {
   config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },
   state: {
@@ -81,7 +85,8 @@ function folderOfPlatform(env: NodeJS.ProcessEnv, what: keyof typeof PLATFORM): 
   }
   const home = homeOfUser(env);
   if (process.platform === 'darwin') return below(home, 'Library', mac, 'fleet');
-  // "All paths set in these environment variables must be absolute. If … relative … consider the path invalid and ignore it."
+  // XDG specification: "All paths set in these environment variables must be absolute. If …
+  // relative … consider the path invalid and ignore it."
   const chosen = what === 'config' ? absolute(env['XDG_CONFIG_HOME']) : undefined;
   return below(chosen ?? below(home, linux), 'fleet');
 }

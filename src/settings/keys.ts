@@ -6,33 +6,36 @@ import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mi
 import { looksLikeToken } from '../system/secrets.js';
 import { FORMATS, type Format } from '../terminal/formats.js';
 
-/** The flags of settings, by their names in `GlobalFlags`, which is assignable to this. */
+/** The flags of settings. `GlobalFlags` is assignable to this type and uses the same names. */
 export type SettingFlags = {
   [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string;
 } & {
-  /** Seconds, and tries. */
+  /** The timeout in seconds, and the number of retries. */
   [Flag in 'timeout' | 'retries']?: number | string;
 };
 
-/** A parsed value, or why the text was refused. */
+/** A parsed value, or the reason why the text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
-/** One setting: its flag, variable and default; how a text is read, and how the value stands in config.json and is shown. */
+/**
+ * A setting: its flag, variable and default, and how its value is parsed, stored in config.json and
+ * shown.
+ */
 export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
-  /** What it is, for help and for `auth login`. */
+  /** A description for help and for `auth login`. */
   readonly summary: string;
-  /** The flag, by its name in SettingFlags. */
+  /** The name of the flag in SettingFlags. */
   readonly flag: keyof SettingFlags | undefined;
   /** The environment variable. */
   readonly variable: string | undefined;
   readonly fallback: Fallback;
-  /** Reads a text, spaces around it left out. */
+  /** Parses a text; ignores spaces around it. */
   parse(text: string): Parsed<T>;
-  /** The value as in config.json; as a text it is what `config set` takes. */
+  /** Returns the value for config.json. Its text form is accepted by `config set`. */
   store(value: T): string | number | boolean;
 }
 
-/** What several keys hold. */
+/** The type of value that several keys share. */
 type Kind<T, Fallback> = {
   parse: SettingKey<T>['parse'];
   store?: SettingKey<T>['store'];
@@ -52,13 +55,13 @@ function key<T, Fallback extends T | undefined = undefined>(
   return { summary, flag, variable, fallback: fallback as Fallback, parse: read, store };
 }
 
-/** A token that was pasted in the wrong place is not repeated. */
+/** A token that was pasted in the wrong place is not printed again. */
 const PASTED = {
   reason: 'this looks like a token, and is not repeated here',
   hint: 'a token is given to "fleet auth login"',
 };
 
-/** A parser that says why there is no value, and quotes what was written. */
+/** Makes a parser that quotes the refused text in its reason. */
 function checked<T>(
   parse: (text: string) => T | undefined,
   what: string,
@@ -72,19 +75,23 @@ function checked<T>(
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
-/** Node's timers hold 31 bits of milliseconds and fire at once beyond that. */
+/**
+ * The longest possible timeout: Node's timers hold 31 bits of milliseconds and fire immediately for
+ * longer times.
+ */
 const LONGEST_TIMEOUT_S = 2_147_483;
 
 /**
- * An address of the service: absolute http or https, a prefix such as /api kept. Never repeats a user name or password.
+ * Parses an address of the service: absolute http or https, with a prefix such as /api. Its errors
+ * never quote a user name or password.
  */
 export function parseAddress(text: string): Parsed<URL> {
   const trimmed = text.trim();
-  // A user name with a password is a secret, and so may be what stands behind a question mark.
+  // The user information of an address is a secret, and its query may contain one.
   if (/@/.test(trimmed)) return { reason: 'an address must not contain a user name or password' };
   if (/[?#]/.test(trimmed))
     return { reason: 'an address must end before the query (?) and the fragment (#)' };
-  // new URL() would leave white space and control characters out without a word.
+  // new URL() would silently remove white space and control characters.
   if (/[\s\x00-\x1f\x7f]/.test(trimmed))
     return { reason: 'an address must not contain white space' };
   if (/^https?:\/\//i.test(trimmed) && URL.canParse(trimmed)) return { value: new URL(trimmed) };
@@ -96,14 +103,14 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-/** An address as config.json has it. */
+/** Returns an address as it is stored in config.json. */
 export function showAddress(url: URL): string {
   return url.pathname === '/' ? url.origin : url.href;
 }
 
 const ADDRESS: Kind<URL, undefined> = { parse: parseAddress, store: showAddress };
 
-/** Whether a key of a profile is true. */
+/** Whether a stored value of a profile is true. */
 export function isTrue(value: unknown): boolean {
   return String(value).toLowerCase() === 'true';
 }
@@ -118,7 +125,7 @@ const BOOLEAN: Kind<boolean, boolean> = {
   store: (value) => value,
 };
 
-/** FLEET_READ_ONLY is 1 or 0. */
+/** FLEET_READ_ONLY also accepts 1 and 0. */
 const READ_ONLY: Kind<boolean, boolean> = {
   ...BOOLEAN,
   parse: checked(
@@ -128,7 +135,9 @@ const READ_ONLY: Kind<boolean, boolean> = {
   ),
 };
 
-/** A name is looked up when it is used. What looks like an address or an option is none. */
+/**
+ * A name is looked up when it is used. Text that looks like an address or an option is not a name.
+ */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
   return wholeUuid(text) ?? (isName ? text : undefined);
@@ -142,7 +151,8 @@ const ORGANIZATION: Kind<string, undefined> = {
   ),
 };
 
-// It becomes a parameter of a header: nothing in it may end the parameter.
+// The version is sent as a parameter of a header, so it must not contain a character that ends the
+// parameter.
 const VERSION: Kind<string, string> = {
   fallback: '1.0',
   parse: checked(matching(/^[0-9A-Za-z][\w.-]{0,31}$/), 'is not a version', 'write it like 1.0'),
@@ -167,7 +177,7 @@ function parseSeconds(text: string): number | undefined {
   return milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S ? milliseconds : undefined;
 }
 
-/** Milliseconds; in seconds where it is written. */
+/** A duration in milliseconds, stored and typed in seconds. */
 const SECONDS: Kind<number, number> = {
   fallback: 30_000,
   parse: checked(parseSeconds, 'is not a number of seconds above 0', 'write it like 30 or 2.5'),
@@ -184,7 +194,7 @@ const RETRIES: Kind<number, number> = {
   store: (tries) => tries,
 };
 
-// A NUL ends the text for the operating system, which would run half of the command.
+// The operating system would end the command at a NUL and run only a part of it.
 const COMMAND: Kind<string, undefined> = {
   parse: checked(matching(/^[^\0]+$/), 'is not a command', 'write a command that prints a token'),
 };
@@ -194,7 +204,7 @@ const MIRROR: Kind<MirrorAddress, undefined> = {
   store: showMirrorAddress,
 };
 
-/** Every key by its name, in the order in which they are listed: what it holds, its flag, its variable, what it is. */
+/** All keys in the order in which they are listed: type, flag, variable and description. */
 export const KEYS = {
   base_url: key(
     ADDRESS,
@@ -229,13 +239,19 @@ export type KeyName = keyof typeof KEYS;
 
 export const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 
-/** The key that the operator wrote, `-` or `_` between its words; undefined when there is none of that name. */
+/**
+ * Returns the key with this name, or undefined for an unknown name. Accepts `-` and `_` between
+ * words.
+ */
 export function findKey(written: string): KeyName | undefined {
   const name = written.toLowerCase().replaceAll('-', '_');
   return KEY_NAMES.find((known) => known === name);
 }
 
-/** What `config set` writes into config.json: the text checked, brought to its usual spelling and typed. */
+/**
+ * Parses a text for `config set`. Returns the checked value in its usual spelling and type for
+ * config.json.
+ */
 export function parseForStore(name: KeyName, text: string): Parsed<string | number | boolean> {
   const found: SettingKey<unknown> = KEYS[name];
   const parsed = found.parse(text);

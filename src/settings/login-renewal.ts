@@ -12,13 +12,16 @@ import {
   type TokenReader,
 } from './token-place.js';
 
-/** How long to use a token that had already expired by this machine's clock when it arrived. */
+/** How long to use a token that was already expired, by this machine's clock, when it arrived. */
 const LEAST_LIFE_MS = 60_000;
 
-/** How long a renewal in flight may take after Ctrl-C: its answer may hold the only valid refresh token. */
+/**
+ * How long a renewal in flight may take after Ctrl-C, because its answer may contain the only valid
+ * refresh token.
+ */
 const GRACE_MS = 1000;
 
-/** What a renewal stores, and what went wrong. */
+/** The token to store after a renewal, and the error of a failed renewal. */
 interface Renewed {
   stored: StoredToken;
   failure?: unknown;
@@ -48,7 +51,8 @@ export function openRenewal(
       refuseWorse(renewed, token);
       return { stored: { token: renewed, login: { ...next, sinceMs: clock.wallMs() } } };
     } catch (failure) {
-      // The old token stays. The refresh token that was sent may be used up, so the new one is kept.
+      // The old token stays. The service may already have invalidated the old refresh token, so the
+      // new one is kept.
       const kept = answer === undefined ? login : nextLogin(login, answer, input);
       const isRefused = isFinalRefusal(failure) ? true : kept.isRefused;
       return { stored: { token, login: { ...kept, isRefused } }, failure };
@@ -72,7 +76,7 @@ export function openRenewal(
     },
     async fetch(refused) {
       const before = await load();
-      // Nothing can renew it, so no lock is taken: the folder may be read-only.
+      // A token that cannot be renewed needs no lock. The folder may be read-only.
       if (!canRenew(before)) return before.token;
       // Another process may have renewed it in the meantime.
       const isDue = (found: StoredToken) =>
@@ -104,7 +108,7 @@ function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: Tok
   return { ...login, refreshToken: refreshToken ?? login.refreshToken, isRefused: undefined };
 }
 
-/** A signal that is aborted one second after the given one. */
+/** Opens a signal that is aborted one second after the given signal. */
 function openGrace(clock: Clock, signal: AbortSignal) {
   const late = new AbortController();
   let cancel = () => {};
@@ -122,7 +126,10 @@ function openGrace(clock: Clock, signal: AbortSignal) {
   };
 }
 
-/** When to renew a token, in milliseconds since the epoch: the middle of its life, or its end once the service refused a renewal. */
+/**
+ * Returns when to renew a token, in milliseconds since the epoch: at half its life, or at its end
+ * after the service refused a renewal.
+ */
 function dueMs({ token, login }: StoredToken): number {
   const endsAtMs = readExpiry(token);
   if (login === undefined || login.refreshToken === null || endsAtMs === undefined)

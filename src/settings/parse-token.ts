@@ -1,17 +1,18 @@
-// Parses the text of a token: its claims, its subject and its expiry.
+// Parses a token: its text, claims, subject and expiry.
 
 import { wholeUuid } from '../api/links.js';
 import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Secrets } from '../system/secrets.js';
 
-/** Beyond this many milliseconds a Date is invalid. */
+/** A Date beyond this number of milliseconds is invalid. */
 const LAST_DATE_MS = 8.64e15;
 
 /**
- * The token in a text that people paste and programs print: white space around it and a scheme word in front
- * (`Authorization: JWT …`) are left out. What remains must be one word of printable ASCII, or it would break the header
- * or smuggle in another; the reason never repeats the text.
+ * Extracts the token from a text that a person pasted or a program printed. Removes surrounding
+ * white space and a leading scheme (`Authorization: JWT …`). The rest must be one word of printable
+ * ASCII, because other characters could break the header or inject another one. The reason never
+ * quotes the text.
  */
 export function parseToken(text: string): { value: string } | { reason: string } {
   const token = text.trim().replace(/^(?:authorization:\s*)?(?:jwt|bearer|token)\s+(?=\S)/i, '');
@@ -24,7 +25,10 @@ export function parseToken(text: string): { value: string } | { reason: string }
   return { value: token };
 }
 
-/** The token in the text, registered as a secret. Throws a FleetError of kind `config` that says what is wrong with it. */
+/**
+ * Returns the token in a text and registers it as a secret. Throws a FleetError of kind `config`
+ * that describes an invalid token.
+ */
 export function readToken(
   text: string,
   what: string,
@@ -38,7 +42,10 @@ export function readToken(
   return parsed.value;
 }
 
-/** The claims of a JWT, read and not verified: only the service can do that. Undefined when the token is no JWT. */
+/**
+ * Returns the claims of a JWT without verifying them, which only the service can do. Undefined when
+ * the token is not a JWT.
+ */
 export function readClaims(token: string): { [claim: string]: unknown } | undefined {
   const [, payload = '', ...rest] = token.split('.');
   try {
@@ -50,8 +57,9 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 }
 
 /**
- * The organizations that a token names, in lower case and in the token's order, with the roles in each; none for a token that says nothing
- * of them. Assumed: the claim `affs` is `{organization: [roles]}`, the organization a UUID or its URL.
+ * Returns the organizations in a token with the roles in each, in lower case and in the token's
+ * order; empty without this claim. Assumed: the claim `affs` is `{organization: [roles]}`, and the
+ * organization is a UUID or its URL.
  */
 export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const affiliations = readClaims(token)?.['affs'];
@@ -64,12 +72,15 @@ export function affiliationsOf(token: string): Map<string, readonly string[]> {
   return found;
 }
 
-/** The organizations that a token names, each once. */
+/** Returns the organizations in a token without duplicates. */
 export function organizationsOf(token: string): string[] {
   return [...affiliationsOf(token).keys()];
 }
 
-/** When the token ends, in milliseconds since the epoch; undefined when it does not say (`exp`, RFC 7519 section 4.1.4). */
+/**
+ * Returns the expiry of a token in milliseconds since the epoch, or undefined without a valid `exp`
+ * (RFC 7519 section 4.1.4).
+ */
 export function readExpiry(token: string): number | undefined {
   const seconds = readClaims(token)?.['exp'];
   if (typeof seconds !== 'number' || !(Math.abs(seconds * 1000) <= LAST_DATE_MS)) return undefined;

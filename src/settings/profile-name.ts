@@ -9,7 +9,9 @@ import { lazyPattern } from '../terminal/lazy-pattern.js';
 /** The default profile. It exists even when no settings are stored in it. */
 export const DEFAULT_PROFILE = 'default';
 
-/** A name is pasted into commands, so it needs no quotes. `__proto__` must not be a name. */
+/**
+ * A name must not need quotes, because it is pasted into commands. `__proto__` must not be a name.
+ */
 const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
 const ALLOWED = 'use up to 64 letters, digits and _ . @ -, a letter or digit first';
@@ -55,8 +57,8 @@ export interface NameCollision {
 }
 
 /**
- * Finds stored profiles with names that Windows or macOS treat as the same file. Older versions of fleet
- * could create them. The command does not delete the profile in use when another one can go.
+ * Finds stored profiles with names that Windows or macOS treat as the same file. Older versions of
+ * fleet could create them. The suggested command avoids deleting the profile in use.
  */
 export function describeCollisions(
   storedNames: Iterable<string>,

@@ -1,4 +1,5 @@
-// Resolves each setting from flag, environment, profile or default, and says where it came from.
+// Resolves each setting from a flag, the environment, the profile or its default, and records the
+// source.
 
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, lastingError, usageError } from '../errors.js';
@@ -15,36 +16,48 @@ import {
 import { DEFAULT_PROFILE } from './profile-name.js';
 import type { Stored } from './store.js';
 
-/** One setting, whether it is refused or not. */
+/** A setting with its source. It may have an invalid value. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
-  /** Where the value came from, first one wins (cli.md section 1). */
+  /** The kind of source, in order of priority (cli.md section 1). */
   origin: 'flag' | 'environment' | 'profile' | 'default';
-  /** The flag, variable or file that gave it: `--base-url`, `FLEET_BASE_URL`, `profile "sandbox"`; `default` if none. */
+  /**
+   * The flag, variable or profile with the value: `--base-url`, `FLEET_BASE_URL`, `profile
+   * "sandbox"`; otherwise `default`.
+   */
   from: string;
-  /** As `config set` would take it; as it was found when it is refused; null when it is not set anywhere. */
+  /**
+   * The value as `config set` accepts it; the original text when it is invalid; null when it is not
+   * set.
+   */
   shown: string | null;
-  /** Why the value is refused, which is the default then; every command that needs settings ends with it. */
+  /**
+   * Why the configured value is invalid. `value` is the default then, and commands that need
+   * settings fail with this error.
+   */
   problem?: FleetError;
 }
 
-/** The names of the keys as code has them: `baseUrl`. */
+/** The name of a key in code: `baseUrl`. */
 type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Tail>}`
   : Name;
 
 type ValueOf<Key> = Key extends SettingKey<infer T, infer Fallback> ? T | Fallback : never;
 
-/** All settings of one run, in the order in which they are listed. `undefined` values are not set anywhere. */
+/**
+ * All settings of a run, in the order in which they are listed. A value is undefined when it is not
+ * set.
+ */
 export type Settings = { readonly profile: Setting<string> } & {
   readonly [Name in KeyName as CodeName<Name>]: Setting<ValueOf<(typeof KEYS)[Name]>>;
 };
 
-/** May hold a password. */
+/** Addresses, which may contain a password. */
 const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
 
-/** What settings are resolved from. */
+/** The sources of the settings. */
 export interface SettingSources {
   flags: SettingFlags;
   env: NodeJS.ProcessEnv;
@@ -52,8 +65,9 @@ export interface SettingSources {
 }
 
 /**
- * The profile in use: `--profile`, FLEET_PROFILE, the one chosen with `fleet profile use`, `default`. One that is named and not there is a
- * problem: the operator would work with other settings than meant.
+ * Returns the profile in use: `--profile`, FLEET_PROFILE, the choice of `fleet profile use`, or
+ * `default`. A named profile that does not exist is a problem, because the operator would work with
+ * the wrong settings.
  */
 export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
   const { text, ...source } = firstOf([
@@ -73,17 +87,23 @@ export function findProfile({ flags, env, stored }: SettingSources): Setting<str
   };
 }
 
-/** For a name that no profile has: the nearest one and all of them, or how to make the first. */
+/**
+ * Returns a hint for an unknown profile: the most similar name and all names, or how to create the
+ * first profile.
+ */
 export function hintProfiles(name: string, { profiles }: Stored): string | undefined {
   if (profiles.size === 0)
     return 'there are no profiles yet: "fleet sandbox" or "fleet auth login --profile NAME" saves one';
   return unknownWord('profile', name, [...profiles.keys()]).hint;
 }
 
-/** A place that may give a value. */
+/** A possible source of a value. */
 type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
-/** The first that gives something; an empty flag is something, an empty variable is not. */
+/**
+ * Returns the first source with a value. An empty flag counts as a value; an empty variable does
+ * not.
+ */
 function firstOf(sources: readonly Source[]): Source | undefined {
   return sources.find(
     ({ origin, text }) => text !== undefined && text !== null && (text !== '' || origin === 'flag'),
@@ -91,10 +111,11 @@ function firstOf(sources: readonly Source[]): Source | undefined {
 }
 
 /**
- * All settings, each from flag, environment, profile or default (cli.md section 1); an empty variable counts as not set.
- * Throws a FleetError of kind `usage` for a bad flag, of kind `config` for a bad value elsewhere, a profile that is not
- * there unless it may be new, and an address with plain http beyond this machine that the profile does not allow (cli.md section 4). A bad
- * organization is refused when it is asked for.
+ * Resolves all settings from flags, environment, profile or defaults (cli.md section 1). An empty
+ * variable counts as not set. Throws a FleetError of kind `usage` for an invalid flag, and of kind
+ * `config` for an invalid value elsewhere, an unknown profile (unless `mayBeNew`), and plain http
+ * to another machine that the profile does not allow (cli.md section 4). An invalid organization
+ * only fails when it is read.
  */
 export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
   const explained = explainSettings(sources);
@@ -104,7 +125,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
       throw problem;
   return {
     ...explained,
-    // Refused where it is used: a command whose own flag names another one need not fail for it.
+    // Only fails when it is used, because a command may name another organization with its own
+    // flag.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;
@@ -112,7 +134,10 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
   };
 }
 
-/** Every setting with its origin. A value that is refused comes with its problem instead of hiding the others. */
+/**
+ * Resolves every setting with its source. An invalid setting has a problem and does not hide the
+ * others.
+ */
 export function explainSettings(sources: SettingSources): Settings {
   const nameInCode = (name: string) =>
     name.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -120,7 +145,7 @@ export function explainSettings(sources: SettingSources): Settings {
   return { profile: findProfile(sources), ...Object.fromEntries(settings) };
 }
 
-/** One setting with its origin, as above. */
+/** Resolves one setting with its source and its problem. */
 export function explainSetting(name: KeyName, sources: SettingSources): Setting {
   const { flags, env, stored } = sources;
   const profile = findProfile(sources).value;
@@ -131,7 +156,7 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
     from: `profile "${profile}"`,
     text: stored.profiles.get(profile)?.[name],
   };
-  // FLEET_READ_ONLY=0 does not lift a read-only profile.
+  // FLEET_READ_ONLY=0 does not override a read-only profile.
   const isLocked = name === 'read_only' && String(ofProfile.text ?? false) !== 'false';
   const source = firstOf([
     ...(isLocked ? [ofProfile] : []),
@@ -148,7 +173,7 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
     const parsed = parseSource(name, source, stored, profile);
     return { key: name, shown: String(key.store(parsed)), value: parsed, ...found };
   } catch (error) {
-    // An address that is refused may hold a password, so it is not repeated.
+    // An invalid address may contain a password, so it is not shown.
     const shown = ADDRESSES.includes(name) || typeof text === 'object' ? '(refused)' : String(text);
     return { key: name, shown, value, ...found, problem: error as FleetError };
   }
@@ -178,8 +203,8 @@ function parseSource(
 }
 
 /**
- * cli.md section 4: "Plain http is refused beyond loopback unless the profile allows it". `from` is the flag, variable
- * or profile that gave the address.
+ * Throws when the address uses plain http to another machine and the profile does not allow it
+ * (cli.md section 4). `from` is the flag, variable or profile with the address.
  */
 export function refusePlainHttp(
   url: URL,
@@ -195,12 +220,15 @@ export function refusePlainHttp(
   );
 }
 
-/** What a command to paste needs so that it reaches this profile. */
+/** Returns the flag that a suggested command needs to use this profile. */
 export function profileFlag(profile: string): string {
   return profile === DEFAULT_PROFILE ? '' : ` --profile ${profile}`;
 }
 
-/** The error for a change where a setting forbids changes; undefined where changes are allowed. */
+/**
+ * Returns the error for a change when a setting forbids changes, or undefined when changes are
+ * allowed.
+ */
 export function readOnlyFailure({
   readOnly: { value, origin, from },
   profile,
@@ -217,17 +245,20 @@ export function readOnlyFailure({
   );
 }
 
-/** The address of the service. Throws a FleetError of kind `config` when none is set. */
+/** Returns the address of the service. Throws a FleetError of kind `config` when it is not set. */
 export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
   const run = `run "fleet auth login${profileFlag(profile.value)}", or give --base-url or FLEET_BASE_URL`;
   const hint = `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
   return baseUrl.value ?? refuseMissing('the service', profile, hint);
 }
 
-/** The push address (interface.md section 4.6: "served from the push address, not from {base_url}"). Throws as above. */
+/**
+ * Returns the push address (interface.md section 4.6: "served from the push address, not from
+ * {base_url}"). Throws like `requireBaseUrl`.
+ */
 export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
-  // Where nothing is set, both come with the login.
+  // When neither address is set, the error about the base URL is better: a login sets both.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);

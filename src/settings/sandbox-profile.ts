@@ -1,14 +1,17 @@
-// The profile that belongs to `fleet sandbox`: nothing else logs in to it, and the sandbox writes into no other.
+// The profile of `fleet sandbox`. No other command logs in to it, and the sandbox does not change
+// other profiles.
 
 import { configError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';
 import type { SettingsFolder } from './config-folder.js';
 import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './store.js';
 
-/** The profile that the sandbox is saved as. */
+/** The name of the sandbox's profile. */
 export const SANDBOX_PROFILE = 'sandbox';
 
-/** Whether the profile is the sandbox's own: it has that name, and no address beyond this machine. */
+/**
+ * Whether the profile belongs to the sandbox: it has this name, and its address is on this machine.
+ */
 export function isSandboxProfile(
   name: string,
   values: Readonly<Record<string, unknown>> | undefined,
@@ -18,8 +21,8 @@ export function isSandboxProfile(
 }
 
 /**
- * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of kind `config`, and changes
- * nothing, when a profile of the operator's own has its name.
+ * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of
+ * kind `config` without a change when the operator has created another profile with this name.
  */
 export async function saveSandboxProfile(
   place: SettingsFolder,
@@ -35,7 +38,10 @@ export async function saveSandboxProfile(
   await saveToken(place, SANDBOX_PROFILE, token);
 }
 
-/** Saves a newer token of a running sandbox, unless the profile holds another address by now. Says whether it was saved. */
+/**
+ * Saves a newer token of a running sandbox, unless the profile has a different address now. Returns
+ * whether it was saved.
+ */
 export async function renewSandboxToken(
   place: SettingsFolder,
   baseUrl: string,

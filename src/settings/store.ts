@@ -1,4 +1,5 @@
-// The settings on disk: profiles in config.json, tokens apart in credentials.json, both for the operator's eyes alone.
+// The settings on disk: profiles in config.json and tokens in credentials.json. Only the operator
+// can read both files.
 
 import { configError, FleetError, messageOf, reasonOf } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
@@ -11,15 +12,18 @@ import type { KeyName } from './keys.js';
 import { checkProfileName } from './profile-name.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
-/** The values of a profile, as in config.json; `undefined` takes a value out. Whatever else is found there is kept when the file is written. */
+/**
+ * The values of a profile in config.json; `undefined` removes a value. Unknown values in the file
+ * are kept.
+ */
 export type ProfileValues = {
   readonly [Name in KeyName | 'organization_name']?: string | number | boolean | undefined;
 };
 
-/** What a file of the settings, or a part of it, holds. */
+/** The content of a settings file, or a part of it. */
 type Content = Readonly<Record<string, unknown>>;
 
-/** The profiles as they were read: nothing is checked yet but the shape of the file. */
+/** The stored profiles. Only the shape of the file has been checked. */
 interface Profiles {
   /** The profile chosen with `fleet profile use`. */
   active: string | undefined;
@@ -31,11 +35,14 @@ export type Stored = SettingsFolder & Readonly<Profiles>;
 /** The login with an e-mail address that returned the stored token. The password is not stored. */
 export interface Login {
   readonly email: string;
-  /** Path of the renewal, below the base URL. */
+  /** Path for the renewal, below the base URL. */
   readonly refreshPath: string;
   /** When the token arrived, in milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** Null when the service gives this user none; undefined when its answers have no such field. */
+  /**
+   * Null when the service returns no refresh token to this user; undefined when its answers have no
+   * such field.
+   */
   readonly refreshToken?: string | null | undefined;
   /** `--client-id` of the login. */
   readonly clientId?: string | undefined;
@@ -50,42 +57,43 @@ export function isRenewable(login: Login | undefined): boolean {
 
 export interface StoredToken {
   readonly token: string;
-  /** Undefined for a token that was given. */
+  /** Undefined for a token that was not obtained by a login. */
   readonly login?: Login | undefined;
 }
 
-/** Far above any settings. */
+/** Far more than any settings need. */
 const LIMIT_BYTES = 1_000_000;
 
-/** The files of the settings, by their names in a place. */
+/** The settings files, by the names of their paths in SettingsFolder. */
 type File = 'configPath' | 'credentialsPath';
 
 /**
- * Reads config.json; a file that is not there is an empty one. Throws a FleetError of kind `config` when it cannot be read or understood,
- * when others own or may write it, and where its folder is no absolute path.
+ * Reads config.json; a missing file counts as empty. Throws a FleetError of kind `config` when the
+ * file cannot be read or parsed, when another user owns it or can write it, and when the path of
+ * its folder is not absolute.
  */
 export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const place = findPlace(env);
   return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
-/** The profiles in config.json now. Throws as loadStored does. */
+/** Reads the current profiles. Throws like `loadStored`. */
 export async function loadProfiles(place: SettingsFolder): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
 }
 
-/** Reads the stored tokens, profile by profile. Throws as loadStored does. */
+/** Reads the stored tokens by profile. Throws like `loadStored`. */
 export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<string, StoredToken>> {
   return readFile(place, 'credentialsPath', tokensOf);
 }
 
-/** Settings from a text that is to become config.json. Throws an Error that says what is wrong. */
+/** Parses a text that will replace config.json. Throws an Error that describes the problem. */
 export function parseConfig(text: string): Profiles & { config: Content } {
   const config = parseContent(text);
   return { config, ...profilesOf(config) };
 }
 
-/** Replaces config.json as a whole. */
+/** Replaces the whole config.json. */
 export async function replaceConfig(place: SettingsFolder, config: Content): Promise<void> {
   await write(place, 'configPath', () => config);
 }
@@ -137,9 +145,9 @@ export async function saveProfile(
 ): Promise<void> {
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
-    // Checked under the lock: another process may have created a profile meanwhile.
+    // Checked under the lock, because another process may have created a profile in the meantime.
     checkProfileName(name, Object.keys(profiles));
-    // The name belongs to the organization that it was looked up for.
+    // The stored name is that of the old organization, so it is removed.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,
@@ -148,7 +156,7 @@ export async function saveProfile(
   });
 }
 
-/** Makes a profile the one in use; `undefined` goes back to `default`. */
+/** Selects a profile; `undefined` selects `default` again. */
 export async function useProfile(place: SettingsFolder, name: string | undefined): Promise<void> {
   await change(place, 'configPath', (config) => ({ ...config, profile: name }));
 }
@@ -163,7 +171,9 @@ export async function deleteProfile(place: SettingsFolder, name: string): Promis
   }));
 }
 
-/** Stores the token of a profile, which the caller has checked with `parseToken`, and how it was got. */
+/**
+ * Stores the token of a profile and its login. The caller has checked the token with `parseToken`.
+ */
 export async function saveToken(
   place: SettingsFolder,
   name: string,
@@ -195,7 +205,7 @@ export async function renewToken(
   });
 }
 
-/** Deletes the stored token of a profile; returns whether there was one. */
+/** Deletes the stored token of a profile. Returns whether it existed. */
 export async function deleteToken(place: SettingsFolder, name: string): Promise<boolean> {
   if (!(await loadTokens(place)).has(name)) return false;
   await change(place, 'credentialsPath', (credentials) => withToken(credentials, name, undefined));
@@ -209,7 +219,7 @@ function withToken(credentials: Content, name: string, stored: StoredToken | und
   return { ...credentials, tokens, logins: hasLogin ? logins : undefined };
 }
 
-/** Reads and parses a file. Throws a FleetError of kind `config` where it cannot be read or parsed. */
+/** Reads and parses a file. Throws a FleetError of kind `config` when this fails. */
 function readFile<Value>(
   place: SettingsFolder,
   file: File,
@@ -231,7 +241,7 @@ function readFile<Value>(
 }
 
 function parseContent(text: string): Content {
-  // Some editors put a byte order mark first; JSON has none.
+  // Some editors add a byte order mark, which is not valid JSON.
   return asObject(parseJson(text.replace(/^\uFEFF/, '')), 'it');
 }
 
@@ -240,12 +250,15 @@ function asObject(value: unknown, what: string): Content {
   throw new Error(`${what} is not a JSON object`);
 }
 
-/** An object in it; an empty one where there is none. */
+/** Returns an object in the content, or an empty object when it is missing. */
 function partOf(content: Content, name: string): Content {
   return asObject((Object.hasOwn(content, name) ? content[name] : undefined) ?? {}, `"${name}"`);
 }
 
-/** The text of a file of the settings, JSON or not; undefined when it is not there. Throws as loadStored does. */
+/**
+ * Returns the text of a settings file, even when it is not JSON, or undefined when the file does
+ * not exist. Throws like `loadStored`.
+ */
 export function readSettingsFile(path: string): string | undefined {
   refuseForeignFolders(path);
   return readOwnFile(
@@ -255,7 +268,10 @@ export function readSettingsFile(path: string): string | undefined {
   );
 }
 
-/** Changes the content of a file; what is `undefined` in it is taken out. Throws where it cannot be parsed. */
+/**
+ * Changes the content of a file; `undefined` values are removed. Throws when the file cannot be
+ * parsed.
+ */
 function change(
   place: SettingsFolder,
   file: File,
@@ -269,14 +285,14 @@ function change(
   return write(place, file, () => readFile(place, file, make));
 }
 
-/** Writes a file anew while no other run does. */
+/** Writes a file under its lock. */
 async function write(place: SettingsFolder, file: File, make: () => Content): Promise<void> {
   const path = place[file];
   try {
     await makeFolder(place.folder, OWN_FOLDER_MODE);
     refuseForeignFolders(path);
     const target = trustTargetOf(path);
-    // It is held for the milliseconds that a write takes.
+    // The lock is only held for the few milliseconds of a write.
     await alone(`${target}.lock`, new AbortController().signal, () => writeWithConf(target, make));
   } catch (error) {
     if (error instanceof FleetError) throw error;

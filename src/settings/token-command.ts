@@ -11,17 +11,23 @@ import {
   type TokenReader,
 } from './token-place.js';
 
-/** A line of its stderr that is longer is passed on in parts. */
+/** A longer line of stderr is printed in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
-/** The exit codes of a shell for a command that is not executable, or not found. */
+/** The exit codes of a shell when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
-/** Set for a token command, to its own text: a command that calls fleet, which calls it again, would never end. */
+/**
+ * Set to the text of the token command while it runs. It detects a command that calls fleet, which
+ * would call the command again without end.
+ */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
-/** A token that ends sooner is fetched anew before it is used: clocks differ, and a request takes its time. */
+/**
+ * A token that expires sooner is renewed before it is used, because clocks differ and a request
+ * takes time.
+ */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
 
-/** Keeps the token that the command printed until it is about to end, or was refused. */
+/** Keeps the token of the command until it is about to expire or is refused. */
 export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
   let kept: Awaited<ReturnType<TokenReader['read']>>;
   return {
@@ -36,7 +42,10 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
   };
 }
 
-/** When the token should be fetched anew: a minute before its end, or at half its life when it lives less than two. */
+/**
+ * Returns when to fetch the token again: one minute before its expiry, or after half the remaining
+ * time if that is less than two minutes.
+ */
 function findDue(token: string, now: number): number {
   const expiry = readExpiry(token);
   if (expiry === undefined) return Number.POSITIVE_INFINITY;
@@ -44,9 +53,9 @@ function findDue(token: string, now: number): number {
 }
 
 /**
- * Runs the command through the shell and returns its stdout. It reads nothing, so that it cannot eat what is piped into
- * fleet; a question it has can go to /dev/tty. Its stderr is passed on line by line, its stdout shown nowhere.
- * It may take as long as a request (`--timeout`).
+ * Runs the command through the shell and returns its stdout, which is not shown. Its stderr is
+ * printed line by line. It has no stdin, so that it cannot consume the input of fleet; it can ask
+ * questions on /dev/tty. Its time limit is that of a request (`--timeout`).
  */
 async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {
   const { env, signal, notice, clock, settings } = input;
@@ -72,7 +81,7 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
         if (output.length > TOKEN_LIMIT_BYTES) tooMuch.abort();
       });
       readShellLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
-        // A command with tracing (set -x) may show the token before it prints it, when fleet does not know it yet.
+        // A command with tracing (set -x) may print the token on stderr before fleet knows it.
         lastLine = hideJwts(line.trim());
         void notice(lastLine);
       });

@@ -1,4 +1,4 @@
-// Finds where the token comes from.
+// Finds the source of the token.
 
 import { type FleetError, lastingError } from '../errors.js';
 import type { Client } from '../http/client.js';
@@ -10,44 +10,53 @@ import { profileFlag, type Settings } from './resolve.js';
 import { SANDBOX_PROFILE } from './sandbox-profile.js';
 import { type Login, loadTokens, type Stored } from './store.js';
 
-/** Where the token comes from. */
+/** The source of the token. */
 export interface TokenPlace {
   readonly kind: 'variable' | 'file' | 'command' | 'stored';
-  /** For people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile "default"`, `stored by auth login`. */
+  /**
+   * The name for people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile
+   * "default"`, `stored by auth login`.
+   */
   readonly origin: string;
-  /** Whether the environment or the profile points to it. */
+  /** Whether the environment or the profile names this source. */
   readonly level: 'environment' | 'profile';
-  /** What to do when it gives no token, or one that the service refuses; only that source is named. */
+  /** What to do when the source has no token or the service refuses it. Only names this source. */
   readonly refusalHint: string;
-  /** The token, the path of the file, or the command; '' for a stored token, which is read anew. */
+  /**
+   * The token, the path of the file, or the command; '' for a stored token, which is read again
+   * each time.
+   */
   readonly text: string;
-  /** The login that a stored token came from. */
+  /** The login that returned a stored token. */
   readonly login?: Login | undefined;
 }
 
-/** What reading a token needs. */
+/** Everything that reading a token needs. */
 export interface TokenInput {
   env: NodeJS.ProcessEnv;
   stored: Stored;
   settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeout'>;
   clock: Clock;
-  /** The zone of times in notices; the machine's when absent. */
+  /** The time zone of notices. Default: the machine's zone. */
   zone?: TimeZone;
-  /** Stops a token command that runs; its reason is thrown. */
+  /** Stops a running token command, which fails with its reason. */
   signal: AbortSignal;
-  /** Takes what a token command prints on its stderr (a login page to open, for instance). */
+  /** Receives the stderr of a token command, such as the address of a login page. */
   notice(line: string): Promise<void> | void;
-  /** Gets every token that is read. */
+  /** Every token is added here. */
   secrets: Secrets;
   /** Opens a client that sends no token, for renewing one. `signal` ends its requests. */
   anonymous(signal: AbortSignal): Promise<Client>;
 }
 
-/** How a source is read, and asked for another token where it can give one. */
+/** Reads a source, and fetches another token if the source supports this. */
 export interface TokenReader {
-  /** The token it has now, and from when on another one should be fetched; undefined before the first. */
+  /** Returns the current token and when to fetch the next one; undefined before the first fetch. */
   read(): Promise<{ token: string; dueMs: number } | undefined>;
-  /** Fetches a token, which `read` gives from then on. `refused`: the one that the service refused. */
+  /**
+   * Fetches a token, which `read` returns afterwards. `refused` is the token that the service
+   * refused.
+   */
   fetch?(refused: string | undefined): Promise<string>;
 }
 
@@ -55,8 +64,9 @@ export interface TokenReader {
 export const TOKEN_LIMIT_BYTES = 65_536;
 
 /**
- * Where the token will come from: FLEET_TOKEN, FLEET_TOKEN_FILE, the command of the settings (FLEET_TOKEN_COMMAND, else the profile's), the
- * token stored by `auth login`; undefined when there is none. Nothing is run or checked yet.
+ * Returns the source of the token: FLEET_TOKEN, FLEET_TOKEN_FILE, the token command
+ * (FLEET_TOKEN_COMMAND, then the profile's), or the token stored by `auth login`. Returns undefined
+ * when none is configured. Does not run or check the source.
  */
 export async function findTokenPlace(
   env: NodeJS.ProcessEnv,
@@ -105,7 +115,7 @@ export async function findTokenPlace(
   return { kind: 'stored', level: 'profile', origin, refusalHint, text: '', login };
 }
 
-/** The error for a missing token. */
+/** Makes the error for a missing token. */
 export function missingToken(profile: string): FleetError {
   const hint = `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`;
   return lastingError(`no access token for profile "${profile}"`, hint);

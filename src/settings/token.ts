@@ -1,4 +1,4 @@
-// Reads the access token and keeps it fresh (interface.md section 5 leaves obtaining it open).
+// Reads and renews the access token (interface.md section 5 does not define how to obtain it).
 
 import { asFleetError, configError, lastingError, reasonOf } from '../errors.js';
 import type { Tokens } from '../http/types.js';
@@ -25,7 +25,7 @@ export {
   readExpiry,
 } from './parse-token.js';
 
-/** A source of access tokens. The token itself is never printed but by `auth token`. */
+/** A source of access tokens. Only `auth token` prints the token itself. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   readonly refusalHint: string;
   /** Whether this source can return another token while a command runs. */
@@ -35,8 +35,9 @@ export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
 }
 
 /**
- * The source of tokens for this run. Throws a FleetError of kind `config` when there is none. FLEET_TOKEN stays as it is; a file and
- * the stored token are read anew each time; that of a command or a login is kept until it is due or was refused.
+ * Returns the token source of this run. Throws a FleetError of kind `config` when none is
+ * configured. FLEET_TOKEN never changes. Files and stored tokens are read again each time. The
+ * token of a command or login is kept until it is due or refused.
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
@@ -48,7 +49,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
-  // A stream can live for weeks on one connection, and asks for no token meanwhile.
+  // A stream can keep one connection for weeks, and does not ask for a token during that time.
   if (login !== undefined)
     every(
       input.clock,
@@ -59,12 +60,15 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   return { ...tokens, origin, refusalHint, isRenewable };
 }
 
-/** How often it is looked whether the token of a login must be renewed. */
+/** How often the token of a login is checked for renewal. */
 const CHECK_EVERY_MS = 30_000;
-/** The pause after a fetch that failed while the old token is good. */
+/** The pause after a failed fetch while the old token is still valid. */
 const PAUSE_MS = 60_000;
 
-/** A fetch that fails while the old token is good is reported once and tried again a minute later; no other failure is kept. */
+/**
+ * Adds renewal to a reader. While the old token is valid, a failed fetch is reported once and
+ * retried a minute later. Other failures are thrown and not remembered.
+ */
 function keepFresh(
   { read, fetch }: TokenReader,
   { clock, zone = MACHINE_ZONE, signal, notice }: TokenInput,
@@ -72,7 +76,10 @@ function keepFresh(
   let running: Promise<string> | undefined;
   let pausedUntilMs = 0;
   let isReported = false;
-  /** One for all who ask while it lasts: eight workers that are refused together need one new token, not eight. */
+  /**
+   * Shares one fetch among concurrent callers. For example, when a token expires, eight workers
+   * need one new token.
+   */
   const fetchOnce = (work: NonNullable<typeof fetch>, refused?: string) => {
     running ??= work(refused).finally(() => {
       running = undefined;
@@ -103,7 +110,7 @@ function keepFresh(
       }
     },
     async renew(refused) {
-      // Another worker or another run may have been refused before, and fetched a newer one.
+      // Another worker or process may already have fetched a newer token.
       const token = (await read())?.token;
       if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
       const renewed = await fetchOnce(fetch, refused);
@@ -119,7 +126,7 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
   const { kind, text, origin, refusalHint } = place;
   if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
   if (kind === 'stored') return openRenewal(storedReader(place, input), place, input);
-  // A variable stays as it is for as long as the program runs.
+  // An environment variable does not change while the program runs.
   const readVariable = async () =>
     readToken(text, origin, refusalHint, input.secrets, lastingError);
   const read = kind === 'file' ? fileReader(place, input) : readVariable;
@@ -135,7 +142,7 @@ function fileReader(
     if (kept !== undefined) return kept;
     const { bytes, isRegular } = await readTokenFile(path, input);
     const token = readToken(bytes.toString('utf8'), `the file ${path}`, refusalHint, input.secrets);
-    // A pipe (`FLEET_TOKEN_FILE=<(…)`) can be read once.
+    // A pipe (`FLEET_TOKEN_FILE=<(…)`) can only be read once.
     if (!isRegular) kept = token;
     return token;
   };
@@ -156,7 +163,7 @@ async function readTokenFile(path: string, { clock, signal, settings }: TokenInp
     };
   } catch (error) {
     signal.throwIfAborted();
-    // What the file system refuses, such as one that is not there, stays as it is.
+    // Retrying does not fix an error of the file system, such as a missing file.
     const failure =
       (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
     const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
@@ -172,7 +179,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
   return async () => {
     const found = (await loadTokens(stored)).get(profile);
     if (found === undefined) throw missingToken(profile);
-    // A run can last for weeks: a token that came with another address meanwhile is not for the one that this run asks.
+    // A run can last for weeks. If the profile's address changed in the meantime, the new token
+    // must not be sent to the old address.
     if (found.token !== checked && address(await loadProfiles(stored)) !== address(stored.profiles))
       throw lastingError(
         `profile "${profile}" was given another address while this command ran`,

@@ -1,4 +1,4 @@
-// Reads files that only the operator can write, which is checked as ssh does it.
+// Reads files that only the operator can write, with the same checks as ssh.
 
 import {
   closeSync,
@@ -20,9 +20,12 @@ import { nameOfUser } from '../system/user.js';
 const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
-/** Throws a FleetError of kind `config` when others own the file or folder or may write it. `found` is what `stat` says of it. */
+/**
+ * Throws a FleetError of kind `config` when another user owns the file or folder or can write it.
+ * `found` is the result of `stat`.
+ */
 function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
-  // Windows keeps neither owners nor modes that Node could read.
+  // Node cannot read owners and modes on Windows.
   if (process.platform === 'win32') return;
   const own = process.geteuid?.() ?? ROOT;
   const isOthers = found.uid !== own && found.uid !== ROOT;
@@ -38,8 +41,8 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
 }
 
 /**
- * The same for the folder that holds the path, and for the folder of its target where it is a symbolic link. A folder that is not
- * there passes.
+ * Applies the same check to the folder of the path and, for a symbolic link, to the folder of its
+ * target. A missing folder is accepted.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
@@ -49,13 +52,14 @@ export function refuseForeignFolders(path: string): void {
 }
 
 /**
- * The text of a file that nobody else may write; undefined when it is not there. Throws a FleetError of kind `config` for what cannot be read.
- * At once: every start waits for the settings, and `fs/promises` would start threads first.
+ * Returns the text of a file that only the operator can write, or undefined when it does not exist.
+ * Throws a FleetError of kind `config` when it cannot be read. Synchronous, because every start
+ * waits for the settings and `fs/promises` would start threads first.
  */
 export function readOwnFile(path: string, limitBytes: number, hint: string): string | undefined {
   let file: number | undefined;
   try {
-    // Without waiting: a named pipe in its place would never open.
+    // Does not block: opening a named pipe could wait indefinitely.
     file = untilFree(() => openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
     const found = fstatSync(file);
     refuseForeign(path, found);
@@ -71,7 +75,7 @@ export function readOwnFile(path: string, limitBytes: number, hint: string): str
   }
 }
 
-/** The path with symbolic links resolved; the path itself where nothing is there. */
+/** Resolves the symbolic links in a path. Returns the path itself when it does not exist. */
 export function trustTargetOf(path: string): string {
   try {
     return realpathSync.native(path);
@@ -80,7 +84,7 @@ export function trustTargetOf(path: string): string {
   }
 }
 
-/** The result of `stat`; undefined where it fails. */
+/** Returns the result of `stat`, or undefined when it fails. */
 export function statIfThere(path: string): Stats | undefined {
   try {
     return statSync(path, { throwIfNoEntry: false });

@@ -1,4 +1,4 @@
-// How long ago something was, in words: the same on the terminal and on the page.
+// Formats elapsed time in words, for the terminal and the served page.
 
 const UNITS_MS = [
   [86_400_000, 'd'],
@@ -7,10 +7,10 @@ const UNITS_MS = [
   [1000, 's'],
 ] as const;
 
-/** Clocks of two machines differ by this much without anybody being wrong. */
+/** The clocks of two machines may differ by this much. */
 const JUST_NOW_MS = 5_000;
 
-/** "just now", "42 s ago", "3 min ago"; "in 3 min" for less than nothing. */
+/** Returns "just now", "42 s ago" or "3 min ago"; "in 3 min" for times in the future. */
 export function showElapsed(milliseconds: number): string {
   const length = Math.abs(milliseconds);
   if (length < JUST_NOW_MS) return 'just now';

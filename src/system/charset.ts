@@ -5,7 +5,10 @@ import { isAscii, isUtf8 } from 'node:buffer';
 const UTF8 = 'utf-8';
 const ASCII_NAMES = ['us-ascii', 'ascii', 'ansi_x3.4-1968', 'iso646-us'];
 
-/** The characters of windows-1252 for the bytes 0x80 to 0x9f; the other bytes are those of Unicode. */
+/**
+ * The characters of windows-1252 for the bytes 0x80 to 0x9f. Its other bytes equal Unicode code
+ * points.
+ */
 const WINDOWS_1252_80_TO_9F =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
@@ -26,8 +29,9 @@ export type Decoded =
   | { charset: string; problem: 'unknown-charset' | 'invalid-bytes' };
 
 /**
- * Decodes bytes strictly: a byte that does not exist in the character set is a problem, never a replacement character.
- * A byte order mark decides the character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
+ * Decodes bytes strictly: an invalid byte is a problem instead of a replacement character. A byte
+ * order mark determines the character set and is removed. `charset` is any label of the WHATWG
+ * Encoding Standard.
  */
 export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
   const mark = BYTE_ORDER_MARKS.find((each) =>
@@ -58,8 +62,8 @@ export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
 }
 
 /**
- * Decodes bytes of any kind for a message. Bytes that do not fit the character set are read as windows-1252, the former
- * default of HTTP.
+ * Decodes any bytes for a message. Bytes that are invalid in the character set and in UTF-8 are
+ * decoded as windows-1252, the former default of HTTP.
  */
 export function decodeForMessage(bytes: Buffer, charset?: string): string {
   const decoded = decodeBytes(bytes, charset);

@@ -1,17 +1,24 @@
-// The one clock of a process: monotonic time for pauses and limits, wall time for what is printed or compared with the service.
+// The clock of a process: monotonic time for pauses and limits, wall time for output and for
+// comparison with the service.
 
 export interface Clock {
-  /** Milliseconds that only ever grow, from an arbitrary start; a change of the machine's date does not move them. */
+  /**
+   * Returns milliseconds from an arbitrary start. They only increase, even when the machine's date
+   * changes.
+   */
   monotonicMs(): number;
-  /** Milliseconds since the epoch, as the machine's date says; may jump both ways. */
+  /** Returns the machine's date in milliseconds since the epoch. It may jump in both directions. */
   wallMs(): number;
-  /** Runs the action once after so many milliseconds; the returned function cancels it. */
+  /** Runs the action once after this time. The returned function cancels it. */
   after(milliseconds: number, action: () => void): () => void;
-  /** From 0 up to, not including, 1. */
+  /** Returns a random number from 0 up to, but not including, 1. */
   random(): number;
 }
 
-/** One moment on both clocks: monotonic for order and durations, the machine's date to compare with the service's times. */
+/**
+ * A moment on both clocks: monotonic time for order and durations, wall time for comparison with
+ * the service.
+ */
 export interface Moment {
   readonly monotonicMs: number;
   readonly wallMs: number;
@@ -21,17 +28,17 @@ export function momentOf(clock: Clock): Moment {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
-/** A moment of the machine's date that is over. */
+/** Returns the moment of an earlier wall time. */
 export function momentAt(wallMs: number, now: Moment): Moment {
   return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
 }
 
-/** The longest that a timer of Node can wait, 24 days; a longer one would fire at once. */
+/** The longest timer that Node supports, 24 days. A longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The machine's own clock; `wallMs` replaces its date. */
+/** Opens the machine's clock; `wallMs` replaces its date. */
 export function systemClock(wallMs: () => number = Date.now): Clock {
-  // Not performance.now(), for which Node loads eight modules: 1 ms of each start.
+  // performance.now() would make Node load eight modules, which takes 1 ms at each start.
   const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
   return {
     monotonicMs,
@@ -41,7 +48,7 @@ export function systemClock(wallMs: () => number = Date.now): Clock {
       const dueMs = monotonicMs() + milliseconds;
       const wait = () => {
         timer = setTimeout(
-          // Node's timers fire up to a millisecond early: whoever compares the time then would find nothing due.
+          // Node's timers can fire up to a millisecond early, before the work is due.
           () => (monotonicMs() < dueMs ? wait() : action()),
           Math.min(dueMs - monotonicMs(), LONGEST_TIMER_MS),
         );
@@ -53,7 +60,7 @@ export function systemClock(wallMs: () => number = Date.now): Clock {
   };
 }
 
-/** Resolves after so many milliseconds; rejects with the signal's reason as soon as the signal is aborted. */
+/** Resolves after this time. Rejects with the signal's reason when the signal is aborted. */
 export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
@@ -69,7 +76,10 @@ export function sleep(clock: Clock, milliseconds: number, signal: AbortSignal): 
   });
 }
 
-/** Runs the work with a signal that is aborted with the given one, and when the work takes longer than so many milliseconds. */
+/**
+ * Runs the work with a signal that is aborted together with the given signal or after the time
+ * limit.
+ */
 export async function within<T>(
   { clock, signal }: { clock: Clock; signal: AbortSignal },
   milliseconds: number,
@@ -84,7 +94,10 @@ export async function within<T>(
   }
 }
 
-/** Runs the action at the earliest of the requested times. A timer that is due sooner is kept: an early call is cheaper than setting it again for each message. */
+/**
+ * Runs the action at the earliest requested time. A timer that is due earlier is kept, because an
+ * early call is cheaper than a new timer for each message.
+ */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;
   let cancel = () => {};
@@ -99,7 +112,7 @@ export function openTimer(clock: Clock, action: () => void) {
         action();
       });
     },
-    /** From now on it never runs again. */
+    /** Cancels the action permanently. */
     cancel() {
       cancel();
       dueMs = Number.NEGATIVE_INFINITY;
@@ -107,7 +120,7 @@ export function openTimer(clock: Clock, action: () => void) {
   };
 }
 
-/** Does the work again and again, after a pause each time, until the signal is aborted. */
+/** Repeats the work, with a pause before each run, until the signal is aborted. */
 export function every(
   clock: Clock,
   pauseMs: number,
@@ -123,7 +136,10 @@ export function every(
   );
 }
 
-/** The pause before try number `attempt`, from 1 on, in milliseconds: each is twice as long as the one before, up to the longest. */
+/**
+ * Returns the pause before an attempt (numbered from 1) in milliseconds. Each pause is twice the
+ * previous one, up to the maximum.
+ */
 export function doublingPauseMs(attempt: number, firstMs: number, longestMs: number): number {
   return Math.min(longestMs, firstMs * 2 ** (attempt - 1));
 }

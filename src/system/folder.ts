@@ -1,15 +1,16 @@
-// Makes folders, moves files, and looks at paths. Node's own recursive mkdir never ends in a file system that takes none, such as /proc.
+// Creates folders, moves files and checks paths. Node's recursive mkdir never returns in a file
+// system that does not support it, such as /proc.
 
 import { promises as files, renameSync } from 'node:fs';
 import { dirname, isAbsolute, win32 } from 'node:path';
 
-/** For the owner alone. */
+/** Only the owner has access. */
 export const OWN_FOLDER_MODE = 0o700;
 export const OWN_FILE_MODE = 0o600;
 
 /**
- * Makes a folder and those above it, where they are not there. Those it makes have exactly that mode, whatever the umask; without one they have
- * what the umask leaves. Throws what the file system answers.
+ * Creates a folder and its missing parents. New folders get exactly this mode regardless of the
+ * umask; without `mode`, the umask applies. Throws the errors of the file system.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
@@ -30,7 +31,7 @@ async function makeOne(folder: string, mode: number | undefined): Promise<void> 
   }
 }
 
-/** Moves a file onto another, whole or not at all. */
+/** Replaces a file atomically with another. */
 export function moveFile(from: string, to: string): void {
   untilFree(() => renameSync(from, to));
 }
@@ -38,7 +39,10 @@ export function moveFile(from: string, to: string): void {
 const BUSY_PAUSE_MS = 20;
 const BUSY_TRIES = 50;
 
-/** Windows refuses to open, replace or remove a file that another program has open for a moment: there it is tried again for a second. */
+/**
+ * Retries for a second on Windows, which refuses to open, replace or remove a file while another
+ * program has it open.
+ */
 export function untilFree<Value>(work: () => Value, platform = process.platform): Value {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -52,7 +56,10 @@ export function untilFree<Value>(work: () => Value, platform = process.platform)
   }
 }
 
-/** Whether the path names one file, whatever the current directory. On Windows it has a drive or a host: `/c/x` is on the current drive. */
+/**
+ * Whether a path is independent of the current directory. On Windows it must have a drive or a
+ * host: `/c/x` is on the current drive.
+ */
 export function isWholePath(path: string, platform = process.platform): boolean {
   return platform === 'win32' ? /^(?:[a-z]:[\\/]|[\\/]{2}[^\\/])/i.test(path) : isAbsolute(path);
 }
@@ -79,7 +86,7 @@ export function isDeviceName(path: string, platform = process.platform): boolean
   );
 }
 
-/** Whether the file system answered with that code, such as `ENOENT`. */
+/** Whether the error has this code of the file system, such as `ENOENT`. */
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;
 }

@@ -1,4 +1,5 @@
-// An HTTP server for webhooks, metrics and the served page: bounded input, and it ends when told to.
+// An HTTP server for webhooks, metrics and the served page. It limits its input and can be closed
+// at any time.
 
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,16 +10,16 @@ export type OwnServer = Awaited<ReturnType<typeof openHttpServer>>;
 
 export interface OwnServerOptions {
   host: string;
-  /** 0 for any free one. */
+  /** 0 chooses any free port. */
   port: number;
-  /** The flag that names another port. */
+  /** The flag for choosing another port, for the error message. */
   flag: string;
   clock?: Clock;
-  /** A connection on which nothing moves for so long is cut; never without it. */
+  /** Closes a connection without traffic after this time. Default: never. */
   idleMs?: number;
 }
 
-/** From the first byte of a head to its last 10 s, and of a request to its last 20 s. */
+/** Limits: 10 s for receiving the head of a request, 20 s for the whole request. */
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
@@ -28,7 +29,10 @@ const LIMITS = {
 };
 const CONNECTION_LIMIT = 1_000;
 
-/** Starts to listen. Rejects with a FleetError of kind `usage` where this address and port cannot be used. */
+/**
+ * Starts the server. Rejects with a FleetError of kind `usage` when the address and port cannot be
+ * used.
+ */
 export async function openHttpServer(options: OwnServerOptions, listener: RequestListener) {
   const { host, port, clock = systemClock(), idleMs = 0 } = options;
   const server = createServer(LIMITS, listener);
@@ -45,7 +49,10 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
   return {
     /** `http://127.0.0.1:4020`, without a path. */
     origin: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
-    /** Takes nothing more; resolves when the last connection is closed, those that go on are cut after so many milliseconds. */
+    /**
+     * Accepts no more connections and resolves when the last one is closed. Open connections are
+     * cut after `afterMs`.
+     */
     close: (afterMs = 0) =>
       new Promise<void>((resolve) => {
         const cancel = clock.after(afterMs, () => server.closeAllConnections());

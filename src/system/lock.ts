@@ -1,15 +1,21 @@
-// Lets one run at a time do a work on this machine.
+// Locks work so that only one process on this machine runs it at a time.
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
 import { every, sleep, systemClock } from './clock.js';
 import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 
 const LOCK_PAUSE_MS = 20;
-/** How often its holder touches a lock, and after how long without that the holder counts as killed: a renewal waits for the service. */
+/**
+ * How often the holder touches its lock, and after how long without a touch the holder counts as
+ * killed. A renewal may wait for the service while it holds the lock.
+ */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
 
-/** Does the work while no other run holds the lock, an empty file; the signal ends the wait for it. One that a killed run left behind is removed. */
+/**
+ * Runs the work while holding the lock, an empty file. The signal ends waiting for the lock. A lock
+ * of a killed process is removed.
+ */
 export async function alone<Value>(
   lock: string,
   signal: AbortSignal,

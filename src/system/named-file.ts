@@ -1,4 +1,5 @@
-// Opens the files that an option or a variable names, whatever they are: without blocking, and ended by a signal or by silence.
+// Opens files of any type that an option or a variable names. Opening does not block, and a signal
+// or a timeout ends the reading and writing.
 
 import {
   constants,
@@ -19,7 +20,7 @@ import { hasCode } from './folder.js';
 export interface NamedFileOptions {
   signal: AbortSignal;
   clock: Clock;
-  /** The longest silence; 0 for no limit. */
+  /** The longest time without data; 0 for no limit. */
   silenceMs: number;
 }
 
@@ -34,9 +35,9 @@ const LOOK_EVERY_MS = 50;
 const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
- * Opens a path without blocking: a blocked thread could not be stopped, and would keep the program from
- * ending. A named pipe that is opened for writing waits for its reader. Throws the error of the system,
- * the signal's reason, and an Error after the longest silence.
+ * Opens a path without blocking, because a blocked thread could not be stopped and would prevent
+ * the program from ending. Waits for a reader when it opens a named pipe for writing. Throws errors
+ * of the system, the signal's reason, and an Error after the longest time without data.
  */
 async function openWithoutBlocking(
   path: string,
@@ -66,20 +67,20 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/** Whether a file may have nothing to read, or no room to write, for a while. */
+/** Whether reading or writing the file may have to wait. */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
 
 /**
- * Opens a file for reading. `isRegular` is false for a pipe or a device, which can be read once. `chunks`
- * yields its bytes as they arrive. Both throw the error of the system, the signal's reason, and an Error
- * after the longest silence.
+ * Opens a file for reading. `isRegular` is false for a pipe or a device, which can be read only
+ * once. `chunks` yields the bytes as they arrive. Both throw errors of the system, the signal's
+ * reason, and an Error after the longest time without data.
  */
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
     ...options,
-    // An abort while the file is being opened ends the reading, which closes it.
+    // An abort during opening ends the reading, which closes the file.
     signal: new AbortController().signal,
   });
   const stream = isatty(fd)
@@ -101,7 +102,7 @@ async function* chunksOf(
   let cancel = wait();
   signal.addEventListener('abort', onAbort);
   try {
-    // The signal may have been aborted while the file was opened.
+    // The signal may have been aborted during opening.
     signal.throwIfAborted();
     for await (const chunk of stream) {
       cancel();
@@ -115,14 +116,17 @@ async function* chunksOf(
   }
 }
 
-/** A file that is written from its beginning to its end. */
+/** A file that is written sequentially. */
 export interface NamedOutput {
-  /** Resolves when the file has taken the bytes. Rejects with the error of the system, the signal's reason, or after the longest silence. */
+  /**
+   * Resolves when the bytes are written. Rejects with an error of the system, the signal's reason,
+   * or an Error after the longest time without progress.
+   */
   write(bytes: Buffer): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Opens an existing pipe or device for writing. Throws as `openNamedFile` does. */
+/** Opens an existing pipe or device for writing. Throws like `openNamedFile`. */
 export async function openNamedOutput(
   path: string,
   options: NamedFileOptions,
@@ -177,5 +181,8 @@ function outputOf(stream: Writable, { signal, silenceMs, clock }: NamedFileOptio
   };
 }
 
-/** So much is written at once, so that a slow reader is not a silent one. */
+/**
+ * The size of a single write. It is small enough for a slow reader to make progress within the time
+ * limit.
+ */
 const CHUNK_BYTES = 64 * 1024;

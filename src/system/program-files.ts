@@ -1,26 +1,35 @@
-// Locates the program's own files: beside it on the disk, or inside the executable.
+// Locates the program's own files, on disk or inside the executable.
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 
-/** The version of Bun in the executable that `npm run build:binary` makes; undefined where Node runs the package. */
+/**
+ * The version of Bun in the executable that `npm run build:binary` makes; undefined when Node runs
+ * the package.
+ */
 export const BUN_VERSION = process.versions['bun'];
 
-/** The path of a file of `dist/`, which `fs` and Worker take: the executable has them in a file system of its own. */
+/**
+ * Returns the path of a file in `dist/` for `fs` and Worker. In the executable these files are in a
+ * virtual file system.
+ */
 export function distPath(name: string): string {
-  // Bun names the program in it as the first argument.
+  // Bun passes the path of the program in this file system as the first argument.
   if (BUN_VERSION !== undefined) return `${dirname(process.argv[1] ?? '')}/${name}`;
   return packagePath(`dist/${name}`);
 }
 
-/** The path of a file of the package: this one is in `src/system/`, and in `dist/` once it is built. */
+/**
+ * Returns the path of a file in the package. This module is in `src/system/`, and in `dist/` after
+ * the build.
+ */
 function packagePath(name: string): string {
   const folder = import.meta.url.endsWith('.ts') ? '../..' : '..';
   return fileURLToPath(new URL(`${folder}/${name}`, import.meta.url));
 }
 
-/** What starts the program anew: the executable, and the arguments before its own. */
+/** Returns the command that starts this program again: the executable and its first arguments. */
 export function ownCommand(): [file: string, ...args: string[]] {
   if (BUN_VERSION !== undefined) return [process.execPath];
   return [process.execPath, packagePath('bin/fleet.js')];

@@ -1,4 +1,5 @@
-// Hides secrets in foreign text, also when the text encodes them: base64, hex, escapes of URLs, JSON and HTML, and these in one another.
+// Hides secrets in text from other parties, even when they are encoded as base64, hex, or nested
+// escapes of URLs, JSON and HTML.
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
@@ -14,12 +15,15 @@ export interface Secrets {
 /** Hiding shorter secrets would garble common words. */
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
-/** A watch of weeks renews its token a thousand times; the oldest tokens have expired and are forgotten. */
+/**
+ * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and
+ * are removed.
+ */
 const MOST_SECRETS = 20;
-/** How often a text may have been escaped: a URL in JSON in an HTML page. */
+/** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
 const MOST_ROUNDS = 3;
 
-/** A JWT: three parts with dots, the first the base64 of an object. */
+/** Whether a word is a JWT: three parts separated by dots, with a base64 object first. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
 
 /** Hides the words that look like a JWT, because a token may not have been added. */
@@ -29,14 +33,17 @@ export function hideJwts(text: string): string {
     : text;
 }
 
-/** Whether a text that was typed where no token belongs may be one: a JWT, or 32 letters and digits in a row. */
+/**
+ * Whether a text that was typed in the wrong place may be a token: a JWT, or 32 consecutive letters
+ * and digits.
+ */
 export function looksLikeToken(text: string): boolean {
   return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text);
 }
 
 export function openSecrets(): Secrets {
   const known = new Set<string>();
-  /** The longest first, because a secret may be part of another. */
+  /** Longest first, because a secret may be part of another. */
   let spellings: readonly string[] = [];
 
   function add(secret: string, isPassword = false): void {
@@ -57,7 +64,7 @@ export function openSecrets(): Secrets {
   return { add, hide };
 }
 
-/** Returns the ways to write a secret without escapes. */
+/** Returns the spellings of a secret without escapes. */
 function spellingsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const hex = bytes.toString('hex');
@@ -83,7 +90,7 @@ const BITS_A_CHARACTER = 6;
  * that depend on the text before or after it are left out.
  */
 function base64Of(secret: Buffer): string[] {
-  // The base64 of a short secret inside a text is too short to be told from a word.
+  // The base64 of a short secret inside a text is too short to be distinguished from a word.
   const offsets = secret.length < SHORTEST_TOKEN ? [0] : [0, 1, 2];
   return offsets.flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset % BYTES_A_GROUP), secret]);
@@ -93,21 +100,21 @@ function base64Of(secret: Buffer): string[] {
   });
 }
 
-/** A decoded text, and for each of its characters the place in the original text where it begins. */
+/** A decoded text, with the position of each character in the original text. */
 interface Decoded {
   text: string;
-  /** One more entry than characters: the last one is the end of the original text. */
+  /** Has one more entry than characters: the end of the original text. */
   starts: readonly number[];
 }
 
-/** Hides the secrets that appear when the text is decoded, once or several times. */
+/** Hides secrets that appear after decoding the text once or several times. */
 function hideEscaped(text: string, spellings: readonly string[]): string {
   let hidden = text;
   let decoded = decodeOnce({ text, starts: startsOf(text) });
   for (let round = 1; decoded !== undefined && round <= MOST_ROUNDS; round++) {
     const ranges = findAll(decoded, spellings, hidden);
     if (ranges.length > 0) {
-      // The places of the other characters have moved, so the decoding begins again.
+      // The positions of the other characters have changed, so decoding starts again.
       hidden = replaceRanges(hidden, ranges);
       decoded = { text: hidden, starts: startsOf(hidden) };
       round = 0;
@@ -141,7 +148,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   hyphen: '-',
 };
 
-/** Decodes each escape of a text once; undefined when it has none. */
+/** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
 function decodeOnce({ text, starts }: Decoded): Decoded | undefined {
   let decoded = '';
   const places: number[] = [];
@@ -165,7 +172,7 @@ function decodeOnce({ text, starts }: Decoded): Decoded | undefined {
   return { text: decoded, starts: places };
 }
 
-/** The characters of an escape, each with its place in the escape. */
+/** Returns the characters of an escape with their positions in it. */
 function decodeEscape(escaped: string): { character: string; offset: number }[] {
   if (escaped.startsWith('%')) return decodePercent(escaped);
   if (/^\\[ux]/i.test(escaped))
@@ -184,7 +191,7 @@ const LAST_CODE_POINT = 0x10ffff;
 /** Characters of one percent-encoded byte. */
 const PERCENT_CHARACTERS = 3;
 
-/** A run that is not UTF-8 counts as Latin-1. */
+/** Decodes a percent-encoded run as UTF-8, or as Latin-1 when it is not valid UTF-8. */
 function decodePercent(run: string): { character: string; offset: number }[] {
   let text: string;
   let sizeOf = (character: string) => Buffer.byteLength(character);
@@ -204,7 +211,7 @@ function decodePercent(run: string): { character: string; offset: number }[] {
 
 type Range = readonly [from: number, to: number];
 
-/** The ranges of the original text that spell a secret only when they are decoded. */
+/** Returns the ranges of the original text that contain a secret only after decoding. */
 function findAll(
   { text, starts }: Decoded,
   spellings: readonly string[],
@@ -215,7 +222,7 @@ function findAll(
     for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
       const from = starts[at] ?? 0;
       const to = starts[at + spelling.length] ?? 0;
-      // The word of HIDDEN may be a password itself.
+      // The word in HIDDEN may itself be a password.
       if (original.slice(from, to) !== spelling) ranges.push([from, to]);
     }
   return ranges.sort(([one], [other]) => one - other);
@@ -226,7 +233,7 @@ function replaceRanges(text: string, ranges: readonly Range[]): string {
   let end = 0;
   for (const [from, to] of ranges) {
     if (to <= end) continue;
-    // Ranges that overlap are one secret in the output.
+    // Overlapping ranges are replaced once.
     if (from >= end) replaced += text.slice(end, from) + HIDDEN;
     end = to;
   }

@@ -1,12 +1,12 @@
-// A leaf: lines to paste into the operator's shell, PowerShell on Windows and a POSIX shell elsewhere.
+// Quotes command lines for the operator's shell: PowerShell on Windows, a POSIX shell elsewhere.
 
-/** The word as the shell takes it. */
+/** Quotes a word for the shell, if necessary. */
 export function quoteForShell(word: string, platform = process.platform): string {
   const isPlain = platform === 'win32' ? /^[\w:\\./-]+$/ : /^[\w@%+=:,./-]+$/;
   return isPlain.test(word) ? word : quote(word, platform);
 }
 
-/** The line that sets variables of the environment for the commands after it. */
+/** Returns the line that sets environment variables for the following commands. */
 export function setVariables(
   values: Readonly<Record<string, string>>,
   platform = process.platform,
@@ -17,12 +17,12 @@ export function setVariables(
   return `export ${entries.map(([name, value]) => `${name}=${quoteForShell(value, platform)}`).join(' ')}`;
 }
 
-/** The line that takes one away. */
+/** Returns the line that removes an environment variable. */
 export function unsetVariable(name: string, platform = process.platform): string {
   return platform === 'win32' ? `Remove-Item Env:${name}` : `unset ${name}`;
 }
 
-/** PowerShell takes curly quotes for straight ones. */
+/** Quotes a word. PowerShell treats curly quotes like straight ones. */
 function quote(word: string, platform: NodeJS.Platform): string {
   return platform === 'win32'
     ? `'${word.replace(/['‘’‚‛]/g, '$&$&')}'`

@@ -1,4 +1,4 @@
-// Runs a shell command of the operator in bounded time, and reads its output line by line.
+// Runs a shell command of the operator with a time limit, and reads its output line by line.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -9,13 +9,16 @@ import type { Clock } from './clock.js';
 export interface ShellOptions {
   env: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Stops the command: it is asked to end, and ended for good soon after. */
+  /** Stops the command: sends SIGTERM, and kills the command soon afterwards. */
   signal: AbortSignal;
-  /** How long it may run. */
+  /** The time limit. */
   limitMs: number;
-  /** What it reads; without it nothing, so that it cannot eat what is piped into fleet. */
+  /** The command's stdin. Empty by default, so that it cannot consume the input of fleet. */
   input?: string;
-  /** Where there is a terminal it may ask there. Else it has a group of its own: what it starts ends with it, and Ctrl-C is ours to pass on. */
+  /**
+   * Whether the command may ask questions on the terminal. Otherwise it runs in its own process
+   * group: all its processes end with it, and fleet forwards Ctrl-C to it.
+   */
   mayAsk: boolean;
   onOutput(stdout: Readable, stderr: Readable): void;
 }
@@ -24,20 +27,20 @@ export interface ShellOptions {
 export interface ShellEnd {
   code: number | null;
   killedBy: NodeJS.Signals | null;
-  /** Why it was ended, when it was. */
+  /** Why fleet ended the command. */
   why?: 'late' | 'stopped';
-  /** Why it could not be started. */
+  /** Why the command could not be started. */
   error?: Error;
 }
 
 const isWindows = process.platform === 'win32';
 
-/** From SIGTERM until it is killed. */
+/** The time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000;
-/** How long its last output may take to arrive. */
+/** How long to wait for the last output. */
 const LAST_OUTPUT_MS = 500;
 
-/** Runs a command; never rejects. What it leaves in the background is not waited for. */
+/** Runs a command. Never rejects, and does not wait for background processes of the command. */
 export function runShell(command: string, options: ShellOptions): Promise<ShellEnd> {
   const { env, clock, signal, limitMs, input, mayAsk, onOutput } = options;
   return new Promise((resolve) => {
@@ -55,9 +58,9 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelLimit();
       cancelNext();
       signal.removeEventListener('abort', onAbort);
-      // What it started may go on although the shell itself went at the first signal.
+      // Processes that the command started may still run after the shell has ended.
       if (why !== undefined && isGroup) kill(child, 'SIGKILL', isGroup);
-      // A process that left the group may hold the pipes.
+      // A process that left the group may keep the pipes open.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       child.unref();
       resolve(why === undefined ? end : { ...end, why });
@@ -81,7 +84,7 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelNext = clock.after(LAST_OUTPUT_MS, () => settle({ code, killedBy }));
     });
     child.on('close', (code, killedBy) => settle({ code, killedBy }));
-    // A command need not read its input.
+    // A command may ignore its input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     if (signal.aborted) onAbort();
@@ -97,7 +100,10 @@ function hasTerminal(): boolean {
   }
 }
 
-/** Ends a command, and what it started. Windows has no groups and no SIGTERM: taskkill ends the tree at once. */
+/**
+ * Ends a command and its processes. Windows has neither groups nor SIGTERM, so taskkill ends the
+ * process tree immediately.
+ */
 function kill(child: ChildProcess, signal: NodeJS.Signals, isGroup: boolean): void {
   const alone = () => void child.kill(signal);
   if (child.pid === undefined) return;
@@ -120,17 +126,26 @@ function endTree(pid: number): ChildProcess {
   });
 }
 
-/** A program of Windows by its whole path: by its name alone, Windows looks for it in the current directory first. */
+/**
+ * Returns the absolute path of a Windows program. Windows would look for a plain name in the
+ * current directory first.
+ */
 export function windowsProgram(...names: string[]): string {
   return join(process.env['SystemRoot'] ?? 'C:\\Windows', 'System32', ...names);
 }
 
-/** `ended by SIGTERM`, or with `failed`: `failed with exit code 1`. */
+/**
+ * Describes how a command ended: `was ended by SIGTERM`, or with `failed`: `failed with exit code
+ * 1`.
+ */
 export function describeEnd({ code, killedBy }: ShellEnd, failed: string): string {
   return code === null ? `was ended by ${killedBy}` : `${failed} with exit code ${code}`;
 }
 
-/** Calls with each non-empty line of a stream; one that is longer than the limit comes in parts. */
+/**
+ * Calls `take` with each non-empty line of a stream. A line longer than the limit is passed in
+ * parts.
+ */
 export function readShellLines(
   stream: Readable,
   limitCharacters: number,

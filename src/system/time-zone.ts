@@ -2,7 +2,7 @@
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Offsets change on quarters of an hour; within one the offset is remembered. */
+/** Offsets only change at quarters of an hour, so the offset is cached for each quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
 
 export interface TimeZone {
@@ -12,7 +12,7 @@ export interface TimeZone {
   offsetMinutes(atMs: number): number;
 }
 
-/** A date and a time of day; months and days count from 1. */
+/** A date and a time of day. Months and days count from 1. */
 export interface LocalTime {
   year: number;
   month: number;
@@ -23,13 +23,13 @@ export interface LocalTime {
   millisecond: number;
 }
 
-/** The zone of the machine, as `TZ` or the system says. */
+/** The machine's zone, set by `TZ` or the system. */
 export const MACHINE_ZONE: TimeZone = {
   name: undefined,
   offsetMinutes: (atMs) => -new Date(atMs).getTimezoneOffset(),
 };
 
-/** Returns the IANA name as it is usually spelled, or undefined when there is no such zone. */
+/** Returns the usual spelling of an IANA name, or undefined when the zone does not exist. */
 export function canonicalTimeZone(text: string): string | undefined {
   // Some versions of Node accept `+02:00`, which does not follow daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
@@ -37,7 +37,7 @@ export function canonicalTimeZone(text: string): string | undefined {
     const typed = text.trim();
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: typed }).resolvedOptions();
     const isOtherName = timeZone.toLowerCase() !== typed.toLowerCase();
-    // Another name of a zone, such as Asia/Kolkata for Asia/Calcutta, keeps its spelling.
+    // Keeps the spelling of an alias, such as Asia/Kolkata for Asia/Calcutta.
     return isOtherName && /^[A-Z]/.test(typed) ? typed : timeZone;
   } catch {
     return undefined;
@@ -87,14 +87,14 @@ function readOffset(format: Intl.DateTimeFormat, atMs: number): number {
     second: numberOf('second'),
     millisecond: 0,
   });
-  // Before 1900 offsets have seconds.
+  // Before 1900, offsets include seconds.
   return (localMs - wholeSecondsMs) / MINUTE_MS;
 }
 
-/** Milliseconds since the epoch when the clock of UTC shows this time. */
+/** Returns the milliseconds since the epoch for a time in UTC. */
 function utcMs({ year, month, day, hour, minute, second, millisecond }: LocalTime): number {
   const date = new Date(0);
-  // Date.UTC takes the years 0 to 99 for 1900 to 1999.
+  // Date.UTC interprets the years 0 to 99 as 1900 to 1999.
   date.setUTCFullYear(year, month - 1, day);
   date.setUTCHours(hour, minute, second, millisecond);
   return date.getTime();
@@ -114,7 +114,7 @@ export function localTimeAt(atMs: number, zone: TimeZone): LocalTime {
   };
 }
 
-/** Whether the calendar has this date and the clock this time of day; 31 February and 24:00 do not exist. */
+/** Whether the date and time exist in the calendar. 31 February and 24:00 do not. */
 export function isPossible(time: LocalTime): boolean {
   const date = new Date(utcMs(time));
   return (
@@ -128,8 +128,9 @@ export function isPossible(time: LocalTime): boolean {
 }
 
 /**
- * Returns the instant of a local time, in milliseconds since the epoch. A time that occurs twice when the clock is set back is the first
- * one. A time that is skipped when the clock is set forward becomes later by the same amount: 02:30 becomes 03:30.
+ * Returns the instant of a local time, in milliseconds since the epoch. A time that occurs twice
+ * when the clock is set back means the first occurrence. A time that is skipped when the clock is
+ * set forward moves by the same amount: 02:30 becomes 03:30.
  */
 export function instantOf(time: LocalTime, zone: TimeZone): number {
   const localMs = utcMs(time);
@@ -142,7 +143,10 @@ export function instantOf(time: LocalTime, zone: TimeZone): number {
   return localMs - (before ?? 0) * MINUTE_MS;
 }
 
-/** Returns the first instant of a date in the zone; where midnight is skipped, it is later. */
+/**
+ * Returns the first instant of a date in the zone, which is later than midnight when midnight is
+ * skipped.
+ */
 export function startOfDay(
   { year, month, day }: Pick<LocalTime, 'year' | 'month' | 'day'>,
   zone: TimeZone,
@@ -152,7 +156,8 @@ export function startOfDay(
   const found = instantOf(midnight, zone);
   const isMidnight = found + zone.offsetMinutes(found) * MINUTE_MS === localMs;
   if (isMidnight) return found;
-  // Midnight is skipped: the day begins at the change of the clock, at most a day before.
+  // Midnight is skipped, so the day begins at the clock change. Search for it within the previous
+  // 24 hours.
   let [early, late] = [found - DAY_MS, found];
   while (late - early > 1) {
     const middle = Math.floor((early + late) / 2);
@@ -165,13 +170,13 @@ export function startOfDay(
 
 const twoDigits = (number: number) => String(number).padStart(2, '0');
 
-/** The time of day in the zone: `14:03:59`. */
+/** Formats the time of day in the zone: `14:03:59`. */
 export function showClock(atMs: number, zone: TimeZone): string {
   const { hour, minute, second } = localTimeAt(atMs, zone);
   return [hour, minute, second].map(twoDigits).join(':');
 }
 
-/** The date and time in the zone as people read and type it: `2026-11-28 14:03:59`. */
+/** Formats the date and time in the zone as people read and type them: `2026-11-28 14:03:59`. */
 export function showLocalTime(atMs: number, zone: TimeZone): string {
   const { year, month, day } = localTimeAt(atMs, zone);
   const date = [String(year).padStart(4, '0'), twoDigits(month), twoDigits(day)].join('-');

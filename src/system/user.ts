@@ -1,14 +1,17 @@
-// Who runs the program, and the home folder.
+// The current user and the home folder.
 
 import { userInfo } from 'node:os';
 import { isWholePath } from './folder.js';
 
-/** The name of the user; undefined for one without a name. */
+/** Returns the name of the user, or undefined without a name. */
 export function nameOfUser(): string | undefined {
   return entryOfUser()?.username;
 }
 
-/** The user's home folder: HOME, or what the system keeps where it is not set (cron, systemd); undefined for a path that is not absolute. */
+/**
+ * Returns the user's home folder: HOME, or the system's entry when HOME is not set (cron, systemd).
+ * Undefined when the path is not absolute.
+ */
 export function homeOfUser(env: NodeJS.ProcessEnv): string | undefined {
   const home = env['HOME'] ?? entryOfUser()?.homedir;
   return home !== undefined && isWholePath(home) ? home : undefined;

@@ -1,4 +1,4 @@
-// What the board of `--live` shows beside the fleet, and what its keys do. No I/O.
+// The state of the board of `--live`, apart from the fleet, and the actions of its keys. No I/O.
 
 import type { Alert } from '../../api/alert.js';
 import type { Key } from '../../terminal/keys.js';
@@ -7,25 +7,25 @@ import { type MapSeen, mapKey, START_OF_MAP } from '../../views/map/keys.js';
 import type { ShownEntry } from '../../views/watch.js';
 import type { WatchEffect } from './state.js';
 
-/** What the last frame showed: keys are about that. */
+/** The content of the last frame. Keys refer to it. */
 export interface BoardSeen {
-  /** The bicycles that can be seen, from row `first` on. */
+  /** The visible bicycles, starting with row `first`. */
   readonly uuids: readonly (string | undefined)[];
   readonly first: number;
-  /** How many there is room for, and how many there are. */
+  /** The number of rows on the screen, and the number of matching bicycles. */
   readonly rows: number;
   readonly matching: number;
   readonly map?: MapSeen | undefined;
 }
 
-/** How much is kept of what scrolls: more rows than any screen has. */
+/** How many scrolling rows are kept: more than fit on any screen. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
 
 export class Board {
   view: BoardView;
   map = START_OF_MAP;
-  /** The newest first. */
+  /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
   alerts: readonly Alert[] = [];
   isOver = false;
@@ -106,7 +106,7 @@ export class Board {
     if (key === 'enter') this.#change({ isTyping: false });
     else if (key === 'escape') this.#change({ isTyping: false, filter: '' });
     else if (key === 'backspace') this.#change({ filter: [...filter].slice(0, -1).join('') });
-    // A key with a name of its own writes nothing.
+    // A key with a name (such as an arrow key) does not insert text.
     else if ([...key].length === 1 && filter.length < FILTER_CHARACTERS)
       this.#change({ filter: filter + key, selected: 0, scroll: 0 });
   }

@@ -1,4 +1,5 @@
-// What a watch knows of its connections: their state for the board, and the gaps for the summary. No I/O.
+// Tracks the connections of a watch: their state for the board and their gaps for the summary. No
+// I/O.
 
 import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
 import type { Moment } from '../../system/clock.js';
@@ -7,11 +8,14 @@ import type { WatchSummary } from '../../views/connection.js';
 
 interface TopicConnection extends BoardConnection {
   readonly hasStood: boolean;
-  /** Since when nothing comes, on the monotonic clock, and why; undefined while it stands. */
+  /**
+   * The start of the current outage on the monotonic clock, and its cause; undefined while
+   * connected.
+   */
   readonly outage: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
 }
 
-/** How many gaps are kept for the summary; all are counted. */
+/** How many gaps are kept for the summary. Further gaps are only counted. */
 const KEPT_GAPS = 1_000;
 
 export class ConnectionLog {
@@ -42,7 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // Keep the first cause; of a topic that was never connected, the latest error.
+    // Keep the first cause of an outage. For a topic that was never connected, keep the latest
+    // error.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {
@@ -62,7 +67,7 @@ export class ConnectionLog {
     this.counts.dropped += gap.droppedEvents;
   }
 
-  /** Why there never was a connection, to any of the topics; undefined where there was one. */
+  /** The error message when no topic was ever connected; otherwise undefined. */
   get never(): string | undefined {
     const [first, ...others] = this.topics.values();
     if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood))
@@ -70,7 +75,7 @@ export class ConnectionLog {
     return `never connected: ${first.outage?.message}`;
   }
 
-  /** For the summary; a gap that lasts until the end is counted. */
+  /** Returns the connection part of the summary. A gap that lasts until the end is included. */
   finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
     const neverConnected: { topic: string; message: string }[] = [];
     for (const [topic, { outage, hasStood }] of this.topics) {
@@ -78,7 +83,7 @@ export class ConnectionLog {
       const { fromMs, cause, message } = outage;
       const durationMs = Math.max(0, monotonicMs - fromMs);
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
-      // What never stood has missed nothing: it is said in words of its own.
+      // A topic that was never connected is reported separately instead of as a gap.
       if (!hasStood) neverConnected.push({ topic, message });
       else
         this.add({

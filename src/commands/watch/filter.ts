@@ -1,4 +1,5 @@
-// The filter of the board: words that a bicycle's name, state or UUID contains, and conditions as `--where` takes them.
+// The filter of the board: words in a bicycle's name, state or UUID, and conditions like those of
+// `--where`.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';
@@ -8,7 +9,10 @@ import { type Condition, checkCondition, matches, parseCondition } from '../shar
 const CONDITION = /.[=<>~!]/;
 const UNFINISHED = /[=<>~]$/;
 
-/** Reads what was typed, `charge<20 state=lost emmy`: every part must hold; a condition that is wrong, or not finished yet, holds for all. */
+/**
+ * Parses a typed filter such as `charge<20 state=lost emmy`. A bicycle must match every part.
+ * Invalid or unfinished conditions are ignored.
+ */
 export function readFilter(text: string, now: Now) {
   const parts = text.split(' ').filter(Boolean);
   const wanted = parts.filter((part) => !CONDITION.test(part)).join(' ');
@@ -25,11 +29,11 @@ export function readFilter(text: string, now: Now) {
     }
   }
   return {
-    /** Whether a bicycle is shown. */
+    /** Whether the bicycle matches the filter. */
     keep: (bicycle: Bicycle) =>
       containsText(bicycle, wanted.toLowerCase()) &&
       conditions.every((condition) => matches(condition, bicycle, now)),
-    /** Why a condition is left out; undefined where nothing is wrong. */
+    /** Why a condition was ignored; undefined when all conditions are valid. */
     problem,
   };
 }

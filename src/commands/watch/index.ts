@@ -28,7 +28,10 @@ const SENDER_HELP = `show only messages from this sender, such as ${SENDERS.join
 const WHERE_HELP =
   'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
 
-/** Messages are of bicycles and of alerts; both have a `state`. */
+/**
+ * The fields and states of all messages. Messages are about bicycles or alerts, and both have a
+ * `state`.
+ */
 const MESSAGES: Vocabulary = {
   ...BICYCLE,
   fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],

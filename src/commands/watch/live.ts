@@ -1,4 +1,5 @@
-// The full-screen board of `fleet watch --live`: draws the board's state ten times a second at most, and hands it the keys.
+// The full-screen board of `fleet watch --live`: draws the board at most ten times a second and
+// passes keys to it.
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -25,7 +26,7 @@ import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
-/** What draws a watch instead of printing it. */
+/** Draws the effects of a watch instead of printing them. */
 export type Display = (effects: readonly WatchEffect[]) => void;
 
 export interface LiveOptions {
@@ -36,19 +37,25 @@ export interface LiveOptions {
   watched: Watch;
 }
 
-/** Ten frames a second at most: more cannot be read, and a slow line would choke on them. */
+/**
+ * At most ten frames a second: people cannot read more, and a slow connection could not transfer
+ * them.
+ */
 const FRAME_MS = 100;
-/** The map follows its keys, and writes no more than what changed. */
+/** The map must follow the keys smoothly, and only its changes are written. */
 const MAP_FRAME_MS = 34;
-/** Drawing takes at most a tenth of the time, however large the fleet is. */
+/** Drawing takes at most a tenth of the time, even for a large fleet. */
 const FRAME_COST_FACTOR = 10;
-/** Ages on the board go on without messages. */
+/** The ages on the board are updated even without messages. */
 const IDLE_FRAME_MS = 1_000;
-/** How often the board reads the newest alerts: the interface shows no topic that pushes them (section 6.1). */
+/**
+ * How often the board reads the newest alerts. The interface does not list a topic that pushes them
+ * (section 6.1).
+ */
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
 
-/** Takes over the terminal, and leaves it at the end as it was found. */
+/** Takes over the terminal and restores it at the end. */
 export async function openLive(options: LiveOptions): Promise<Display> {
   const { context, plan, session } = options;
   const { clock, io } = context;
@@ -59,7 +66,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     width: io.streams.stdout.columns || io.stdout.width() || 80,
     height: io.stdout.height(),
   });
-  /** What the last frame showed: keys are about that. */
+  /** The content of the last frame. Keys refer to it. */
   let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
   let isWriting = false;
   const frames = openFrames(clock, () => {
@@ -67,7 +74,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     isWriting = true;
     const drawn = draw(sizeOf());
     seen = { ...seen, ...drawn.seen };
-    // A terminal that is held back by Ctrl-S gets the next frame when it takes this one.
+    // When Ctrl-S has paused the terminal, the next frame waits until this one is written.
     void io.stdout.write(screen.frame(drawn.lines)).then(
       () => {
         isWriting = false;
@@ -81,7 +88,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     onChange: () => frames.want(0),
     onKey(key) {
       board.press(key, seen);
-      // Leaving a board is what was asked for; what was waited for did not come.
+      // Leaving the board is a normal end, except when the condition of --until was not met.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
         stop(
@@ -107,7 +114,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
 
 type Size = { readonly width: number; readonly height: number };
 
-/** Draws the board, or its map, as it is now. */
+/** Returns a function that draws the board or its map. */
 function openDrawing({ context, plan, watched, session }: LiveOptions, board: Board, paint: Paint) {
   const { titleOf } = session.stderr;
   const { zone } = context;
@@ -169,7 +176,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   return (size: Size) => (board.view.panel.type === 'map' ? drawMap(size) : drawBoard(size));
 }
 
-/** Messages a second, of the last ten. */
+/** Returns a function that computes the messages per second over the last ten seconds. */
 function openRate() {
   let counted: readonly { readonly atMs: number; readonly messages: number }[] = [];
   return (messages: number, atMs: number): number => {
@@ -188,7 +195,7 @@ function countStates(bicycles: Iterable<Bicycle>): Map<string, number> {
   return counts;
 }
 
-/** Draws when it is wanted, and as its age on the screen asks for. */
+/** Draws on request, and regularly to update the displayed ages. */
 function openFrames(clock: Clock, draw: () => void) {
   let lastMs = Number.NEGATIVE_INFINITY;
   let apartMs = FRAME_MS;
@@ -203,7 +210,7 @@ function openFrames(clock: Clock, draw: () => void) {
   return { want, close: timer.cancel };
 }
 
-/** How much of what is followed is known. */
+/** Returns how many of the followed bicycles are known. */
 function extentOf({ plan: { bicycles }, known: { isWhole, store }, total }: Watch) {
   const known = store.size();
   if (bicycles === undefined) return { known, total, isWhole };
@@ -225,7 +232,7 @@ function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boole
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
-/** Reads one page of the newest alerts again and again. */
+/** Reads one page of the newest alerts regularly. */
 function pollAlerts(
   { client, plan, context, session }: LiveOptions,
   onAlerts: (alerts: readonly Alert[]) => void,
@@ -234,7 +241,7 @@ function pollAlerts(
   if (organization === undefined) return;
   const query = [['ordering', '-created'] as const, ['organization', organization] as const];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-  // The board shows the connection's troubles; alerts that are a little old are no other trouble.
+  // The board already shows connection problems. Slightly old alerts do not need another warning.
   const poll = async () => {
     const page = await firstPage<Alert>(client, request).catch(() => undefined);
     if (page !== undefined && !session.signal.aborted)

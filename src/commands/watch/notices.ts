@@ -1,4 +1,4 @@
-// Prints the notices of a watch on stderr; losses and gaps even with --quiet.
+// Prints the notices of a watch on stderr. Lost connections and gaps are printed even with --quiet.
 
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
@@ -17,7 +17,7 @@ import type { WatchEffect } from './state.js';
 
 export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan: WatchPlan) {
   return {
-    /** What was found and read; what has its place on stdout is printed there. */
+    /** Prints an effect. Entries that are shown on stdout are only printed there. */
     effect(effect: WatchEffect): void {
       if (effect.type === 'show') print(true, foundRecord(effect.entry), undefined);
       else if (effect.type === 'read') {
@@ -40,12 +40,12 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;
-        // Doubts about the list; that it is read is not worth a line.
+        // Only problems with the list are printed. Reading the list is a detail for --verbose.
         if (event === 'whole' || event === 'confirm') stderr.detail(message);
         else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }
     },
-    /** A request that is tried again. */
+    /** Reports a request that will be retried. */
     retry(message: string, pauseMs: number) {
       const fields = {
         event: 'resync',
@@ -57,13 +57,13 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
     },
     summary(summary: WatchSummary) {
       const lines = summaryLines(summary, zone, plan.topics.length > 1);
-      // What was not delivered is a promise as well.
+      // Undelivered output is always reported.
       return stderr.summary(summary.undelivered > 0, summaryRecord(summary), lines);
     },
   };
 }
 
-/** What a list showed, which no message said. */
+/** Returns the record of a change that was found in the list instead of a message. */
 function foundRecord(entry: ShownEntry): LogFields | undefined {
   if (entry.type === 'gone') return { event: 'gone', uuid: entry.uuid, bicycle: entry.bicycle };
   if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return undefined;
@@ -89,7 +89,10 @@ function readRecord({
   };
 }
 
-/** A reading for people; the start is worth a line only where a bicycle that was named is not there. */
+/**
+ * Returns the line about a read of the list for people. The first read is only reported when a
+ * named bicycle is missing.
+ */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;
   if (sinceWallMs === undefined)

@@ -1,4 +1,4 @@
-// Parses the command line of a watch into a plan: topics, filters, endings.
+// Parses the command line of a watch into a plan: topics, filters and ending conditions.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
@@ -15,7 +15,7 @@ import type { Meant } from '../shared/list/pick-one.js';
 import type { Condition } from '../shared/list/where.js';
 import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 
-/** What the flags became; times are in milliseconds. */
+/** The parsed flags. Times are in milliseconds. */
 export interface WatchOptions extends EndOptions {
   bicycle?: string[];
   topic?: string[];
@@ -27,28 +27,31 @@ export interface WatchOptions extends EndOptions {
   live?: boolean;
 }
 
-/** A watch that draws a map instead of the board. */
+/** Settings of a watch that draws a map instead of the board. */
 export interface MapPlan {
   title: string;
-  /** What of the fleet is drawn. */
+  /** Whether the bicycle is drawn. */
   keep(bicycle: Bicycle): boolean;
 }
 
 export interface WatchPlan extends WatchOptions {
   form: Form;
-  /** The zone of times in conditions; the machine's when absent. */
+  /** The time zone of times in conditions. Default: the machine's zone. */
   zone?: TimeZone;
   topics: readonly string[];
   sseUrl: URL;
-  /** Undefined: the board comes first. */
+  /** Undefined when the watch opens with the board. */
   map?: MapPlan;
-  /** Organizations whose list can tell what was missed. */
+  /** Organizations with lists that are read for missed changes. */
   organizations: readonly string[];
-  /** The bicycles that are followed one by one; undefined when all of an organization are. */
+  /**
+   * The bicycles that are followed individually; undefined when all bicycles of an organization are
+   * followed.
+   */
   bicycles: ReadonlySet<string> | undefined;
 }
 
-/** Turns argument and flags into a plan. Throws a usage error before anything is sent. */
+/** Makes a plan from argument and flags. Throws a usage error before anything is sent. */
 export async function makePlan(
   context: Context,
   organization: string | undefined,
@@ -86,7 +89,7 @@ async function chooseTopics(
   return [...new Set([...topics, ...followed])];
 }
 
-/** Lines, JSON lines or the board; what contradicts it is refused (kind `usage`). */
+/** Chooses lines, JSON lines or the board. Throws a usage error for contradicting flags. */
 export async function chooseForm(
   context: Context,
   options: Pick<WatchOptions, 'live'>,

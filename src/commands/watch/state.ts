@@ -1,6 +1,8 @@
-// The state of a watch: what it shows of each message, and how it ends. No I/O.
+// The state machine of a watch: decides what to show of each message and when to end. No I/O.
 //
-// One event at a time: a message is read, merged, filtered and shown; what the follower finds is shown like it; an end is the last effect.
+// It handles one event at a time: it parses a message, merges it into the known bicycles, filters
+// it and shows it. Results of the follower are shown in the same way. An end is always the last
+// effect.
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -27,51 +29,60 @@ export type WatchEvent =
   | StreamEvent
   | FollowerAnswer
   | { readonly type: 'tick' }
-  /** The whole fleet as a mirror has it, as of that moment of the monotonic clock. */
+  /** All bicycles of a mirror, with the moment of its data on the monotonic clock. */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   | Stop;
 
 export type WatchEffect =
-  /** A message, or what a list showed after a gap; `data` is the envelope as it came, or one of our own for what was waited for. */
+  /**
+   * A message, or a change that a list showed after a gap. `data` is the original envelope, or one
+   * made by fleet for a bicycle that met --until.
+   */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
   | CommonEffect;
 
-/** How much of a message that cannot be read is kept. */
+/** How many characters of an unreadable message are kept. */
 const KEPT_CHARACTERS = 1_000;
 
-/** What a message is about. */
+/** The content of a message. */
 interface Content {
   readonly entry: ShownEntry;
-  /** What conditions look at first. */
+  /** The fields that conditions are checked against. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
 }
 
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
-/** A bicycle that a list shows is judged as a message would be. */
+/** Conditions treat a bicycle from a list like a message from this sender. */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
-/** How long the line of a state that is left waits for the message that says which one it came to. */
+/**
+ * How long a message about leaving a state is held back, to be combined with the message about the
+ * new state.
+ */
 const LEAVING_MS = 1_000;
 
 export class Watch {
   readonly plan: WatchPlan;
-  /** When the last message came, on the monotonic clock. */
+  /** When the last message arrived, on the monotonic clock. */
   lastMessageMs: number | undefined;
   readonly connections: ConnectionLog;
   readonly #counts = { messages: 0, shown: 0, caughtUp: 0, unknown: 0, gone: 0 };
   readonly #startedAt: Moment;
   readonly follower: Follower;
   readonly store = new MemoryStore();
-  /** How many bicycles the service counts, when known. */
+  /** The service's number of bicycles, when known. */
   total: number | undefined;
-  /** Whether the lists show every bicycle to the token. */
+  /** Whether the token may see every bicycle in the lists. */
   seesAll = true;
-  /** The bicycle that was seen last. */
+  /** The most recently seen bicycle. */
   #lastSeen: Bicycle | undefined;
-  /** What was said to leave a state, by UUID: shown with the state that it comes to, or alone when none is told. */
+  /**
+   * Messages about leaving a state, by UUID. They are combined with the message about the new
+   * state, or shown without it when that message does not arrive.
+   */
   readonly #leaving = new Map<
     string,
     { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }
@@ -104,7 +115,7 @@ export class Watch {
     return this.follower.known;
   }
 
-  /** What is to be done after an event; `end` is the last effect. */
+  /** Handles an event and returns the resulting effects; `end` is the last effect. */
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
     this.#now = now;
@@ -150,13 +161,13 @@ export class Watch {
     if (plan.form === 'json' || isMet) return this.#show(shown, event, isMet && kind !== 'late');
     if (shown.type === 'leaving' && shown.uuid !== undefined && isSender(plan, 'bicycle'))
       return void this.#leaving.set(shown.uuid, { entry: shown, event });
-    // A line says something.
+    // Messages without a visible change are not shown.
     const isSilent =
       kind === 'repeat' || (kind === 'update' && shown.type === 'bicycle' && !namesChange(shown));
     if (!isSilent) this.#show(shown, event, false);
   }
 
-  /** The line of the state that it came to says which one it left. */
+  /** Adds the state that the bicycle left to the line about its new state. */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
     const left = this.#leaving.get(uuid)?.entry;
@@ -165,7 +176,10 @@ export class Watch {
     return { ...entry, before: { state: String(left.state) }, fields: ['state'] };
   }
 
-  /** Shows what left a state before that moment of the monotonic clock, and of which no message came since. */
+  /**
+   * Shows held-back messages about leaving a state that are older than this moment of the monotonic
+   * clock.
+   */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event }] of this.#leaving) {
       if (event.monotonicMs > untilMs || this.#effects.at(-1)?.type === 'end') continue;
@@ -179,14 +193,16 @@ export class Watch {
     this.#showLast({ type: 'show', entry, atMs, data }, isMet);
   }
 
-  /** Shows it, and ends where it is what was waited for, or enough. */
+  /** Shows an entry, and ends the watch when it meets --until or reaches --max-events. */
   #showLast(effect: WatchEffect, isMet: boolean) {
     this.#add(effect);
     if (isMet) this.#end('until');
     else if (this.#counts.shown === this.plan.maxEvents) this.#end('max-events');
   }
 
-  /** One bad message costs one message: it is a gap of no length, and the list is asked what it may have said. */
+  /**
+   * Reports an unreadable message as a gap without duration. The list is read for the lost content.
+   */
   #takeUnreadable(event: Message, reason: string) {
     const { data } = event;
     const message = `an event of ${data.length} characters cannot be read: ${reason}`;
@@ -196,13 +212,13 @@ export class Watch {
     this.follower.takeUnreadable(event, message, this.#now);
   }
 
-  /** What a message is about; merged into what is known. */
+  /** Returns the content of a message, merged into the known bicycles. */
   #readMessage(envelope: PushEnvelope | undefined, event: Message): Content {
     const message = isObject(envelope?.message) ? envelope.message : undefined;
     if (envelope === undefined || message === undefined) return asItCame(envelope, event.data);
     const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
-      // When it came counts, not when its turn was: a slow reader of the output keeps it waiting.
+      // The time of arrival counts, because messages may wait in the queue when the output is slow.
       const change = this.follower.merge(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
       return { entry: entryOf(change), fields: change.after, kind: change.kind };
@@ -210,7 +226,7 @@ export class Watch {
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
       const entry = { type: 'leaving', uuid, state: message['state'], bicycle } as const;
-      // The state that is left is not the one the bicycle is in.
+      // The message names the old state, so the current state is unknown.
       return { entry, fields: { ...bicycle, state: undefined } };
     }
     if (envelope.sender === 'alert')
@@ -218,7 +234,7 @@ export class Watch {
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
   }
 
-  /** Whether something is to be shown, and whether it is what was waited for. */
+  /** Whether an entry passes the filters, and whether it meets --until. */
   #judge(envelope: PushEnvelope | undefined, fields: Content['fields']) {
     const { where = [], until = [] } = this.plan;
     const isOurs = isSender(this.plan, envelope?.sender);
@@ -231,7 +247,7 @@ export class Watch {
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
 
-  // What the follower found
+  // Results of the follower
 
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
@@ -245,7 +261,10 @@ export class Watch {
     }
   }
 
-  /** Who is followed by name may be there already; of a whole organization only what happens counts. */
+  /**
+   * A bicycle that is followed by name may already meet --until. For a whole organization only
+   * changes count.
+   */
   #takeLearned(after: Bicycle) {
     const { bicycles, until } = this.plan;
     if (bicycles === undefined || until === undefined) return;
@@ -292,7 +311,10 @@ export class Watch {
 
   // The end
 
-  /** What a stop from outside ends with: a watch that was never connected has failed, and says what it saw. */
+  /**
+   * Returns the error for a stop from outside. A watch that was never connected has failed; a
+   * timeout reports the last state.
+   */
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
     if (error?.kind === 'timeout')
@@ -304,7 +326,7 @@ export class Watch {
       : new FleetError('network', never);
   }
 
-  /** What the fields of --until were when they were seen last. */
+  /** Describes the last known values of the fields in --until. */
   #lastState(): string {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
@@ -315,21 +337,22 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /** The last step; what was held back is shown first. */
+  /** Ends the watch. Held-back messages are shown first. */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
-  /** What a watch can say of itself at its end; a gap that lasts until then is counted. */
+  /** Returns the summary of the watch. A gap that lasts until the end is included. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
     return {
       ...this.connections.finish(now),
       ...this.counts,
       end: reason,
       endedAtMs: now.wallMs,
-      // A machine that slept, or whose date was set forward: what the gaps count of that is a part of the whole.
+      // When the machine slept or its date was changed, the clocks differ. The duration must not be
+      // shorter than the gaps in it.
       durationMs: Math.max(
         now.monotonicMs - this.#startedAt.monotonicMs,
         now.wallMs - this.#startedAt.wallMs,
@@ -340,18 +363,24 @@ export class Watch {
   }
 }
 
-/** Whether every bicycle can be known, from a mirror or the lists: one that is followed by name is read at its own address. */
+/**
+ * Whether all bicycles are read from a mirror or the lists. Bicycles that are followed by name are
+ * read one by one.
+ */
 export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan): boolean {
   return bicycles === undefined && organizations.length > 0 && resyncPages > 0;
 }
 
-/** What the stream would have said of a bicycle that was waited for, and that the list shows. */
+/** Returns a message for a bicycle that met --until in the list, like one from the stream. */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
   return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
 }
 
-/** Whether anything asks what a bicycle was before: not where messages go on as they came, and no list is read after a gap. */
+/**
+ * Whether earlier values of bicycles are needed. They are not needed when messages are printed
+ * unchanged and the list is not read after a gap.
+ */
 function isRemembering({ form, resyncPages, where, until }: WatchPlan): boolean {
   return form !== 'json' || resyncPages > 0 || where !== undefined || until !== undefined;
 }
@@ -360,7 +389,7 @@ function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefin
   return wanted === undefined || wanted.includes(sender ?? '');
 }
 
-/** Nothing of what it says is looked at. */
+/** Returns a message of unknown content for output without changes. */
 function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
   return { entry: { type: 'other', envelope, text }, fields: envelope ?? {} };
 }

@@ -1,4 +1,4 @@
-// `fleet watch`: drives the follower of a watch, and prints or draws what it finds.
+// Runs `fleet watch`: connects its state machine to the stream, and prints or draws the results.
 
 import type { Context } from '../../context.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
@@ -19,10 +19,13 @@ import { openWatchReport } from './notices.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
-/** How often what is due is looked at. */
+/** How often the machine checks for work that is due. */
 const TICK_MS = 1_000;
 
-/** Runs `fleet watch`. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+/**
+ * Runs `fleet watch`. Throws a FleetError unless the watch ended in an expected way (cli.md section
+ * 3).
+ */
 export async function watch(
   context: Context,
   organization: string | undefined,
@@ -37,13 +40,13 @@ export async function watch(
 }
 
 export interface WatchParts {
-  /** Opens what draws by itself; the board when absent. */
+  /** Opens another display. Default: the board. */
   openDisplay?(options: LiveOptions): Promise<Display>;
-  /** Where events come from; the push channel when absent. */
+  /** Starts another source of events. Default: the push channel. */
   source?(sink: EventSink<WatchEvent>): Promise<void>;
 }
 
-/** Runs a plan to its end. */
+/** Runs a watch plan to its end. */
 export async function runWatch(
   context: Context,
   plan: WatchPlan,
@@ -86,7 +89,8 @@ async function openWatch(
   return {
     step: (event, now) => watched.take(event, now),
     perform(effect) {
-      // What was in flight at the end is neither asked for nor missed.
+      // After the end, no further requests are sent, and results that were in flight are not
+      // reported as missing.
       if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
       if (isRequest(effect))
         void answer(client, effect, { ...session, follower: watched.follower });
@@ -100,7 +104,7 @@ async function openWatch(
   };
 }
 
-/** The whole fleet is known from the start where a mirror has it. */
+/** Loads all bicycles from a current mirror at the start, if there is one. */
 async function remember(
   context: Context,
   plan: WatchPlan,
@@ -114,5 +118,5 @@ async function remember(
   stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
 }
 
-/** What the loop does not do by itself. */
+/** The effects that the shared loop does not perform. */
 type OwnEffect = Exclude<WatchEffect, CommonEffect>;

@@ -1,4 +1,5 @@
-// Ends what is followed: a signal, `--for`, a failure; stops everything in flight.
+// Ends a follow command: on a signal, at the end of `--for`, or on a failure. Stops all requests in
+// flight.
 
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
@@ -6,17 +7,17 @@ import { ReaderStopped } from '../../../terminal/delivery.js';
 import type { WatchEnd } from '../../../views/connection.js';
 import type { Condition } from '../list/where.js';
 
-/** Why requests and jq are stopped at the end. */
+/** The reason for aborting requests and jq at the end. */
 export const OVER = new FleetError('interrupted', 'the watch is over');
 
-/** Ctrl-C, a signal, the end of `--for`, a failure. */
+/** A stop by Ctrl-C, another signal, the end of `--for`, or a failure. */
 export interface Stop {
   readonly type: 'stop';
   readonly end: WatchEnd;
   readonly error?: FleetError;
 }
 
-/** The flags that say when it ends; `for` is in milliseconds. */
+/** The flags that end the command; `for` is in milliseconds. */
 export interface EndOptions {
   readonly until?: readonly Condition[] | undefined;
   readonly for?: number | undefined;
@@ -25,7 +26,7 @@ export interface EndOptions {
 
 export type Ending = ReturnType<typeof openEnding>;
 
-/** Listens for what ends it, and pushes that as an event. */
+/** Watches for reasons to end and emits them as events. */
 export function openEnding(
   context: Context,
   push: (event: Stop) => void,
@@ -46,12 +47,15 @@ export function openEnding(
   const cancelEnd =
     forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
   return {
-    /** Aborted with OVER when all is over: requests and jq end with it. */
+    /** Aborted with OVER at the end. Requests and jq end with it. */
     over,
-    /** Aborted when it ends from outside, by a signal, `--for` or a failure; not by what was waited for. */
+    /**
+     * Aborted by a signal, the end of `--for` or a failure, but not when the awaited condition is
+     * met.
+     */
     cut: cut.signal,
     stop,
-    /** A failure of what runs beside ends it, unless it is over. */
+    /** Ends the command because background work failed, unless it has already ended. */
     fail(thrown: unknown) {
       if (!over.signal.aborted) stop('failed', asFleetError(thrown));
     },
@@ -63,7 +67,10 @@ export function openEnding(
   };
 }
 
-/** It ended before its output was taken, or before jq was done: the rest is counted. Everything else is thrown. */
+/**
+ * Converts an error into the reason for undelivered output: the command ended before its output was
+ * written or jq finished. Throws other errors.
+ */
 export function whatStopped(thrown: unknown): Error {
   if (thrown === OVER)
     return new FleetError('output', 'the program of --jq was not done at the end');
@@ -76,7 +83,7 @@ function endOf(reason: unknown): WatchEnd {
   return kind === 'terminated' || kind === 'hangup' ? kind : 'interrupted';
 }
 
-/** The end of `--for`: alone it is what was asked for, with `--until` it is a failure. */
+/** Returns the error at the end of `--for`. It is only an error together with `--until`. */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;
   const wanted = until.map(({ text }) => text).join(' and ');

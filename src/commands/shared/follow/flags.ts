@@ -8,7 +8,7 @@ import { usageError } from '../../../errors.js';
 import { parseDuration, showDuration } from '../../../terminal/time.js';
 import type { Condition } from '../list/where.js';
 
-/** A parser for commander: a duration of `leastMs` or more, in milliseconds. */
+/** Returns a parser for commander: a duration of at least `leastMs`, in milliseconds. */
 export function readDuration(flag: string, leastMs = 1): (text: string) => number {
   return (text) => {
     const milliseconds = parseDuration(text, flag);
@@ -19,12 +19,12 @@ export function readDuration(flag: string, leastMs = 1): (text: string) => numbe
   };
 }
 
-/** How long silence of the push channel may last, unless somebody says otherwise. */
+/** The default limit for silence of the push channel. */
 export const IDLE_MS = 90_000;
-/** How many pages of the list are read at the start and after a gap, unless somebody says otherwise. */
+/** How many pages of the list are read at the start and after a gap, by default. */
 export const RESYNC_PAGES = 5;
 
-/** The longest a timer of Node can wait is 24 days; an idle limit beyond a day is none. */
+/** A day is the longest useful limit. Node's timers can wait 24 days at most. */
 const LONGEST_IDLE_SECONDS = 86_400;
 
 function readIdle(text: string): number {
@@ -34,7 +34,7 @@ function readIdle(text: string): number {
   throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
 }
 
-/** Adds `--idle`, which becomes milliseconds. */
+/** Adds `--idle`, in milliseconds after parsing. */
 export function addIdleFlag<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -42,7 +42,7 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
     '--idle <seconds>',
     'treat the connection as dead after this much silence',
   );
-  // The default is kept in milliseconds.
+  // The default is stored in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 
@@ -57,7 +57,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the flags that say when it ends; `readUntil` reads a condition. */
+/** Adds the flags that end the command; `readUntil` parses a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   nouns: 'messages' | 'alerts',

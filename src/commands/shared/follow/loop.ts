@@ -1,4 +1,5 @@
-// The loop of everything that follows: steps a machine through events, performs its effects, delivers its output in order.
+// The event loop of the follow commands: passes events to a state machine, performs its effects and
+// delivers its output in order.
 
 import { readTopic } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
@@ -20,80 +21,87 @@ import {
 } from './ending.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
-/** The last effect of a machine. */
+/** The last effect of a state machine. */
 export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 
-/** What any machine is told beside events of its own, and what it may ask for beside effects of its own: the loop does that. */
+/** Events and effects that all state machines share. The loop performs these effects. */
 export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
 export type CommonEffect = { readonly type: 'stream'; readonly event: StreamEvent } | End;
 
-/** A machine, and the hands that it needs. */
+/** A state machine and the functions that perform its effects. */
 export interface Machine<Event, Effect extends { readonly type: string }, Item> {
   step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
-  /** Does what the machine asks for; hands back what is to be delivered for it. */
+  /** Performs an effect. Returns an item to deliver, or undefined. */
   perform(effect: Effect): Item | undefined;
-  /** Sees all that the machine asked for. */
+  /** Receives all effects of a batch. */
   look?(effects: readonly (Effect | CommonEffect)[]): void;
-  /** Delivers in order; `onDelivered` is called with how many were taken. */
+  /** Delivers items in order. Calls `onDelivered` with the number of delivered items. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
   summarize(result: LoopResult): Promise<void>;
   batch?: BatchHooks<Event>;
 }
 
 /**
- * For a machine that writes each batch of events in one transaction. The mirror's: `load` reads messages and loads the rows of a part, `step`
- * merges into these rows, `commit` writes them; requests are sent, and other effects performed, once they are written.
+ * For a state machine that writes each batch of events in one transaction, such as the mirror's:
+ * `load` parses messages and loads the rows of some events, `step` merges into these rows, and
+ * `commit` writes them. Requests are sent and other effects performed after the commit.
  */
 export interface BatchHooks<Event> {
-  /** So many events are loaded at once: what was read of them is garbage before it grows old. */
+  /**
+   * How many events are loaded at once. A small number keeps parsed messages short-lived, which is
+   * cheap for the garbage collector.
+   */
   readonly mostLoaded: number;
-  /** Gets ready what these events are about; hands them back as they are to be stepped. */
+  /** Prepares events. Returns them in the form in which the machine steps through them. */
   load(events: readonly (Event | CommonEvent)[]): Promise<readonly (Event | CommonEvent)[]>;
-  /** Writes what the steps of a batch brought; of the last one, too. What it throws ends the loop. */
+  /** Writes the changes of a batch, including the last one. An error ends the loop. */
   commit(batch: readonly (Event | CommonEvent)[], isEnd: boolean): Promise<void>;
-  /** Events gather for so long before the next batch, unless the queue is full before. */
+  /** How long events are collected before the next batch, unless the queue is full earlier. */
   readonly gatherMs: number;
 }
 
 export interface LoopResult {
   readonly end: WatchEnd;
-  /** What ended it, when that was a failure, a signal or a reader that takes nothing more. */
+  /** The error, signal or closed output that ended the loop. */
   readonly error: Error | undefined;
   readonly undelivered: number;
 }
 
-/** Where events go. */
+/** Receives events. */
 export interface EventSink<Event> {
-  /** `size` is the event's weight in characters. */
+  /** `size` is the size of the event in characters. */
   emit(event: Event | CommonEvent, size?: number): void;
-  /** A promise while the one who takes the events is behind. */
+  /** Returns a promise while the consumer of the events is behind. */
   room(): Promise<void> | undefined;
-  /** Aborted when it is over. */
+  /** Aborted when the session ends. */
   readonly signal: AbortSignal;
 }
 
-/** What is open while something is followed. */
+/** The open resources of a follow command. */
 export interface Session<Event> extends EventSink<Event> {
   readonly queue: Queue<Event | CommonEvent>;
   readonly ending: Ending;
   readonly stderr: Stderr;
   readonly log: HttpLog;
-  /** A client of its own: what it says has to fit stderr, and its requests end with all the rest. */
+  /**
+   * Opens a separate client: its log must match the format of stderr, and its requests end with the
+   * session.
+   */
   client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
-  /** A source of events that runs beside; a mistake of ours in there must end all, not leave it waiting for ever. */
+  /** Runs a source of events in the background. An unexpected error in it ends the session. */
   runBeside(source: Promise<void>): void;
-  /** Called at the end, before the summary; what was named last is called first. */
+  /** Runs at the end, before the summary, in reverse order of registration. */
   atEnd(close: () => Promise<void> | void): void;
 }
 
 export interface SessionOptions extends EndOptions {
   form: Form;
   topics: readonly string[];
-  /** How much may wait in the queue. */
+  /** The maximum size of the queue. */
   limitCharacters?: number;
 }
 
-/** Opens what everything that follows needs, and closes it when `use` has ended, whatever the reason. */
+/** Opens the resources of a follow command, and closes them after `use` has ended or failed. */
 export async function withSession<Event, Result>(
   context: Context,
   options: SessionOptions,
@@ -101,7 +109,7 @@ export async function withSession<Event, Result>(
 ): Promise<Result> {
   const { flags, io } = context;
   const { form, topics, limitCharacters } = options;
-  // Logs keep the topic, which is exact.
+  // Logs keep the exact topic. Titles are only for terminals.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
   const titleOf = form === 'json' || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);
@@ -130,7 +138,10 @@ export async function withSession<Event, Result>(
   }
 }
 
-/** Follows to the end; `open` gets ready what is needed. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+/**
+ * Follows until the end; `open` prepares the state machine. Throws a FleetError unless the command
+ * ended in an expected way (cli.md section 3).
+ */
 export async function follow<Event, Effect extends { readonly type: string }, Item>(
   context: Context,
   options: SessionOptions,
@@ -149,8 +160,8 @@ export async function follow<Event, Effect extends { readonly type: string }, It
 }
 
 /**
- * Steps the machine through the events until it says that it is over. Rejects with what delivering throws, a reader that stopped at the
- * end apart: what it did not take is counted.
+ * Passes events to the machine until it ends. Rejects with errors of the delivery. When the reader
+ * has stopped at the end, the undelivered items are counted instead.
  */
 export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
@@ -204,7 +215,10 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
   return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
 }
 
-/** Asks once for the names of the organizations. A topic that is not of section 6.1 is called as it is. */
+/**
+ * Reads the names of the organizations once, for titles. A topic that is not documented in section
+ * 6.1 keeps its name.
+ */
 async function titleTopics(
   context: Context,
   topics: readonly string[],

@@ -1,4 +1,5 @@
-// Prints what is followed: lines, JSON lines or the output of jq; a message that cannot be shown is reported and skipped.
+// Prints followed messages as lines, as JSON lines or through jq. A message that cannot be shown is
+// reported and skipped.
 
 import type { Context } from '../../../context.js';
 import { asFleetError, usageError } from '../../../errors.js';
@@ -7,7 +8,10 @@ import { loadPaint } from '../../../terminal/colour.js';
 import { changeLine, type ShownEntry } from '../../../views/watch.js';
 import type { Form, Stderr } from './stderr.js';
 
-/** Lines or JSON lines for `verb`. Another format of the settings means lists; asked for by flag it cannot be given (kind `usage`). */
+/**
+ * Chooses lines or JSON lines for `verb`. Other formats in the settings only apply to lists and are
+ * ignored; other formats in a flag are a usage error.
+ */
 export async function chooseLines(
   { settings, flags }: Context,
   verb: string,
@@ -22,25 +26,31 @@ export async function chooseLines(
   return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 
-/** One message, or what was found in the list, as it is to be printed. */
+/** A message, or a change found in the list, for printing. */
 export interface Printable {
   readonly entry: ShownEntry;
-  /** When it came, by the machine's date. */
+  /** The time of arrival by the machine's date. */
   readonly atMs: number;
-  /** The JSON as it came; undefined for what has none of its own. */
+  /** The original JSON text; undefined for an entry without one. */
   readonly data: string | undefined;
 }
 
-/** Writes them in order; `onDelivered` is called with how many were taken as they are. */
+/** Prints the items in order. Calls `onDelivered` with the number of items that were written. */
 export type Print = (
   items: readonly Printable[],
   onDelivered: (count: number) => void,
 ) => Promise<void>;
 
-/** How many are written at once: so many are lost to the count at most when the reader stops. */
+/**
+ * How many items are written at once. When the reader stops, the count of undelivered items is
+ * wrong by at most this number.
+ */
 const TOGETHER = 100;
 
-/** What cannot be shown or filtered is said on `stderr`; a program of `--jq` is stopped with the signal. */
+/**
+ * Reports items that cannot be shown or filtered on `stderr`. The signal stops the program of
+ * `--jq`.
+ */
 export async function openPrinter(
   context: Context,
   form: Form,
@@ -53,7 +63,7 @@ export async function openPrinter(
     ? await openJson(context, stderr, signal)
     : await openLines(context, stderr);
   return async (items, onDelivered) => {
-    // What has no JSON of its own was said on stderr.
+    // Entries without JSON text were already reported on stderr.
     const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
     onDelivered(items.length - printed.length);
     const texts = await textsOf(printed);
@@ -81,7 +91,8 @@ async function openLines({ io: { stdout } }: Context, { zone, unshown }: Stderr)
 
 async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
   const jq = await context.jq();
-  // "One envelope a line, exactly as received": newlines between its tokens are all that can be taken out.
+  // The contract promises "one envelope a line, exactly as received", so only newlines between
+  // tokens are replaced.
   const lineOf = (data: string) =>
     `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
   return async (items: readonly Printable[]) => {

@@ -1,4 +1,4 @@
-// Sends the requests of a follower: a page of the list, the whole list, or one bicycle.
+// Sends the requests of a follower: for a page of the list, the whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../../../api/bicycle.js';
 import { asFleetError, FleetError } from '../../../errors.js';
@@ -12,24 +12,27 @@ import type { Item, Query } from '../../../http/types.js';
 import { isObject } from '../../../json/parse.js';
 import type { EventSink } from './loop.js';
 
-/** Where answers go, and what the reading of a whole list has to know. */
+/** Receives answers, and provides the follower's state for reading a whole list. */
 export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
-  /** The items as they are taken; as they came when absent. */
+  /** Filters or changes the items before they are used. Default: unchanged. */
   admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
 }
 
 const SUBJECT = 'the list of bicycles';
-/** Pages that are asked for while one is written: enough to hide the service's latency. */
+/** How many pages are requested ahead. It hides the service's latency. */
 const PAGES_AHEAD = 4;
-/** What an item weighs in the queue, by the length of its text: a fleet is read page by page, and larger batches gain little there. */
+/**
+ * The queue counts an item of a list with its text length divided by this, because larger batches
+ * have little benefit for page-by-page reading.
+ */
 const ITEM_WEIGHT = 8;
 
 export function isRequest(output: { readonly type: string }): output is FollowerRequest {
   return output.type.startsWith('read-');
 }
 
-/** Asks, and hands the answer to the sink; never rejects. */
+/** Sends a request and passes the answer to the sink. Never rejects. */
 export async function answer(
   client: Client,
   request: FollowerRequest,
@@ -61,7 +64,7 @@ export async function answer(
   }
 }
 
-/** Reads the list of an organization to its end, several pages ahead. */
+/** Reads the complete list of an organization, several pages ahead. */
 async function readWhole(
   client: Client,
   { id, organization }: FollowerRequest & { type: 'read-whole' },
@@ -69,10 +72,10 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // New bicycles come at the end, where they move no other to another page.
+  // New bicycles are added at the end, so that other bicycles do not move between pages.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // A page was asked for when one came that stood so many before it, at the earliest.
+  // A page was requested at the earliest when the page `PAGES_AHEAD` before it arrived.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {
@@ -96,8 +99,9 @@ async function readWhole(
 }
 
 /**
- * Assumed: alerts link to a bicycle by URL (section 2.2), so it can be read there; undefined where the service knows no such address. What is
- * no bicycle, such as a login page, is a failure: nothing is gone because of it.
+ * Reads a bicycle at its own URL, or returns undefined when the service answers that it does not
+ * exist. Assumed: this URL exists, because alerts link to bicycles (section 2.2). Other content,
+ * such as a login page, is an error, so that it is not mistaken for a deletion.
  */
 export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
   try {

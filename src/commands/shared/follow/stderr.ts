@@ -1,4 +1,5 @@
-// Prints notices while something is followed: lines for people, JSON lines for programs, bounded where nobody reads them.
+// Prints notices of the follow commands on stderr: lines for people, JSON lines for programs.
+// Limits the waiting output when nobody reads it.
 
 import { readTopic } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
@@ -9,7 +10,10 @@ import { wrap } from '../../../terminal/cells.js';
 import { clean, escapeJson } from '../../../terminal/clean.js';
 import { iso, streamLine, streamRecord } from '../../../views/connection.js';
 
-/** Lines, JSON lines, a board on the terminal or a page in a browser that draw by themselves. */
+/**
+ * The output: lines, JSON lines, a board on the terminal, or a page in a browser. The last two draw
+ * themselves.
+ */
 export type Form = 'lines' | 'json' | 'board' | 'page';
 
 export type LogFields = { readonly [field: string]: unknown };
@@ -18,20 +22,26 @@ export type Stderr = ReturnType<typeof openStderr>;
 
 interface StderrOptions {
   form: Form;
-  /** What a topic is, for people. */
+  /** Returns the title of a topic for people. */
   titleOf?: ((topic: string) => string) | undefined;
-  /** Whether the topic has to be named, because there are several. */
+  /** Whether notices must name the topic, because there are several. */
   namesTopic: boolean;
 }
 
-/** How many characters of a message that could not be shown are kept. */
+/** How many characters of a message that could not be shown are printed. */
 const KEPT_CHARACTERS = 1_000;
-/** A line that is too wide for the terminal continues behind its time. */
+/**
+ * The continuation of a line that is too wide for the terminal is indented to the text after its
+ * time.
+ */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
-/** A loss is said again, once a minute at most, when its pause has grown so much. */
+/**
+ * A lost connection is reported again when its pause has grown by this factor, but at most once a
+ * minute.
+ */
 const SAID_MS = 60_000;
 const LONGER_PAUSE = 4;
-/** What a reader of stderr may be behind; what goes beyond it is counted and left out. */
+/** The maximum size of waiting output. Further lines are dropped and counted. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openStderr(context: Context, options: StderrOptions) {
@@ -44,11 +54,11 @@ export function openStderr(context: Context, options: StderrOptions) {
     const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
     print(true, { event: 'left-out', message }, message);
   });
-  // The board fills the terminal: what would be printed over it is on it already.
+  // The board fills the terminal and already shows these notices.
   const write = form === 'board' && io.stderr.isTerminal ? () => {} : writeBounded;
   const record = (fields: LogFields) =>
     escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
-  /** In the form of the moment; `always`: a promise about silence, which `--quiet` does not hold back. */
+  /** Prints in the current format. `always` prints even with `--quiet`, for gaps and losses. */
   const print = (always: boolean, fields: LogFields | undefined, line: string | undefined) => {
     if (flags.quiet === true && !always) return;
     if (isJson && fields !== undefined) write(record(fields));
@@ -56,7 +66,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   };
   const forTerminal = (line: string) =>
     wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
-  /** Only with `--verbose`. */
+  /** Printed only with `--verbose`. */
   const detail = (text: string) => {
     if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
   };
@@ -66,9 +76,9 @@ export function openStderr(context: Context, options: StderrOptions) {
     zone,
     titleOf,
     print,
-    /** The line behind the local time of day. */
+    /** Returns the line with the local time of day in front. */
     atNow,
-    /** The fate of a stream. */
+    /** Reports an event of a connection. */
     stream(event: StreamEvent) {
       if (event.type === 'open') {
         lastLoss = undefined;
@@ -76,7 +86,8 @@ export function openStderr(context: Context, options: StderrOptions) {
         const role = readTopic(as)?.role;
         if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
       }
-      // A night without network is one loss and a new line for each new reason, not a thousand lines.
+      // A night without network is reported once and again for each new reason, not with a thousand
+      // lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
         lastLoss = event;
@@ -88,7 +99,7 @@ export function openStderr(context: Context, options: StderrOptions) {
       );
       if (event.type === 'gap' && event.text !== undefined && !isJson) detail(`  ${event.text}`);
     },
-    /** Something that could not be shown or filtered. */
+    /** Reports a message that could not be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
       const hidden = io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS));
       const kept =
@@ -96,10 +107,12 @@ export function openStderr(context: Context, options: StderrOptions) {
       const line = atNow(`a message could not be shown: ${message}: ${kept}`);
       print(true, { event: 'unshown', kind, message, text: kept }, line);
     },
-    /** A line of `--trace` or `--verbose`, as it is. */
+    /** Prints a line of `--trace` or `--verbose` unchanged. */
     log: write,
     detail,
-    /** The last words; resolves when they were taken. `always` as for `print`. */
+    /**
+     * Prints the final summary. Resolves when it is written. `always` prints even with `--quiet`.
+     */
     async summary(always: boolean, fields: LogFields, lines: readonly string[]) {
       if (flags.quiet === true && !always) return;
       await io.stderr.write(`${(isJson ? [record(fields)] : lines).join('\n')}\n`);
@@ -107,14 +120,19 @@ export function openStderr(context: Context, options: StderrOptions) {
   };
 }
 
-/** Whether a loss need not be said again: it is for the same reason, and its pause not much longer than was said, or was said just now. */
+/**
+ * Whether a lost connection was already reported: the reason is the same, and the pause is not much
+ * longer or was reported less than a minute ago.
+ */
 function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): boolean {
   const isLonger =
     retryInMs >= LONGER_PAUSE * said.retryInMs && monotonicMs - said.monotonicMs >= SAID_MS;
   return attempt > 1 && error.message === said.error.message && !isLonger;
 }
 
-/** Writes lines; those that come while the reader is too far behind are counted, and said to be left out. */
+/**
+ * Writes lines. While the reader is too far behind, lines are dropped, counted, and later reported.
+ */
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;
   let leftOut = 0;

@@ -1,4 +1,5 @@
-// The push channel for whoever follows topics: one subscription each, by the settings of the command and the roles of the token.
+// Subscribes to topics of the push channel, one subscription for each topic, with the command's
+// settings and the token's roles.
 
 import { readTopic, subscribePath, type TopicRole, topicsByRole } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
@@ -8,17 +9,17 @@ import { affiliationsOf } from '../../../settings/token.js';
 
 export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'room' | 'onLife'> {
   topics: readonly string[];
-  /** In milliseconds, as `--idle` is read. */
+  /** The value of `--idle` in milliseconds. */
   idle: number;
   sseUrl: URL;
-  /** The role of `--role`; undefined: as the token says. */
+  /** The value of `--role`; undefined to use the token's roles. */
   role?: TopicRole | undefined;
   log: HttpLog;
   /** Called with the token of each connection. */
   onToken?(token: string): void;
 }
 
-/** Follows the topics until the signal is aborted or one of them is closed for good. */
+/** Follows the topics until the signal is aborted or one of them is closed permanently. */
 export async function followTopics(context: Context, options: TopicOptions): Promise<void> {
   const { topics, sseUrl, role } = options;
   const [settings, tokens, network] = await Promise.all([
@@ -26,7 +27,7 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     context.token(),
     context.network(),
   ]);
-  // A proxy that is none will be none at the next try.
+  // Retrying cannot fix an invalid proxy, so it fails here, before the first connection.
   network.routeTo(sseUrl);
   await followStream({
     ...options,
@@ -47,7 +48,10 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
   });
 }
 
-/** A topic of bicycles as each of the roles that it can be subscribed to with this token; any other topic as it is. */
+/**
+ * Returns a topic of bicycles once for each role that the token can subscribe as. Returns any other
+ * topic unchanged.
+ */
 export function targetsOf(
   sseUrl: URL,
   topic: string,
@@ -63,8 +67,9 @@ function targetOf(sseUrl: URL, topic: string): TopicTarget {
 }
 
 /**
- * Whether the lists show this token every bicycle of the organizations, as far as its claims say. Observed: "operators see all of their
- * organization; mechanics and renters the available ones and their own".
+ * Whether the lists show every bicycle of the organizations to this token, according to its claims.
+ * Observed: "operators see all of their organization; mechanics and renters the available ones and
+ * their own".
  */
 export function seesAllOf(token: string, organizations: readonly string[]): boolean {
   const affiliations = affiliationsOf(token);

@@ -1,4 +1,5 @@
-// Asks the token source again when it failed at the start (a token command is run again), and warns of a token that will expire.
+// Retries the token source (such as a token command) when it fails at the start, and warns about a
+// token that will expire.
 
 import type { Context } from '../../../context.js';
 import { asFleetError, FleetError } from '../../../errors.js';
@@ -8,16 +9,19 @@ import { showLocalTime } from '../../../system/time-zone.js';
 import { showDuration } from '../../../terminal/time.js';
 import { openStderr } from './stderr.js';
 
-/** The pauses between two tries for a token; each is twice as long as the one before. */
+/** The pauses between attempts to get a token. Each is twice the previous one. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** A token that nothing renews is announced when it ends sooner than this, or than `--for`. */
+/**
+ * A token that cannot be renewed causes a warning when it expires within this time, or before the
+ * end of `--for`.
+ */
 const SOON_MS = 3_600_000;
 
 /**
- * The context in which what follows something is planned, as `patiently` gives it; says first when the token will end. `forMs` is when the
- * command ends by itself.
+ * Prepares the context of a follow command like `patiently`, and first warns about a token that
+ * expires soon. `forMs` is the value of `--for`.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   await warnOfEnd(context, await context.token(), forMs);
@@ -25,8 +29,8 @@ export async function beginFollowing(context: Context, forMs?: number): Promise<
 }
 
 /**
- * A context whose requests wait for a token, as connections do later. Throws a FleetError of kind `config` where there is none, and so do its
- * requests where no waiting can bring one.
+ * Returns a context with requests that wait for a token. Throws a FleetError of kind `config` when
+ * no token source is configured; requests throw it when waiting cannot help.
  */
 export async function patiently(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
@@ -52,7 +56,7 @@ async function warnOfEnd(
   );
 }
 
-/** Asks until there is a token, the time is up, or no waiting can help. */
+/** Asks for a token until there is one, the time is up, or waiting cannot help. */
 async function waitForToken(
   context: Context,
   source: TokenSource,

@@ -1,4 +1,4 @@
-// The flags that every list takes.
+// The flags of all list commands.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../../api/links.js';
@@ -18,7 +18,7 @@ import { usageError } from '../../../errors.js';
 import { OFFLINE, readTo, TO } from '../mirror-flags.js';
 import { type Condition, checkCondition, parseCondition } from './where.js';
 
-/** What the common list flags became. */
+/** The parsed flags of lists. */
 export interface ListOptions {
   organization?: string;
   ordering?: string;
@@ -26,15 +26,18 @@ export interface ListOptions {
   limit?: number;
   all?: boolean;
   count?: boolean;
-  /** All must hold. */
+  /** Items must meet all conditions. */
   where?: Condition[];
-  /** Further query parameters, in their order. */
+  /** Further query parameters, in order. */
   param?: (readonly [name: string, value: string])[];
 }
 
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
-/** A parser for commander: the UUID of an organization or a zone in lower case, also of its link; anything else is a name, looked up later. */
+/**
+ * Returns a parser for commander: the UUID of an organization, zone or model in lower case, also
+ * from its URL. Other text is a name that is looked up later.
+ */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
     if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
@@ -43,14 +46,14 @@ export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => st
   return withOffers(read, NAMED_OFFERS[kind]);
 }
 
-/** Whose a list is. */
+/** The organization filter. */
 export const ORGANIZATION_FLAG = [
   '--organization <uuid|name>',
   'filter by organization (default: from the settings)',
   readNamed('organization'),
 ] as const;
 
-/** A parser for commander: a condition on a noun's fields, repeatable. */
+/** Returns a parser for commander: a condition on fields, repeatable. */
 export function readCondition(
   vocabulary: Vocabulary,
 ): (text: string, before: Condition[] | undefined) => Condition[] {
@@ -62,7 +65,7 @@ export function readCondition(
   return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
 }
 
-/** `FIELD=`, and behind `state=` the states. */
+/** Offers `FIELD=`, and the states after `state=`. */
 function offerConditions(
   typed: string,
   { fields, words }: Pick<Vocabulary, 'fields' | 'words'>,
@@ -87,7 +90,7 @@ export function readParameter(
 const WHERE =
   'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
 
-/** The flags of everything that reads a list: whose, which of it, and from where. */
+/** Adds the flags of every command that reads a list: organization, conditions and source. */
 export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
@@ -99,10 +102,10 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
     .option(...TO, readTo);
 }
 
-/** The page of help names these; completion and errors all. */
+/** How many orderings help shows. Completion and errors show all. */
 const MOST_ORDERINGS_SHOWN = 10;
 
-/** Adds the flags that lists share. `byDefault` is the order without the flag, if the list has one of its own. */
+/** Adds the flags that lists share. `byDefault` is the list's own default order. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   resource: Resource,

@@ -1,4 +1,4 @@
-// Counts what came of a list and what was shown of it, and writes the closing lines about that.
+// Counts the received and shown items of a list, and writes the closing lines.
 
 import { FleetError } from '../../../errors.js';
 import { countNoun } from '../../../terminal/formats/renderer.js';
@@ -10,23 +10,25 @@ export type Tally = ReturnType<typeof startTally>;
 export function startTally() {
   return {
     pages: 0,
-    /** Distinct items that came, and how many came again within one reading. */
+    /** Different items that arrived, and items that arrived again in the same read. */
     ...{ read: 0, repeated: 0 },
-    /** How many the service counts that did not come, however often the pages were read. */
+    /**
+     * How many items the service counts that did not arrive, even after reading the pages again.
+     */
     missing: 0,
-    /** Items that passed the filters of this side, and how many of them were shown. */
+    /** Items that passed fleet's own filters, and how many of them were shown. */
     ...{ kept: 0, shown: 0 },
-    /** The service's total, first and last; undefined where it gives none. */
+    /** The service's first and last total; undefined without a total. */
     firstTotal: undefined as number | undefined,
     lastTotal: undefined as number | undefined,
-    /** Whether the service has more, or there was more than was shown. */
+    /** Whether there are more items than were shown. */
     hasMore: false,
-    /** The number of the next page; undefined when its link has no page number. */
+    /** The number of the next page; undefined when its link does not have a page number. */
     nextPage: undefined as number | undefined,
   };
 }
 
-/** `12 pages, 240 of 2003 bicycles, 812 a second`. */
+/** Formats the progress: `12 pages, 240 of 2003 bicycles, 812 a second`. */
 export function showProgress(
   tally: Tally,
   noun: Shape<unknown>['noun'],
@@ -39,15 +41,18 @@ export function showProgress(
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
 
-/** What was asked for, as far as the closing lines depend on it. */
+/** The options that the closing lines depend on. */
 export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all' | 'count'> {
-  /** Whether what was shown are the nearest of what was found. */
+  /** Whether the nearest items were shown. */
   isNearest: boolean;
-  /** Whether something was left out on this side, so that the service's total says nothing. */
+  /** Whether fleet removed items, so that the service's total does not apply. */
   isFiltered: boolean;
 }
 
-/** The closing lines: first what the operator should know of how the list came, then how much of it this was and how to see more. */
+/**
+ * Returns the closing lines: first problems during the read, then how many items were shown and how
+ * to see more.
+ */
 export function closingLines(
   tally: Tally,
   noun: Shape<unknown>['noun'],
@@ -71,7 +76,10 @@ export function closingLines(
   return lines;
 }
 
-/** The error for a list that stayed short of the service's count; undefined for one that did not. */
+/**
+ * Returns the error for a list with fewer items than the service counts, or undefined when the list
+ * is complete.
+ */
 export function incompleteError(
   tally: Tally,
   noun: Shape<unknown>['noun'],
@@ -105,11 +113,11 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // With a filter of fleet, the rest of the list may contain no more matches.
+  // With a filter of fleet, the rest of the list may not contain further matches.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
-  // Lists with cursors have no numbers to ask for.
+  // Lists with cursors do not have page numbers.
   const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
   const how = all === true ? 'leave out --limit' : '--all';
   return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];

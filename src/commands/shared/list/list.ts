@@ -1,4 +1,4 @@
-// Prints a list: complete or with an error, each item once, page by page as it arrives.
+// Prints a list page by page: each item once, and with an error when items are missing.
 
 import type { Resource } from '../../../api/resource.js';
 import { unknownWord } from '../../../cli/nearest.js';
@@ -20,33 +20,40 @@ import { writeResult } from './output-file.js';
 import { openResult, type Result } from './result.js';
 import { type Condition, isDocumented, matches } from './where.js';
 
-/** An item of a list; its uuid is its identity. */
+/** An item of a list, identified by its uuid. */
 export interface Listed {
   uuid?: unknown;
 }
 
-/** What is to be listed. */
+/** A list to print. */
 export interface ListPlan<T> {
   shape: Shape<T>;
-  /** With the service's own filters. Several requests are read as one list; they have the same ordering and no common items. */
+  /**
+   * The requests with the service's filters. Several requests form one list; they have the same
+   * ordering and no common items.
+   */
   requests: readonly HttpRequest[];
-  /** A line below one page of the list, when there are more. */
+  /** A line below one page of the list, printed when there are more pages. */
   pageNote?: string;
-  /** What the document says of the fields, for `--where`. */
+  /** The documented fields, for `--where`. */
   resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
-  /** What every item is made into before anything else looks at it. */
+  /** Changes each item before it is filtered and shown. */
   extend?(item: Item<T>): Item<T>;
-  /** What is kept of what comes, before `--where`; everything when absent. */
+  /** Whether an item is kept, checked before `--where`. Default: all items. */
   keep?(item: Item<T>): boolean;
-  /** How far away an item is: the nearest are shown first, which needs all of them. As they come when absent. */
+  /**
+   * The distance of an item in metres. With it, the nearest items are shown first, which requires
+   * reading all items. Default: the order of the service.
+   */
   distance?(item: Item<T>): number;
-  /** Instead of the format of the settings. */
+  /** Overrides the format of the settings. */
   format?: Format;
 }
 
 /**
- * Prints a list as the operator asked, or with `--count` how many there are. Throws the failure of the first page that cannot be read,
- * after its retries, and a FleetError of kind `partial` when fewer items came than the service counts.
+ * Prints a list, or with `--count` its number of items. Throws the error of the first page that
+ * cannot be read after its retries, and a FleetError of kind `partial` when fewer items arrived
+ * than the service counts.
  */
 export async function printList<T extends Listed>(
   context: Context,
@@ -73,14 +80,15 @@ export async function printList<T extends Listed>(
   if (incomplete !== undefined) throw incomplete;
 }
 
-/** Whether fleet filters the items of the service. */
+/** Whether fleet itself filters the items. */
 function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boolean {
   return keep !== undefined || where !== undefined;
 }
 
 /**
- * Hands every item of a list to `take`, for what is made of a whole list. Throws as `printList` does, but for items that did not come: that
- * error is returned, for when the result is out.
+ * Passes every item of a list to `take`, for results that need the whole list. Throws like
+ * `printList`, except for missing items: that error is returned, so that the result can be printed
+ * first.
  */
 export async function readList<T extends Listed>(
   context: Context,
@@ -98,7 +106,10 @@ export async function readList<T extends Listed>(
   );
 }
 
-/** Reads what is wanted and shows it: page by page as it comes, or the nearest first when all of it is there. */
+/**
+ * Reads and shows a list: page by page as it arrives, or nearest first after all items have
+ * arrived.
+ */
 async function showList<T extends Listed>(
   context: Context,
   plan: ListPlan<T>,
@@ -125,7 +136,7 @@ async function showList<T extends Listed>(
   };
   let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
-  // A function of its own: what it names is let go of before the next page is read.
+  // A separate function, so that its variables can be freed before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
     if (checked === 0 && items.length > 0) checkFields(where, items, plan);
@@ -136,7 +147,7 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // How many items must come for --limit is known only where every item is shown.
+    // The number of items to request for --limit is only known when every item is shown.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -145,7 +156,7 @@ async function showList<T extends Listed>(
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    // The service's total does not count matches of a condition, nor the items that fleet dropped.
+    // The service's total includes items that a condition or fleet itself removed.
     const isFiltered = options.where !== undefined || tally.kept < checked;
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
@@ -159,7 +170,10 @@ async function showList<T extends Listed>(
   return incompleteError(tally, noun);
 }
 
-/** Some fields are no order: a service answers 400 to them, or 500. A page that is not there is answered with 404, as a wrong address is. */
+/**
+ * Adds a hint. Services answer 400 or 500 to an ordering that they do not support, and 404 to a
+ * missing page as well as to a wrong address.
+ */
 function withListHint<T>(
   thrown: unknown,
   { resource }: ListPlan<T>,
@@ -175,7 +189,10 @@ function withListHint<T>(
   return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
 }
 
-/** The requests with page and further parameters. Throws a usage error for a parameter that is sent already. */
+/**
+ * Adds page and parameters to the requests. Throws a usage error for a parameter that is already
+ * sent.
+ */
 function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpRequest[] {
   const { page, param = [] } = options;
   const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
@@ -194,8 +211,8 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
 }
 
 /**
- * Refuses a condition on a field that neither the document nor the first page knows, before anything is shown: with `!=` it would
- * match everything. As with `--columns`, the first page speaks for all.
+ * Refuses a condition on a field that is neither documented nor in the first page, before anything
+ * is shown. With `!=` such a condition would match every item.
  */
 function checkFields<T>(
   conditions: readonly Condition[],
@@ -216,7 +233,10 @@ function checkFields<T>(
   }
 }
 
-/** Returns the service's total of all requests, or undefined when the items must be counted because the service sends no total. */
+/**
+ * Returns the service's total for all requests, or undefined when the service does not send a total
+ * and the items must be counted.
+ */
 async function readTotal(
   context: Context,
   requests: readonly HttpRequest[],

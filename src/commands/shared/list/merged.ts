@@ -1,4 +1,4 @@
-// Reads one list, or several lists as one: merged in the order that was asked for, each item once.
+// Reads one list, or several lists as one: merged in the requested order, with each item once.
 
 import type { Context } from '../../../context.js';
 import { FleetError } from '../../../errors.js';
@@ -24,8 +24,8 @@ interface Extent {
 }
 
 /**
- * Yields the items of all lists in batches and keeps the tally: its totals are the sums of the lists. One page of several lists is one
- * page of each. Throws what `readItems` throws.
+ * Yields the items of all lists in batches and updates the tally, where totals are the sums of the
+ * lists. One page of several lists consists of one page of each. Throws like `readItems`.
  */
 export async function* readMerged<T extends { uuid?: unknown }>(
   context: Context,
@@ -65,18 +65,18 @@ export async function* readMerged<T extends { uuid?: unknown }>(
 
 /** One of the lists. */
 interface Source<T> {
-  /** The items of the page in use. */
+  /** The items of the current page. */
   readonly items: readonly Item<T>[];
-  /** The next item; undefined when the page in use has no more. */
+  /** The next item; undefined at the end of the current page. */
   readonly head: Item<T> | undefined;
-  /** Whether no page follows the one in use. */
+  /** Whether the current page is the last one. */
   readonly isDone: boolean;
   readonly tally: Tally;
-  /** The service has no such page of this list. */
+  /** The error when the service does not have the requested page of this list. */
   readonly notFound: FleetError | undefined;
-  /** Moves on to the next item. */
+  /** Moves to the next item. */
   advance(): void;
-  /** Reads the next page when the one in use has no more items. */
+  /** Reads the next page when all items of the current page are used. */
   fill(): Promise<void>;
   close(): Promise<void>;
 }
@@ -124,7 +124,7 @@ function openSource<T extends { uuid?: unknown }>(
         try {
           await readOn();
         } catch (thrown) {
-          // The other list may be longer and have this page.
+          // Another list may be longer and have this page.
           if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found' || !isLaterPage)
             throw thrown;
           notFound = thrown;
@@ -140,7 +140,7 @@ function openSource<T extends { uuid?: unknown }>(
 
 type Compare = (a: unknown, b: unknown) => number;
 
-/** Takes the item that comes first; of equal items that of the first list. */
+/** Takes the item that comes first. Among equal items, the first list has priority. */
 function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> | undefined {
   let first: Source<T> | undefined;
   for (const source of sources) {
@@ -153,7 +153,10 @@ function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> 
   return item;
 }
 
-/** Compares two items by the ordering of the query; without one, all items are equal and the lists follow each other. */
+/**
+ * Compares two items by the ordering of the query. Without an ordering all items are equal, so that
+ * the lists follow one another.
+ */
 function comparisonOf<T>(
   query: NonNullable<HttpRequest['query']>,
   sources: readonly Source<T>[],
@@ -184,7 +187,7 @@ function comparisonOf<T>(
   };
 }
 
-/** Whether the service puts missing values first: databases differ in that. */
+/** Whether the service sorts missing values first, which depends on its database. */
 function startsWithNull<T>(field: string, sources: readonly Source<T>[]): boolean {
   return sources.some(({ items }) => {
     const values = items.map(({ value }) => readPath(value, field) ?? null);

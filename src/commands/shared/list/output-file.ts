@@ -1,4 +1,4 @@
-// Where a result or a drawing goes: stdout, or a file that is there whole or not at all.
+// Writes a result or a drawing to stdout, or atomically to a file.
 
 import { constants, promises as files } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -7,18 +7,19 @@ import { FleetError, reasonOf } from '../../../errors.js';
 import { moveFile } from '../../../system/folder.js';
 import type { NamedOutput } from '../../../system/named-file.js';
 
-/** Who may read the file stays as it was. */
+/** A replaced file keeps its permissions. */
 const PERMISSIONS = 0o777;
 
-/** The file that is meant, also where a link leads to one that is not there yet. */
+/** Resolves symbolic links, also one with a target that does not exist yet. */
 async function followLink(file: string): Promise<string> {
   const readLink = async () => resolve(dirname(file), await files.readlink(file));
   return files.realpath(file).catch(() => readLink().catch(() => file));
 }
 
 /**
- * Opens the file of `--file`, or stdout: `end` is called when everything was written; a file of a command that fails before is not there. Throws a
- * FleetError of kind `output` for one that cannot be written.
+ * Opens the file of `--file`, or stdout. Call `end` after writing; when the command fails before,
+ * the file is not created or changed. Throws a FleetError of kind `output` when the file cannot be
+ * written.
  */
 export async function openTarget(context: Context) {
   const target = await openFile(context, context.flags.file);
@@ -40,11 +41,12 @@ async function openFile(context: Context, file: string | undefined) {
       });
     }
   };
-  // A pipe or a device, such as /dev/null, is written to and not replaced. A link leads to its target.
+  // A pipe or a device, such as /dev/null, is written to instead of replaced. A link is followed to
+  // its target.
   const path = await followLink(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
-  // A rename asks whether the folder may be written, not the file.
+  // A rename only needs write access to the folder, so the file's own access is checked here.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   if (!isReplaced) {
     const output = await attempt(() => openPipe(context, path));
@@ -72,34 +74,36 @@ async function openFile(context: Context, file: string | undefined) {
   };
 }
 
-/** The longest name of a file in common file systems, in bytes. */
+/** The longest file name in common file systems, in bytes. */
 const LONGEST_NAME_BYTES = 255;
 
-/** The path of a new file beside the target; it is moved onto the target when it is complete. */
+/**
+ * Returns the path of a draft in the folder of the target. The complete draft replaces the target.
+ */
 function draftOf(path: string): string {
   const ending = `.${crypto.randomUUID()}.draft`;
   const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
   return isShort ? path + ending : join(dirname(path), `fleet${ending}`);
 }
 
-/** Opens a pipe or a device, bounded by the signal and by `--timeout`. */
+/** Opens a pipe or a device. The signal and `--timeout` limit the wait. */
 async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
   const silenceMs = (await settings()).timeout.value;
   const { openNamedOutput } = await import('../../../system/named-file.js');
   return openNamedOutput(path, { clock, signal, silenceMs });
 }
 
-/** Whether a result is drawn on a terminal. */
+/** Whether the result is shown on a terminal. */
 export function isScreen({ io, flags }: Context): boolean {
   return io.stdout.isTerminal && flags.file === undefined;
 }
 
-/** Writes a whole result: to stdout, or into the file of `--file`. */
+/** Writes a complete result to stdout or to the file of `--file`. */
 export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
   await writeWhole(context, context.flags.file, text);
 }
 
-/** Writes a text as one file; without its name to stdout. Throws as openTarget does. */
+/** Writes a text to a file, or to stdout without a file name. Throws like `openTarget`. */
 export async function writeWhole(
   context: Context,
   file: string | undefined,

@@ -1,4 +1,4 @@
-// Resolves a prefix or name to one item; else an error lists what it matches.
+// Finds the one item that a prefix or name identifies, or lists all matches in an error.
 
 import type { Resource } from '../../../api/resource.js';
 import { type FleetError, usageError } from '../../../errors.js';
@@ -6,22 +6,25 @@ import { cutTo } from '../../../http/server-text.js';
 import type { Item } from '../../../http/types.js';
 import { clean } from '../../../terminal/clean.js';
 
-/** What was meant. */
+/** The identified item. */
 export interface Meant<T> {
-  /** In lower case. */
+  /** The UUID in lower case. */
   uuid: string;
-  /** As the list has it; undefined for a whole UUID, which is taken as it is and not looked up. */
+  /** The item from the list; undefined for a complete UUID, which is not looked up. */
   item: Item<T> | undefined;
 }
 
-/** How many things a line lists, and the longest name of one in it. */
+/** How many items an error lists, and the longest name in it. */
 const MOST_LISTED = 10;
 const LONGEST_NAME_CHARACTERS = 40;
 
 /** Longer texts are cut in an error. */
 const LONGEST_TEXT_CHARACTERS = 200;
 
-/** The only match. Throws a FleetError of kind `usage` that lists several; `missing` when there is none. */
+/**
+ * Returns the only match. Throws a FleetError of kind `usage` that lists several matches, or
+ * `missing` without a match.
+ */
 export function pickOne<T extends { [field: string]: unknown }>(
   text: string,
   matches: ReadonlyMap<string, Item<T>>,
@@ -37,14 +40,17 @@ export function pickOne<T extends { [field: string]: unknown }>(
   );
 }
 
-/** The first of many, on one line. */
+/** Lists the first items on one line. */
 export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
   const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
   if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);
   return shown.join(', ');
 }
 
-/** `0b9f2c1e-… (Emmy 0001)`: what to paste, and what people call it; cleaned. */
+/**
+ * Formats an item without control characters as `0b9f2c1e-… (Emmy 0001)`: the id to paste and the
+ * name.
+ */
 export function describe(uuid: unknown, name: unknown): string {
   const id = clean(String(uuid ?? '').slice(0, 36));
   return typeof name === 'string' && name !== ''
@@ -52,7 +58,7 @@ export function describe(uuid: unknown, name: unknown): string {
     : id;
 }
 
-/** The typed text, for an error. */
+/** Shortens a typed text for an error. */
 export function shorten(text: string): string {
   return text.length <= LONGEST_TEXT_CHARACTERS ? text : `${cutTo(text, LONGEST_TEXT_CHARACTERS)}…`;
 }

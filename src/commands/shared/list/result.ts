@@ -1,4 +1,4 @@
-// The way from a command's result to stdout: the format asked for, rendered and written, or filtered by jq.
+// Writes a command's result to stdout: rendered in the chosen format, or filtered by jq.
 
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
@@ -16,13 +16,13 @@ import { writeFooter } from '../write-footer.js';
 import { isScreen, openTarget } from './output-file.js';
 
 export interface Result<T> {
-  /** Writes some rows; waits until the reader has room. */
+  /** Writes some rows. Waits while the output is blocked. */
   write(rows: readonly ListedItem<T>[]): Promise<void>;
-  /** Writes what is left, then below it what the operator should know of the result, with the lines given. */
+  /** Writes the remaining rows, then the renderer's notes and the given lines. */
   end(footer?: readonly string[]): Promise<void>;
 }
 
-/** Prints rows that are all there, as `openResult` does. */
+/** Prints complete rows, with the same formats as `openResult`. */
 export async function printRows<T>(
   context: Context,
   shape: Shape<T>,
@@ -34,10 +34,16 @@ export async function printRows<T>(
   await result.end();
 }
 
-/** What is drawn and written at once: a page can be of any length, and its text is not to stand in memory as a whole. */
+/**
+ * How much is rendered and written at once. A page can be very long, and its text should not be in
+ * memory as a whole.
+ */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
-/** Opens the result of a command in the format given, else that of `--json`, `-o` or the settings; filtered where `--jq` says so. */
+/**
+ * Opens the result of a command in the given format, otherwise that of `--json`, `-o` or the
+ * settings, and filters it with `--jq`.
+ */
 export async function openResult<T>(
   context: Context,
   shape: Shape<T>,
@@ -61,7 +67,7 @@ export async function openResult<T>(
     timezone: flags.timezone,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
-    // A pipe has colours when FORCE_COLOR asks for them; a file never has.
+    // FORCE_COLOR adds colours to a pipe, but never to a file.
     colorLevel: flags.file === undefined ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
@@ -93,8 +99,8 @@ export async function openResult<T>(
 }
 
 /**
- * What jq makes of the JSON: it is fed what `--json` would print. A list is kept until it is whole and fed as one array, unless the
- * program takes it item by item; with `-o jsonl` every program is fed item by item.
+ * Filters with jq the JSON that `--json` would print. A list is collected and passed as one array,
+ * unless the program works item by item. With `-o jsonl` every program gets one item at a time.
  */
 async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<Result<T>> {
   const { flags } = context;

@@ -1,4 +1,4 @@
-// Finds items by a prefix of their UUID: by binary search in a list ordered by UUID.
+// Finds items by a prefix of their UUID, by binary search in a list ordered by UUID.
 
 import type { Client } from '../../../http/client.js';
 import { firstPage, LARGE_PAGE } from '../../../http/first-page.js';
@@ -9,23 +9,26 @@ import type { Listed } from './list.js';
 /** A list and its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/** Fewer digits than this would often match by accident. */
+/** Shorter prefixes would often match by accident. */
 const SHORTEST_PREFIX_DIGITS = 4;
 
-/** The beginning of a UUID: hexadecimal digits, with dashes where a UUID has them. */
+/** The beginning of a UUID: hexadecimal digits, with dashes at the positions of a UUID. */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
-/** Whether the text may be the beginning of a UUID, however short. */
+/** Whether the text may be the beginning of a UUID of any length. */
 export function isBeginning(text: string): boolean {
   return BEGINNING.test(text);
 }
 
-/** Whether the text may be the beginning of a UUID, with enough digits to be meant. */
+/** Whether the text may be the beginning of a UUID and is long enough to be a deliberate prefix. */
 export function isPrefix(text: string): boolean {
   return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
 }
 
-/** Those whose UUIDs begin like the text, by UUID in lower case; none for fewer digits than are enough. */
+/**
+ * Returns the items with UUIDs that begin with the text, by UUID in lower case. Empty for a prefix
+ * that is too short.
+ */
 export async function findByPrefix<T extends Listed>(
   client: Client,
   list: List,
@@ -42,8 +45,9 @@ export async function findByPrefix<T extends Listed>(
 }
 
 /**
- * Those whose UUIDs begin like this, with some around them: found by halving a list ordered by UUID, so that a large fleet
- * costs about ten requests. Where pages are not numbered or not in order, all pages are read instead.
+ * Yields the pages with UUIDs that begin with the prefix, and some neighbours. Binary search in a
+ * list ordered by UUID takes about ten requests for a large fleet. All pages are read instead when
+ * pages are not numbered or not in order.
  */
 export async function* pagesAround<T extends Listed>(
   client: Client,
@@ -54,7 +58,7 @@ export async function* pagesAround<T extends Listed>(
   const at = (page: number) => ({ ...list, query: [...query, ['page', String(page)] as const] });
   const first = await firstPage<T>(client, at(1));
   if (first.next === undefined) return yield first.items;
-  // Pages of a list with cursors cannot be asked for by number.
+  // Pages of a list with cursors cannot be requested by number.
   const isNumbered = pageNumber(first.next) !== undefined;
   const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
   let [low, high] = [1, isNumbered ? pages : 1];
@@ -73,8 +77,8 @@ export async function* pagesAround<T extends Listed>(
 }
 
 /**
- * Whether a page ends before what begins with the prefix (below 0), within it (0) or behind it (above 0); undefined where the page is
- * empty or not in the order of UUIDs.
+ * Whether a page ends before the items with this prefix (below 0), among them (0) or after them
+ * (above 0). Undefined when the page is empty or not ordered by UUID.
  */
 function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
   const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());

@@ -1,4 +1,5 @@
-// Conditions, FIELD OPERATOR VALUE, that fleet applies itself: parsed once, then tested on one value after another.
+// Conditions (FIELD OPERATOR VALUE) that fleet evaluates itself. They are parsed once and tested on
+// many values.
 
 import { fieldOf, type Vocabulary } from '../../../api/resource.js';
 import { nearest, unknownWord } from '../../../cli/nearest.js';
@@ -13,12 +14,12 @@ export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
 export interface Condition {
-  /** As it was typed, without the spaces around it. */
+  /** The typed text, trimmed. */
   readonly text: string;
   /** A dotted path: `state`, `extra.location.type`, `roles.0`. */
   readonly field: string;
   readonly operator: Operator;
-  /** The right side as it was typed, without the spaces around it. */
+  /** The typed right side, trimmed. */
   readonly value: string;
 }
 
@@ -26,12 +27,13 @@ const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)((?![=<>~]).*)$
 const FORM = 'FIELD, then one of = != < <= > >= ~ (contains), then VALUE';
 const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >; a value that begins with an operator has a space before it`;
 
-/** What fields are called. */
+/** The names of fields. */
 type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
- * Reads a condition; spaces around its three parts count for nothing. Throws a usage error for anything else, also for two operators
- * in a row such as `==`: whether the second one belongs to the value is not guessed.
+ * Parses a condition; spaces around its three parts are ignored. Throws a usage error for other
+ * text, and for two consecutive operators such as `==`, because the second one could belong to the
+ * value.
  */
 export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
   const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
@@ -56,8 +58,9 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
 }
 
 /**
- * Refuses (exit 2) what the document shows to be a slip: a field or a word that is nearly a documented one, a comparison of a number
- * or a time with something else. A field or word far from all of them is let through: the service may know more than the document.
+ * Refuses (exit 2) likely mistakes: a field or word that is similar to a documented one, and a
+ * number or time compared with something else. Other unknown fields and words are accepted, because
+ * the service may have more than the document.
  */
 export function checkCondition(condition: Condition, vocabulary: Vocabulary): void {
   const { text, field, operator, value } = condition;
@@ -85,9 +88,11 @@ export function checkCondition(condition: Condition, vocabulary: Vocabulary): vo
 }
 
 /**
- * Whether a value meets the condition. A field that is missing or null meets `=null` and `!=` with anything else; a list meets what one of its elements meets.
- * Numbers, also those written as strings, are compared as numbers; times as times; everything else as text, `~` whatever the case.
- * @param now the present time and the zone of typed times: ages such as `-2h` and words such as `yesterday` count from it
+ * Whether a value meets the condition. A missing or null field meets `=null`, and `!=` with any
+ * other value. A list meets the condition when one of its elements does. Numbers (also as strings)
+ * are compared as numbers, times as times, and everything else as text; `~` ignores case.
+ * @param now the current time and the zone of typed times, for ages such as `-2h` and words such as
+ * `yesterday`
  */
 export function matches(condition: Condition, value: unknown, now: Now): boolean {
   const { operator } = condition;
@@ -100,26 +105,31 @@ export function matches(condition: Condition, value: unknown, now: Now): boolean
   return isMet !== (operator === '!=');
 }
 
-/** `!=` is what `=` is not. */
+/** Tests one element. `!=` is tested as the negation of `=`. */
 function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
   if (found === undefined || found === null) return false;
   if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
-  // The text, which without quotes is a missing value.
+  // `"null"` in quotes means the text. Without quotes it means a missing value.
   if (isEquality(operator)) return isEqual(value === '"null"' ? 'null' : value, found, now);
   const order = compare(found, value, now);
   if (order === undefined) return false;
   return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<');
 }
 
-/** Of a longer text accents stay in the form they have: a run of them takes `normalize` quadratic time. */
+/**
+ * Longer texts are not normalized: `normalize` takes quadratic time for many consecutive accents.
+ */
 const NORMALIZED_CHARACTERS = 2_000;
 
-/** Text as `~` compares it: letters in one case, accents in one form. */
+/** Returns a text in the form that `~` compares: lower case, with composed accents. */
 function fold(text: string): string {
   return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
 }
 
-/** A text equals itself; a number every way to write it, but a text such as `007` only itself. */
+/**
+ * Whether the values are equal. A number equals all its spellings, but a text such as `007` only
+ * equals itself.
+ */
 function isEqual(wanted: string, found: unknown, now: Now): boolean {
   const text = (textOf(found) ?? '').trim();
   const isLiteral =
@@ -129,7 +139,10 @@ function isEqual(wanted: string, found: unknown, now: Now): boolean {
   return text === wanted || (!isLiteral && compare(found, wanted, now) === 0);
 }
 
-/** Below zero when what was found is less than what is wanted, above when more, undefined when they cannot be compared. */
+/**
+ * Returns a negative number when the found value is less than the wanted one, a positive number
+ * when it is greater, and undefined when they cannot be compared.
+ */
 function compare(found: unknown, wanted: string, now: Now): number | undefined {
   if (numberOf(wanted) !== undefined) {
     const value = numberOf(found);
@@ -138,7 +151,7 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
   const limit = momentOf(wanted, now);
   const value = limit === undefined ? undefined : readTime(found);
   if (limit !== undefined && value !== undefined) return value - limit;
-  // A word such as `monday` may be meant as text; an ISO 8601 time or `-2h` is not.
+  // A word such as `monday` may be meant as text. An ISO 8601 time or `-2h` cannot.
   if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
     return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
@@ -146,7 +159,9 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
 
 const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
 
-/** Typed times by their text, for one present time: a list compares every item with the same few. */
+/**
+ * Caches parsed times for one current time, because a list compares every item with the same times.
+ */
 let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
 const MOST_REMEMBERED_TIMES = 100;
 
