@@ -12,7 +12,7 @@ import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
 import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { scopeOf } from '../shared/organization.js';
 
-/** Assumed: the state that each action leads to, as it was observed. */
+/** Assumed from observation: the state after each action. */
 const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
   ['resolve', 'resolved'],
   ['silence', 'silenced'],
@@ -20,7 +20,10 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
   ['stop', 'stopped'],
 ]);
 
-/** Runs an action on each of the alerts. Assumed: the endpoint and its actions, as they were observed. `words` end in the action. */
+/**
+ * Runs an action on each of the alerts. Assumed from observation: the endpoint and its actions. The
+ * last word is the action.
+ */
 export async function actOnAlerts(
   context: Context,
   words: readonly string[],
@@ -45,7 +48,10 @@ export async function actOnAlerts(
   await runAction(context, action, options);
 }
 
-/** Observed: a service with such actions says "No Alert matches …" of an alert that it does not show, and "Not found." of an unknown action. */
+/**
+ * Explains a missing alert or action. Observed: the service answers "No Alert matches …" for an
+ * alert that it does not show, and "Not found." for an unknown action.
+ */
 const explainMissing =
   (verb: string) =>
   (error: FleetError, { key: uuid }: Task) => {
@@ -67,7 +73,10 @@ const explainMissing =
     return explain(what, 'change the alert in the fleet management system');
   };
 
-/** Finds one alert. Throws a FleetError of kind `usage` when several match, of kind `not-found` when none does. */
+/**
+ * Finds one alert. Throws a FleetError of kind `usage` when several alerts match, and of kind
+ * `not-found` when no alert matches.
+ */
 async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
   const whole = wholeUuid(text);
   const other = whole === undefined ? undefined : otherResource(text, 'alerts');

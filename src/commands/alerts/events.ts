@@ -1,4 +1,4 @@
-// What following alerts is asked to do, what happens to it, and what it wants done.
+// The plan, events and effects of following alerts.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -10,55 +10,55 @@ import type { AlertItem, Version } from './known.js';
 import type { Marks } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
 
-/** What following alerts is asked to do. */
+/** What to follow and when to end. */
 export interface AlertsPlan extends EndOptions {
-  /** The zone of times in conditions; the machine's when absent. */
+  /** The time zone of times in conditions. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
-  /** What the list is asked for, besides order and page. */
+  /** Filters for the list, without order and page. */
   readonly query: Query;
-  /** Only alerts of these types, and that enter these states. */
+  /** Shows only alerts of these types, and only when they enter these states. */
   readonly type?: readonly string[] | undefined;
   readonly state?: readonly string[] | undefined;
-  /** The pause between two readings of the list; undefined: it is never read. */
+  /** The pause between two reads of the list; undefined to never read it. */
   readonly everyMs: number | undefined;
-  /** The list only brings what no webhook did. */
+  /** Whether the list only adds alerts that webhooks missed. */
   readonly isBackfill: boolean;
-  /** What changed since then is shown at the start. */
+  /** Changes since this time are shown at the start. */
   readonly sinceMs?: number | undefined;
 }
 
 export type AlertsEvent =
-  /** A page of the list; `serviceMs` is the time at the service. */
+  /** A page of the list. `serviceMs` is the service's time. */
   | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
   | { readonly type: 'webhook'; readonly webhook: Webhook }
-  /** What the push channel says, where a topic is followed, among others. */
+  /** Events of the push channel, when a topic is followed, and other shared events. */
   | CommonEvent;
 
 export interface Show {
   readonly type: 'show';
   readonly item: AlertItem;
   readonly version: Version;
-  /** The state before, where it differs and is known. */
+  /** The previous state, if it is known and different. */
   readonly before: string | undefined;
-  /** No webhook brought it. */
+  /** Set when webhooks missed the alert. */
   readonly mark: 'caught-up' | undefined;
 }
 
 export type AlertsEffect =
   | Show
-  /** Known from now on, not shown. */
+  /** A version that is known from now on without being shown. */
   | { readonly type: 'learned'; readonly version: Version }
-  /** The list was read up to this moment of the service. */
+  /** The list was read up to this time of the service. */
   | { readonly type: 'cursor'; readonly marks: Marks }
-  /** Answered by one `page` or `failed`; there is one at a time. */
+  /** Requests a page. The answer is one event `page` or `failed`. Only one request is in flight. */
   | { readonly type: 'read-page'; readonly query: Query }
   | {
       readonly type: 'unread';
       readonly error: FleetError;
       readonly retryInMs: number;
-      /** What the service asked for, where that is too long to be waited. */
+      /** The pause that the service asked for, if it is longer than the maximum. */
       readonly cappedFromMs: number | undefined;
     }
   /** The list was read for the first time. */
@@ -67,8 +67,8 @@ export type AlertsEffect =
   | { readonly type: 'bound'; readonly items: number }
   /** For `--verbose`. */
   | { readonly type: 'detail'; readonly text: string }
-  /** A `tick` is wanted then. */
+  /** Requests a `tick` after this time. */
   | { readonly type: 'wake'; readonly inMs: number }
-  /** A webhook was taken in; it is answered when what stands before this was delivered. */
+  /** A webhook was received. It is answered after all earlier effects were delivered. */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | CommonEffect;

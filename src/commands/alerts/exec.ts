@@ -1,4 +1,5 @@
-// `--exec`: runs one command an alert, the alert as JSON on its stdin, in bounded time; what it prints is passed on.
+// `--exec`: runs a command for each alert with the alert as JSON on stdin and a time limit, and
+// prints its output.
 
 import type { Clock } from '../../system/clock.js';
 import { describeEnd, readShellLines, runShell } from '../../system/shell.js';
@@ -6,20 +7,23 @@ import { describeEnd, readShellLines, runShell } from '../../system/shell.js';
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Stops the command: it is asked to end, and ended for good soon after. */
+  /** Stops the command: sends SIGTERM, and kills the command soon afterwards. */
   signal: AbortSignal;
-  /** Takes what it prints, line by line, not cleaned. */
+  /** Receives the output line by line, including control characters. */
   say(line: string): void;
 }
 
 /** How long a command may run. */
 export const EXEC_LIMIT_MS = 30_000;
-/** What one run may print; the rest is left out, which is said. */
+/** The maximum output of one run. Further output is dropped, which is reported. */
 const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
-/** A line that is longer comes in parts. */
+/** A longer line is printed in parts. */
 const LINE_LIMIT_CHARACTERS = 4_000;
 
-/** Runs the command through the shell; resolves with why it failed, undefined when it did not. Never rejects. */
+/**
+ * Runs the command through the shell. Resolves with the reason of a failure, or undefined after a
+ * success. Never rejects.
+ */
 export async function runCommand(
   command: string,
   input: string,

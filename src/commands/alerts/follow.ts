@@ -1,4 +1,5 @@
-// Follows alerts: does what the machine of state.ts asks for, and prints, runs commands and remembers, one alert after the other.
+// Follows alerts: performs the effects of the state machine in state.ts. Prints, runs commands and
+// stores the state, one alert after another.
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Context } from '../../context.js';
@@ -23,18 +24,18 @@ import { alertsState, startAlerts } from './state.js';
 import type { Memory } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
 
-/** What takes webhooks in. */
+/** Receives webhooks. */
 export interface Receiver {
-  /** Keeps a webhook that has to be passed on, before anything of it is shown. */
+  /** Stores a webhook for forwarding before its alerts are shown. */
   pass(webhook: Webhook): void;
-  /** Takes nothing more, answers what waits; resolves within a second. */
+  /** Stops receiving and answers waiting webhooks. Resolves within a second. */
   close(): Promise<void>;
   summary(): SummaryInput['more'];
 }
 
 export interface FollowInput {
   plan: AlertsPlan;
-  /** `['follow', 'alerts']`: following alerts, followed alerts. */
+  /** For messages: `['follow', 'alerts']` becomes "following alerts" and "followed alerts". */
   title: readonly [verb: string, what: string];
   memory: Memory | undefined;
   /** The command of `--exec`. */
@@ -44,13 +45,22 @@ export interface FollowInput {
   openReceiver?(session: Session<AlertsEvent>): Promise<Receiver>;
 }
 
-/** What is delivered: an alert that is shown, or what is remembered or answered once all before it was delivered. */
+/**
+ * Effects that are performed in order: a shown alert, or a step that follows after all earlier
+ * alerts were delivered.
+ */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
-/** Alerts that are written at once where nothing depends on each: more would wait longer than they need to. */
+/**
+ * How many alerts are written together when no step depends on a single alert. More would only
+ * delay them.
+ */
 const TOGETHER = 50;
 
-/** Follows alerts to the end. Throws a FleetError for every end but the wanted ones (cli.md section 3). */
+/**
+ * Follows alerts to the end. Throws a FleetError unless the command ended in an expected way
+ * (cli.md section 3).
+ */
 export async function followAlerts(context: Context, input: FollowInput): Promise<void> {
   const { plan, topics } = input;
   await follow(context, { ...plan, topics }, (session: Session<AlertsEvent>) =>
@@ -85,9 +95,11 @@ async function openAlerts(
   const show = await openDelivery(context, input, session, done, report);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
-  // Where it begins is remembered before anything is shown: a run that ends half-way goes on, and does not begin anew.
+  // Store the start before anything is shown, so that an interrupted run resumes instead of
+  // starting again.
   memory?.move(state.marks);
-  // Where each is remembered or handed to a command, one at a time: a kill in between repeats that one alone.
+  // With a state file or a command, alerts are delivered one at a time, so that a killed run
+  // repeats at most one.
   const together =
     receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
   const timer = openTimer(clock, () => emit({ type: 'tick' }));
@@ -102,9 +114,12 @@ async function openAlerts(
         void readAlerts(client, effect.query, clock).then(emit);
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },
-    /** An alert is printed, its command run, and remembered then; a webhook is kept first and answered last. */
+    /**
+     * Prints an alert, runs its command, then stores it. A webhook is stored for forwarding first
+     * and answered last.
+     */
     async deliver(items, onDelivered) {
-      // What is only remembered is no output that anybody misses.
+      // Steps without output do not count as undelivered.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
@@ -139,7 +154,10 @@ async function openAlerts(
   };
 }
 
-/** Prints alerts, and runs the command of `--exec` for each; counts in `done`. */
+/**
+ * Returns a function that prints alerts and runs the command of `--exec` for each. Counts commands
+ * in `done`.
+ */
 async function openDelivery(
   context: Context,
   { plan, exec }: FollowInput,
@@ -164,7 +182,7 @@ async function openDelivery(
     await print(shows.map(printableOf), () => {});
     if (exec === undefined) return;
     for (const show of shows) {
-      // What no command ran for counts as not delivered, and comes again after a restart.
+      // An alert without its command counts as undelivered and is shown again after a restart.
       if (ending.cut.aborted) throw OVER;
       done.executed++;
       const options = { env: io.env, clock, signal: ending.cut, say: report.execLine };
@@ -176,7 +194,10 @@ async function openDelivery(
   };
 }
 
-/** Asks once for a page of the list; never rejects. The time at the service is that of the answer's `Date`, else the machine's. */
+/**
+ * Requests a page of the list once. Never rejects. The service's time is the `Date` of the answer,
+ * otherwise the machine's time.
+ */
 async function readAlerts(client: Client, query: Query, clock: Clock): Promise<AlertsEvent> {
   let retryAfter: string | undefined;
   const onRefusal = ({ headers }: { headers: Readonly<Record<string, string>> }) => {

@@ -1,4 +1,5 @@
-// `--forward`: passes webhooks on to another receiver, one body at a time, in order; each is tried again until it is taken.
+// `--forward`: forwards webhooks to another receiver, one body at a time and in order. Each is
+// retried until it is accepted.
 
 import { reasonOf } from '../../errors.js';
 import { readWhole } from '../../http/exchange.js';
@@ -15,7 +16,7 @@ export interface ForwardOptions {
   dispatcher: Dispatcher;
   clock: Clock;
   stderr: Stderr;
-  /** Called with what ends it before it is closed: a queue that cannot be written. */
+  /** Called before the forwarder stops because the queue cannot be written. */
   onFailure(thrown: unknown): void;
 }
 
@@ -24,12 +25,12 @@ const ANSWER_LIMIT_MS = 10_000;
 const ANSWER_LIMIT_BYTES = 1024 * 1024;
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 30_000;
-/** A body that is refused so often is given up: it would hold up all behind it for ever. */
+/** A body that was refused this often is dropped, because it would block all later ones. */
 const REFUSAL_LIMIT = 10;
-/** Client errors that ask to come again. */
+/** Client errors that ask for a retry. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
-/** Passes on what waits, now and later. */
+/** Forwards waiting and future bodies. */
 export function openForwarder(options: ForwardOptions) {
   const { queue, onFailure } = options;
   const over = new AbortController();
@@ -50,18 +51,24 @@ export function openForwarder(options: ForwardOptions) {
     });
   start();
   return {
-    /** Keeps a body until it was passed on. Throws a FleetError of kind `output` when that is not possible. */
+    /**
+     * Queues a body until it is forwarded. Throws a FleetError of kind `output` when it cannot be
+     * stored.
+     */
     add(forwarded: Forwarded): void {
       queue.add(forwarded);
       start();
     },
     counts: () => ({ ...counts, waiting: queue.size() }),
-    /** Ends what is in flight; what waits stays on the disk. */
+    /** Cancels the request in flight. Waiting bodies stay on disk. */
     close: () => over.abort(new Error('the listener ends')),
   };
 }
 
-/** Sends a body until it is taken, or was refused too often: then false. Says that it fails, and the end of that, once. Rejects at the end. */
+/**
+ * Sends a body until it is accepted. Returns false when it was refused too often. Reports the first
+ * failure and the recovery once each. Rejects when the forwarder is closed.
+ */
 async function passOn(
   forwarded: Forwarded,
   options: ForwardOptions,
@@ -69,7 +76,7 @@ async function passOn(
 ): Promise<boolean> {
   const { url, queue, clock, stderr } = options;
   const { print, atNow } = stderr;
-  // What stands behind the question mark may be a secret.
+  // The query may contain a secret.
   const name = url.origin + url.pathname;
   let failingSinceMs: number | undefined;
   let refusals = 0;
@@ -104,7 +111,7 @@ async function passOn(
   }
 }
 
-/** Sends a body once; never rejects. */
+/** Sends a body once. Never rejects. */
 async function sendBody(
   { body, headers }: Forwarded,
   { url, dispatcher, clock }: ForwardOptions,

@@ -198,7 +198,7 @@ function addListen(alerts: Command, run: Run): void {
     if (option.long === '--backfill') option.default(300_000, '5m');
 }
 
-/** More often no list is read. */
+/** The shortest pause between two reads of the list. */
 const SHORTEST_PAUSE_MS = 100;
 
 function readBackfill(text: string): number {

@@ -1,7 +1,9 @@
-// The table of alerts: which versions of each were printed, or were there before, so that each alert and each change is printed once.
+// Remembers which versions of alerts were printed or existed before, so that each alert and each
+// change is printed once.
 //
-// A version is an alert's `modified` with its state: times have whole seconds, so that two changes can carry the same one. Links and
-// `extra` play no part, for a webhook may spell them otherwise than the list.
+// A version is identified by the alert's `modified` and its state, because times have whole seconds
+// and two changes can have the same time. Links and `extra` are ignored: a webhook may format them
+// differently from the list.
 
 import { createHash } from 'node:crypto';
 import type { Alert } from '../../api/alert.js';
@@ -9,14 +11,17 @@ import type { Item } from '../../http/types.js';
 import { readTime } from '../../terminal/time.js';
 import { textOf } from '../../terminal/values.js';
 
-/** How a version became known, each says more than the one before: it was there and was not printed; it was printed; a webhook brought it. */
+/**
+ * How a version became known, in increasing order of priority: it existed before and was not
+ * printed; it was printed from the list; a webhook delivered it.
+ */
 export const SOURCES = ['there', 'list', 'webhook'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** An alert as it came: its JSON text and its value. */
+/** A received alert: its JSON text and its value. */
 export type AlertItem = Readonly<Item<Alert>>;
 
-/** One version, as it is remembered over a restart. */
+/** A version as it is stored for the next run. */
 export interface Version {
   readonly id: string;
   readonly modified: string;
@@ -24,18 +29,21 @@ export interface Version {
   readonly source: Source;
 }
 
-/** So many alerts and versions of each are known; what was met longest ago is forgotten first. */
+/**
+ * The maximum number of alerts, and of versions of each alert. The least recently received ones are
+ * removed first.
+ */
 const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;
 
-/** A name of the alert: its uuid in lower case, else a digest of its text. */
+/** Returns an identifier of the alert: its uuid in lower case, or a digest of its text. */
 function idOf({ value, json }: AlertItem): string {
   const { uuid } = value;
   if (typeof uuid === 'string' && uuid !== '') return uuid.toLowerCase();
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
-/** When the alert changed last, by its own times, in milliseconds since the epoch. */
+/** Returns the time of the alert's last change in milliseconds since the epoch. */
 export function lastMsOf({ modified, created }: Alert): number | undefined {
   return readTime(modified) ?? readTime(created);
 }
@@ -50,16 +58,16 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
   };
 }
 
-/** What tells a version from every other. */
+/** Returns a key that identifies a version. */
 export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${modified} ${state}`;
 }
 
 export function openKnownAlerts() {
-  /** By alert; alerts and the versions of each in the order in which they were met. */
+  /** Versions by alert. Alerts and versions are in the order in which they were received. */
   const table = new Map<string, readonly Version[]>();
   return {
-    /** How this very version became known, if it is, and the state of the one before it. */
+    /** Returns the source of this version if it is known, and the state of the previous version. */
     look(item: AlertItem): {
       readonly source: Source | undefined;
       readonly before: string | undefined;
@@ -74,22 +82,23 @@ export function openKnownAlerts() {
       );
       return { source, before: earlier.length === 0 ? undefined : before.state };
     },
-    /** Takes a version in. */
+    /** Adds a version. */
     learn(version: Version): void {
       const known = table.get(version.id) ?? [];
       const others = known.filter((other) => keyOf(other) !== keyOf(version));
       table.delete(version.id);
-      // What was met last stays, whatever its time: the list would bring it again and again.
+      // The most recently received version stays, whatever its time is. Otherwise the list would
+      // report it again and again.
       table.set(version.id, [...others, version].slice(-KNOWN_VERSIONS));
       const [oldest = ''] = table.keys();
       if (table.size > KNOWN_ALERTS) table.delete(oldest);
     },
-    /** Those of the alert that was met longest ago first. */
+    /** Returns all versions, starting with the least recently received alert. */
     versions: () => [...table.values()].flat(),
   };
 }
 
-/** Times that cannot be read are taken in the order in which they come. */
+/** Versions with unreadable times keep the order of their arrival. */
 function isBefore(version: Version, other: Version): boolean {
   const [at, otherAt] = [readTime(version.modified), readTime(other.modified)];
   return at !== undefined && otherAt !== undefined && at < otherAt;

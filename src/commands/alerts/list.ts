@@ -1,4 +1,4 @@
-// `fleet alerts list`: the service's own filters as a query, then the pages as they come.
+// `fleet alerts list`: sends the filters as a query and prints the pages as they arrive.
 
 import { ALERT } from '../../api/alert.js';
 import type { Context } from '../../context.js';
@@ -9,10 +9,10 @@ import type { ListOptions } from '../shared/list/flags.js';
 import { printList } from '../shared/list/list.js';
 import { scopeOf } from '../shared/organization.js';
 
-/** What somebody who looks at alerts wants to see; the interface names no order of its own. */
+/** The default order. The interface does not define one for alerts. */
 const NEWEST_FIRST = '-created';
 
-/** Formats that show alerts as the service sends them. */
+/** Formats that show alerts unchanged. */
 const AS_SENT: readonly string[] = ['json', 'jsonl', 'yaml', 'geojson', 'uuid'];
 
 export interface ListAlertsOptions extends ListOptions {
@@ -22,8 +22,8 @@ export interface ListAlertsOptions extends ListOptions {
 }
 
 /**
- * Lists alerts with the parameters of interface.md section 4.5.
- * Assumed: several states or types are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
+ * Lists alerts with the parameters of interface.md section 4.5. Assumed: several states or types
+ * are sent as repeated parameters (cli.md), `bicycle` and `organization` as UUIDs.
  */
 export async function listAlerts(context: Context, options: ListAlertsOptions): Promise<void> {
   const { bicycle, organization } = options;

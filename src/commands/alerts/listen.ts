@@ -1,4 +1,5 @@
-// `fleet alerts listen`: receives alerts as webhooks, prints each once, passes them on, and reads the list for what did not come.
+// `fleet alerts listen`: receives alerts as webhooks, prints each once, forwards them, and reads
+// the list for missed alerts.
 
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -26,11 +27,11 @@ export interface ListenOptions extends EndOptions {
   secretEnv?: string;
   signatureHeader: string;
   forward?: URL;
-  /** Milliseconds; 0: the list is never read. */
+  /** Milliseconds between reads of the list; 0 to never read it. */
   backfill: number;
 }
 
-/** The same status is said again after so long. */
+/** A refusal with the same status is reported again after this time. */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -81,7 +82,9 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   return secret;
 }
 
-/** Where this listener remembers: another service, address or path is another one. */
+/**
+ * Returns the path of the listener's state file. Another service, address or path has another file.
+ */
 async function statePath(
   context: Context,
   { host, port, path }: ListenOptions,
@@ -98,7 +101,7 @@ async function statePath(
   return join(folder, `listen-${port}-${digest}.state`);
 }
 
-/** Takes webhooks from now on. */
+/** Starts to receive webhooks. */
 async function receive(
   context: Context,
   options: ListenOptions & { secret: string | undefined },
@@ -125,7 +128,7 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  // The port is had: what waits may be passed on.
+  // Forwarding starts only after the port is open.
   const onFailure = ending.fail;
   const forwarder =
     url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
@@ -164,10 +167,12 @@ async function receive(
   };
 }
 
-/** The body as it came, with what tells its receiver what it is and whose. */
+/**
+ * Returns the unchanged body with the headers that its receiver needs: type, sender and signature.
+ */
 function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
   const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
-  // Node gives each of them as one text.
+  // Node returns each of these headers as one string.
   const headers = Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
   return { body, headers: headers as Forwarded['headers'] };
 }

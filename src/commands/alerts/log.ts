@@ -1,7 +1,9 @@
-// A log of JSON lines that outlives the program: read when it is opened, replaced at once by what still counts, appended to in between.
+// A persistent log of JSON lines. It is read and compacted when it is opened, and appended to
+// afterwards.
 //
-// A line is written when what it says was done: a process that is killed between the two does that once more, and nothing else. One
-// process writes a log: it is locked as a journal is, by records among its own.
+// A line is written after the action that it records. When the process is killed in between, this
+// one action is repeated. Only one process writes a log: it is locked like a journal, with records
+// in the log itself.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -22,20 +24,24 @@ import {
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;
-  /** Takes in what the file holds; false: it is damaged. */
+  /** Restores the state from the records. Returns false when the file is damaged. */
   restore(records: readonly unknown[], broken: number): boolean;
-  /** What counts now. */
+  /** Returns the records of the current state. */
   all(): readonly unknown[];
 }
 
-/** What is read of a log at most: far above what is kept. */
+/** The maximum size of a log, far above the size that the limits allow. */
 const LIMIT_BYTES = 400_000_000;
-/** After so many more bytes, some ten thousand lines, the file is written anew, unless it was larger from the start. */
+/**
+ * The file is compacted after this many more bytes (about ten thousand lines), or after it doubled
+ * when it is larger.
+ */
 const APPENDED_BYTES = 1024 * 1024;
 
 /**
- * Reads a log that nobody else may write, one that is not there is empty: its text, the records of its lines, and how many lines are none,
- * as the last one where it broke off. Throws a FleetError of kind `config` for what cannot be read.
+ * Reads a log that only the operator can write; a missing log is empty. Returns its text, the
+ * records of its lines, and the number of invalid lines, such as an incomplete last line. Throws a
+ * FleetError of kind `config` when it cannot be read.
  */
 export function readLog(path: string) {
   const text = readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions') ?? '';
@@ -51,16 +57,16 @@ export function readLog(path: string) {
 }
 
 /**
- * Opens a log for this process alone, with what counts in the place of what it held; one that is damaged is kept beside. Throws a
- * FleetError of kind `config` where that is not possible, and one that names the process that has it; a silent one after the seconds that
- * it takes to know. Once it is open, what cannot be written is a FleetError of kind `output`.
+ * Opens and compacts a log for this process; keeps a copy of a damaged log. Throws a FleetError of
+ * kind `config` when this fails, and when another process uses the log, which may take some seconds
+ * to find out. After opening, write errors are FleetErrors of kind `output`.
  */
 export async function openLog(options: AlertsLogOptions) {
   const { path, restore } = options;
   const found = readLog(path);
   const claim = await claimLog(options);
   const { records, broken } = readLog(path);
-  /** Where the file is kept that was damaged. */
+  /** The path of the copy of a damaged file. */
   const keptAs = restore(records, broken)
     ? undefined
     : `${path}.damaged-${randomBytes(4).toString('hex')}`;
@@ -71,11 +77,11 @@ export async function openLog(options: AlertsLogOptions) {
   return { keptAs, ...openWriter(options, claim) };
 }
 
-/** Replaces the log by what counts, and adds to it. */
+/** Compacts the log and appends to it. */
 function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   let descriptor = -1;
   let bytes = 0;
-  /** As it was written anew. */
+  /** The size after the last compaction. */
   let wholeBytes = 0;
 
   const closeFile = () => {
@@ -89,7 +95,10 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
     wholeBytes = bytes = Buffer.byteLength(whole);
   };
-  /** Others append nothing but claims, and those only to what they found silent for long. */
+  /**
+   * Checks that this process still owns the log. Other processes only append claims, and only after
+   * the owner was silent for a long time.
+   */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
     const isStill = statIfThere(path)?.ino === ino;
@@ -117,13 +126,15 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   writing(path, 'config', replace);
   return {
     append,
-    /** Replaces the file by what counts, where it has grown: call it where nothing is pending. */
+    /** Compacts the file when it has grown. Call it when all effects have been delivered. */
     tidy(): void {
       if (bytes - wholeBytes <= Math.max(APPENDED_BYTES, wholeBytes)) return;
       check();
       writing(path, 'output', replace);
     },
-    /** Says that this process lives, until the signal is aborted; rejects when another one has taken over. */
+    /**
+     * Writes heartbeats until the signal is aborted. Rejects when another process has taken over.
+     */
     async beat(over: AbortSignal): Promise<void> {
       const isOver = () => over.aborted;
       while (!(await sleep(clock, BEAT_MS, over).then(isOver, isOver)))
@@ -133,7 +144,7 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       try {
         append([{ released: claim.claim }]);
       } catch {
-        // One that is lost is not this process's to let go of.
+        // A log that another process took over must not be released.
       }
       closeFile();
     },
@@ -144,11 +155,11 @@ function linesOf(records: readonly unknown[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
 }
 
-/** A symbolic link keeps pointing to the file. */
+/** Replaces the file. A symbolic link keeps pointing to the file. */
 function replaceFile(path: string, text: string): void {
   const target = trustTargetOf(path);
   const draft = `${target}.draft`;
-  // What a run that was killed left, or found no room for.
+  // Remove the draft of a killed run or of a failed write.
   fs.rmSync(draft, { force: true });
   fs.writeFileSync(draft, text, { flag: 'wx', mode: OWN_FILE_MODE, flush: true });
   moveFile(draft, target);
@@ -158,7 +169,7 @@ async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise
   const id = randomBytes(6).toString('hex');
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
-    // The line feed ends what a crash may have cut.
+    // The line feed ends a line that a crash may have cut off.
     writing(path, 'config', () =>
       fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }),
     );
@@ -184,7 +195,7 @@ const CANNOT_WRITE = {
     'what was printed last may be printed again after a restart, and a webhook that was not answered has to be sent again',
 };
 
-/** Writes to a log; what fails is of kind `config` while it is opened. */
+/** Writes to a log. Errors are of kind `config` while the log is opened. */
 function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => void): void {
   try {
     write();

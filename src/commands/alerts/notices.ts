@@ -1,4 +1,5 @@
-// What following alerts says on stderr: failures and returns once each, what --exec prints, a summary at the end.
+// The messages of following alerts on stderr: each failure and recovery once, the output of --exec,
+// and a summary at the end.
 
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
@@ -11,10 +12,10 @@ export interface SummaryInput {
   end: WatchEnd;
   durationMs: number;
   counts: AlertCounts;
-  /** Commands of --exec. */
+  /** The number of commands of --exec that ran and that failed. */
   done: { executed: number; execFailed: number };
   undelivered: number;
-  /** What a receiver adds: for programs, and for people. */
+  /** What a receiver adds to the summary, for programs and for people. */
   more?: { fields: LogFields; facts: readonly string[]; isPromise: boolean } | undefined;
 }
 
@@ -26,15 +27,15 @@ export function openAlertsReport(
   everyMs: number | undefined,
 ) {
   const { print, atNow } = stderr;
-  /** What is said even when quiet. */
+  /** Prints even with --quiet. */
   const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
   return {
-    /** A state file that was damaged. */
+    /** Reports a damaged state file. */
     damaged(keptAs: string): void {
       const line = `the state file is damaged and was kept as ${keptAs}; what it may have missed is printed, also what was printed before`;
       say({ event: 'damaged', kept_as: keptAs }, line);
     },
-    /** What the machine says; shows are printed elsewhere, but for their marks. */
+    /** Reports an effect. Alerts are printed elsewhere; only their marks are recorded here. */
     effect(effect: AlertsEffect): void {
       if (effect.type === 'detail') stderr.detail(effect.text);
       else if (effect.type === 'ready') {
@@ -53,7 +54,7 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // Its line bears the mark: here is a record alone.
+        // The printed line has the mark; this record is for programs.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

@@ -1,7 +1,8 @@
-// One reading of the list, newest first, page by page: how far it goes, and when it is whole.
+// One read of the alert list, newest first, page by page. Decides how far to read and when the read
+// is complete.
 //
-// A quick reading ends where everything is known. What clocks did wrong is found by a deep one, which goes two hours further, so that no
-// time of an alert decides alone whether it is seen.
+// A quick read ends at alerts that are all known. A deep read continues for two more hours to find
+// alerts with wrong times, so that a wrong clock does not hide an alert.
 
 import type { Alert } from '../../api/alert.js';
 import type { Page, Query } from '../../http/types.js';
@@ -10,34 +11,42 @@ import { type AlertItem, alertVersionOf, keyOf, lastMsOf } from './known.js';
 
 export type ListReading = ReturnType<typeof startReading>;
 
-/** `created`: the service does not order by `modified`. */
+/** `created` is used when the service cannot order by `modified`. */
 export type Order = 'modified' | 'created';
 
-/** So far the clocks of the service and of its alerts may be wrong. */
+/** How far the clocks of the service and of its alerts may be wrong. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
-/** What one reading keeps at most. */
+/** The maximum number of alerts in one read. */
 const READING_LIMIT_ITEMS = 20_000;
-/** How far changes of older alerts are looked for where the service does not order by `modified`. */
+/**
+ * How many pages are read for changes of older alerts when the service cannot order by `modified`.
+ */
 const CHANGES_LIMIT_PAGES = 20;
-/** A list that goes on and on without an alert that is new is led in a circle. */
+/** Gives up after this many consecutive pages without a new alert, because the pages repeat. */
 const STALE_PAGES_LIMIT = 10;
 
 export function startReading(isDeep: boolean, query: Query) {
   return {
     isDeep,
-    /** The page that comes next. */
+    /** The query of the next page. */
     query,
     pages: 0,
-    /** By their version, since pages shift while they are read. */
+    /** By version, because alerts move between pages during the read. */
     items: new Map<string, AlertItem>(),
-    /** What the list is ordered by, of the last item; undefined as soon as the order was not kept. */
+    /**
+     * The order time (`modified` or `created`) of the last item; undefined after an item that was
+     * out of order.
+     */
     lastMs: Number.POSITIVE_INFINITY as number | undefined,
     /** The newest time of an alert. */
     topMs: undefined as number | undefined,
-    /** The time of the first page: the service's, or this machine's where that is earlier; and this machine's. */
+    /**
+     * The time of the first page by the service's clock, or by this machine's clock if it is
+     * earlier; and the time by this machine's clock.
+     */
     atMs: 0,
     wallMs: 0,
-    /** Pages in a row that held nothing new. */
+    /** Consecutive pages without a new alert. */
     stalePages: 0,
   };
 }
@@ -47,12 +56,13 @@ export function addPage(reading: ListReading, order: Order, page: Page<Alert>): 
   reading.pages++;
   for (const item of page.items) {
     const key = keyOf(alertVersionOf(item, 'list'));
-    // New alerts push others from one page to the next.
+    // New alerts move others from one page to the next.
     if (reading.items.has(key)) continue;
     reading.items.set(key, item);
     const changedMs = lastMsOf(item.value);
     const orderMs = order === 'modified' ? changedMs : readTime(item.value.created);
-    // Once out of order, always out of order: then nothing proves that the rest is older. One without a time proves nothing.
+    // After one item out of order, it is not certain that the remaining alerts are older. Items
+    // without a time are ignored.
     if (orderMs !== undefined && reading.lastMs !== undefined)
       reading.lastMs = orderMs > reading.lastMs ? undefined : orderMs;
     if (changedMs !== undefined) reading.topMs = Math.max(reading.topMs ?? changedMs, changedMs);
@@ -60,12 +70,18 @@ export function addPage(reading: ListReading, order: Order, page: Page<Alert>): 
   reading.stalePages = reading.items.size > size ? 0 : reading.stalePages + 1;
 }
 
-/** Up to when it shows everything: the newest time of an alert, where that is not ahead of the service. */
+/**
+ * Returns the time up to which the read is complete: the newest time of an alert, but not later
+ * than the service's time.
+ */
 export function topOf({ topMs, atMs }: ListReading): number {
   return Math.min(topMs ?? atMs, atMs);
 }
 
-/** How far a reading has come: to the end of the list, to what was seen before (`cursorMs`), far enough; undefined: it goes on. */
+/**
+ * Returns why a read can stop: at the end of the list, at known alerts (`cursorMs`), or at a limit.
+ * Undefined to continue.
+ */
 export function readDownTo(
   { isDeep, pages, items, lastMs, stalePages }: ListReading,
   order: Order,
@@ -80,7 +96,10 @@ export function readDownTo(
   return items.size >= READING_LIMIT_ITEMS || stalePages >= STALE_PAGES_LIMIT ? 'bound' : undefined;
 }
 
-/** By the time of their change; what has the same, or none, in the list's own order. */
+/**
+ * Sorts alerts by the time of their change. Alerts with the same time or without a time keep the
+ * order of the list.
+ */
 export function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
   const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();
   return timed.sort((a, b) => a.at - b.at).map(({ item }) => item);

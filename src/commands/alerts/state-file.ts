@@ -1,5 +1,6 @@
-// What following alerts remembers across restarts: the versions that were printed or were there before, how far the list was read, and the
-// webhooks that wait to be passed on. All of it stands in one log.
+// The state of the follow commands for alerts that is kept across restarts, in one log: the
+// versions that were printed or existed before, the position in the list, and the webhooks that
+// wait to be forwarded.
 
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
@@ -9,15 +10,18 @@ import { readTime } from '../../terminal/time.js';
 import { openKnownAlerts, SOURCES, type Version } from './known.js';
 import { openLog, readLog } from './log.js';
 
-/** Between which times everything was seen. */
+/** The period in which all alerts were seen. */
 export interface Marks {
-  /** When the first watch of this memory began, or what it was told by `--since`, by this machine. */
+  /**
+   * The start of the first watch with this state file, or the time in `--since`, by this machine's
+   * clock.
+   */
   readonly beganMs?: number | undefined;
-  /** Up to when the list was read, by the service. */
+  /** The time up to which the list was read, by the service's clock. */
   readonly cursorMs?: number | undefined;
 }
 
-/** A body as it came, and the headers that are passed on with it. */
+/** A received body, with the headers that are forwarded. */
 export interface Forwarded {
   readonly body: Buffer;
   readonly headers: { readonly [name: string]: string };
@@ -25,17 +29,20 @@ export interface Forwarded {
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Format 1 knew no `there`: its `list` was either. */
+/** Format 1 had no source `there`; it used `list` instead. */
 const FORMAT = 2;
-/** What a state file begins with; the second where a crash came before its first line. */
+/**
+ * The possible beginnings of a state file. The second one occurs when a crash happened before the
+ * first line was written.
+ */
 const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the memory at a path; a file that is not there is made, one that is damaged is kept beside. Throws a FleetError of kind `config`
- * for a file that is something else, belongs to others, or remembers another service, which is left as it is, and where another process
- * has it.
+ * Opens the state file at a path. Creates a missing file; keeps a copy of a damaged file. Throws a
+ * FleetError of kind `config` when the file is not a state file, can be written by others, is for
+ * another service (such files are not changed), or is in use by another process.
  */
 export async function openMemory(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -68,7 +75,7 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // Where no cursor is left, it is when the file was written last that says from where alerts may be missing.
+      // When the position was lost, alerts may be missing since the file was last written.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -85,9 +92,9 @@ export async function openMemory(
     get marks() {
       return marks;
     },
-    /** Remembers versions that were printed or were there before. Throws as the log does. */
+    /** Stores versions that were printed or existed before. Throws like the log. */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
-    /** Remembers how far the list was read. Throws as above. */
+    /** Stores the position in the list. Throws like the log. */
     move(more: Marks): void {
       marks = more;
       log.append([recordOfMarks(more)]);
@@ -96,7 +103,9 @@ export async function openMemory(
   };
 }
 
-/** The bodies that wait to be passed on, the oldest first; `append` writes to the log. */
+/**
+ * Opens the queue of bodies that wait to be forwarded, oldest first. `append` writes to the log.
+ */
 function openQueue(append: (records: readonly unknown[]) => void) {
   const waiting = new Map<number, Forwarded>();
   let bytes = 0;
@@ -113,20 +122,20 @@ function openQueue(append: (records: readonly unknown[]) => void) {
   return {
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
-    /** Throws a FleetError of kind `output` when it cannot be written. */
+    /** Adds a body. Throws a FleetError of kind `output` when it cannot be written. */
     add(forwarded: Forwarded): void {
       append([recordOfBody(ids + 1, forwarded)]);
       keep(ids + 1, forwarded);
     },
     first: (): Forwarded | undefined => waiting.values().next().value,
-    /** Forgets the first one. Throws as above. */
+    /** Removes the first body. Throws like `add`. */
     done(): void {
       const [id = 0] = waiting.keys();
       forget(id);
       append([{ done: id }]);
     },
     records: () => [...waiting].map(([id, forwarded]) => recordOfBody(id, forwarded)),
-    /** Takes in a record of the log; others than its own are passed over. */
+    /** Restores a record of the log. Other types of records are ignored. */
     restore({ id, body, headers, done }: { readonly [field: string]: unknown }): void {
       if (typeof done === 'number') forget(done);
       if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
@@ -135,7 +144,7 @@ function openQueue(append: (records: readonly unknown[]) => void) {
   };
 }
 
-/** Refuses what is none of ours before anything is written to it. */
+/** Throws when the file is not a state file for this service, before anything is written to it. */
 function refuseOther(path: string, baseUrl: string): void {
   const { text, records } = readLog(path);
   const [head] = records;
@@ -151,7 +160,7 @@ function refuseOther(path: string, baseUrl: string): void {
   throw configError(`${path} remembers the alerts of ${String(found)}, not of ${baseUrl}`, hint);
 }
 
-/** Whether the first line is there, in a format that is known; a file that is new holds claims alone. */
+/** Whether the log has a first line in a known format. A new file only contains claims. */
 function isWhole(records: readonly unknown[]): boolean {
   const isHead = (record: unknown) =>
     isObject(record) &&

@@ -1,9 +1,11 @@
-// What following alerts does next: `alertsState(state, event, now)` takes an event in and gives what is to be done, without I/O.
+// The state machine of following alerts: `alertsState(state, event, now)` handles an event and
+// returns the effects to perform. No I/O.
 //
-// There is one table, alert -> versions that were printed or were there before, and a cursor: the time up to which the list was read. What
-// is in the list, not in the table and not older than the cursor by more than clocks may be wrong is news. It is shown when the reading is
-// whole, the oldest first: one that fails half-way has shown nothing. Webhooks and pushes bring alerts sooner; each version is shown once,
-// whoever brings it. The state changes in place.
+// The state has a table of known versions of each alert, and a cursor: the time up to which the
+// list was read. An alert in the list is new when it is not in the table and not older than the
+// cursor minus the clock margin. New alerts are shown when the read is complete, oldest first, so
+// that a failed read shows nothing. Webhooks and pushed messages deliver alerts sooner. Each
+// version is shown once. The state changes in place.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -31,25 +33,25 @@ import {
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 
-/** A cursor that is ahead of the service by more is a mistake. */
+/** A cursor that is further ahead of the service's clock is wrong. */
 const AHEAD_MS = 60_000;
-/** A deep reading comes so often, or every so many readings. */
+/** A deep read happens after this time or after this many reads. */
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
-/** Alerts that were made before a first answer that took longer belong to the watch. */
+/** When the first answer takes longer, alerts created during this time are shown. */
 const LATE_MS = 5_000;
 /** The service's times have whole seconds. */
 const SECOND_MS = 1_000;
-/** The first pause after a failure; each further one is twice as long. */
+/** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** After a list that was read, a refusal may pass for so long. */
+/** After a successful read, a refusal may be temporary for this time. */
 const REFUSAL_LIMIT_MS = 60_000;
 
 export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
-/** `known` and `marks` are what a restart knows. */
+/** Creates the state. `known` and `marks` come from the state file. */
 export function startAlerts(
   plan: AlertsPlan,
   { known, marks }: Pick<Memory, 'known' | 'marks'>,
@@ -60,27 +62,27 @@ export function startAlerts(
     plan,
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
-    /** The first reading comes later than the watch began, in this run or in one before. */
+    /** Whether the first read starts later than the watch, in this run or an earlier one. */
     isLate: beganMs !== undefined,
     order: 'modified' as Order,
     reading: undefined as ListReading | undefined,
-    /** A page was asked for, and has not come. */
+    /** Whether a page was requested and has not arrived. */
     isAsking: false,
-    /** When the next reading begins, and from when on it is a deep one, on the monotonic clock. */
+    /** When the next read begins, and from when it is a deep read, on the monotonic clock. */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
-    /** The failure that lasts; said once. */
+    /** The current failure, which is reported once. */
     failure: undefined as { sinceMs: number; message: string; inARow: number } | undefined,
     counts: { shown: 0, caughtUp: 0, pages: 0, readings: 0, failures: 0 },
   };
 }
 
-/** What happens within one event. */
+/** The handling of one event. */
 interface Turn {
   readonly state: AlertsState;
   readonly now: Moment;
   readonly effects: AlertsEffect[];
-  /** The last effect, where there is one. */
+  /** The last effect, if the watch ends. */
   end: End | undefined;
 }
 
@@ -99,13 +101,13 @@ export function alertsState(
   return turn.end === undefined ? turn.effects : [...turn.effects, turn.end];
 }
 
-// The reading of the list
+// Reading the list
 
-/** Begins a reading when it is due, or goes on with the page of one that failed; else says when. */
+/** Begins a read when it is due or continues a failed read; otherwise schedules it. */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
   const inMs = state.dueMs - now.monotonicMs;
-  // Rounded up: what is left of a millisecond by the arithmetic of floating numbers would wake for ever.
+  // Rounded up: a remaining fraction of a millisecond would cause endless wake-ups.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
   const query: Query = [
@@ -118,7 +120,7 @@ function begin({ state, now, effects }: Turn) {
   effects.push({ type: 'read-page', query: state.reading.query });
 }
 
-/** Reads the list again from its head, by the order that every service knows. */
+/** Restarts the read in the order that every service supports. */
 function beginByCreated(turn: Turn) {
   Object.assign(turn.state, { order: 'created', reading: undefined, dueMs: turn.now.monotonicMs });
   begin(turn);
@@ -129,7 +131,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   const { order, reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
-  // Each page that comes is a success: only failures in a row make the pause longer.
+  // Each page is a success: only consecutive failures increase the pause.
   if (state.failure !== undefined) state.failure.inARow = 0;
   if (reading.pages === 0)
     Object.assign(reading, { atMs: Math.min(serviceMs, now.wallMs), wallMs: now.wallMs });
@@ -138,7 +140,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined)
     return beginByCreated(turn);
-  // At the start it is the newest alert that was there before.
+  // The first read of a watch ends at the newest alert that existed before.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, order, state.marks.cursorMs ?? startMs, page.next !== undefined);
   if (end !== undefined) finish(turn, reading, end);
@@ -148,7 +150,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   }
 }
 
-/** When the watch began, by the service's clock; its times have whole seconds. */
+/** Returns when the watch began, by the service's clock. The service's times have whole seconds. */
 function beganAtMs({ marks }: AlertsState, { atMs, wallMs }: ListReading): number {
   return Math.floor((marks.beganMs - wallMs + atMs) / SECOND_MS) * SECOND_MS;
 }
@@ -159,7 +161,7 @@ function moveCursor({ state, effects }: Turn, cursorMs: number) {
   effects.push({ type: 'cursor', marks: state.marks });
 }
 
-/** Brings a cursor that lies in the future back. */
+/** Resets a cursor that is in the future. */
 function repair(turn: Turn, { atMs }: ListReading) {
   const { cursorMs = atMs } = turn.state.marks;
   if (cursorMs <= atMs + AHEAD_MS) return;
@@ -169,7 +171,7 @@ function repair(turn: Turn, { atMs }: ListReading) {
   moveCursor(turn, atMs);
 }
 
-/** The reading is whole: what is news is shown, the oldest first, and the rest is known. */
+/** Completes a read: shows new alerts, oldest first, and remembers the others. */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
@@ -179,14 +181,14 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   state.reading = undefined;
   state.failure = undefined;
-  // A first reading that came late has alerts that are newer than the watch, too.
+  // A delayed first read also contains alerts that are newer than the start of the watch.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
   for (const item of oldestFirst(reading.items.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || turn.end !== undefined) continue;
-    // One without a time is news unless it was there at the start.
+    // An alert without a time is new unless it existed at the start.
     const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
     if (before !== undefined || isNews)
       show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
@@ -198,7 +200,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const everyMs = plan.everyMs ?? 0;
   if (reading.isDeep) {
     state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
-    // Not by the others: what slipped past the edge of a page meanwhile is in the next one.
+    // Other kinds of reads do not move the cursor: they find alerts that crossed a page boundary
+    // during an earlier read.
     moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -212,14 +215,15 @@ function waitFor({ state, now, effects }: Turn, pauseMs: number) {
 function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: 'failed' }) {
   const { state, now, effects } = turn;
   state.isAsking = false;
-  // Assumed: a service that does not order by `modified` says 400, as it was observed for other fields.
+  // Assumed: a service that cannot order by `modified` answers 400, as was observed for other
+  // fields.
   if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
     const text =
       'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  // A page that is not there may have been the last one of a list that became shorter.
+  // A missing page may have been the last page of a list that became shorter.
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
@@ -241,38 +245,45 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   waitFor(turn, pauseMs);
 }
 
-/** Whether asking again is of no use: what the service refuses from the start, or for a minute after it did not. */
+/**
+ * Whether retrying cannot help: the service refuses from the start, or for a minute after a
+ * success.
+ */
 function isFinal(
   { kind, status = 0, isLasting }: FleetError,
   isProven: boolean,
   lastedMs: number,
 ): boolean {
-  // A token source may fail for a while.
+  // A token source may fail temporarily.
   if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
-  // An answer that is no list.
+  // The answer is not a list.
   if (kind === 'service') return !isProven && status > 0 && status < 300;
   return kind !== 'network' && (!isProven || lastedMs >= REFUSAL_LIMIT_MS);
 }
 
-// What comes by itself
+// Webhooks and pushed messages
 
 function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' }) {
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // One that ends all before its last alert is not answered: it is sent again to whoever listens next.
+    // A webhook that ends the watch before its last alert is not answered, so that the sender
+    // retries it with the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list had it first: from now on a webhook did as well.
+    // The list had this version first. Record that a webhook also delivered it.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });
 }
 
-/** What the channel does not say, or says in part, stands in the list. */
+/**
+ * Handles an event of the push channel. The list contains the alerts that the channel omits or
+ * shows only in part.
+ */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
   if (event.type !== 'message') effects.push({ type: 'stream', event });
@@ -283,7 +294,7 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (source === undefined) show(turn, alert, 'list', before);
 }
 
-// What is shown
+// Showing alerts
 
 function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
   const version = alertVersionOf(item, source);
@@ -291,7 +302,10 @@ function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
   effects.push({ type: 'learned', version });
 }
 
-/** Shows an alert unless the filters leave it out; ends what waited for it. */
+/**
+ * Shows an alert unless the filters exclude it. Ends the watch when it meets --until or the
+ * maximum.
+ */
 function show(
   turn: Turn,
   item: AlertItem,
@@ -320,7 +334,10 @@ function show(
     turn.end = { type: 'end', end: isMet ? 'until' : 'max-events' };
 }
 
-/** Checked on this side as well: a service may ignore a parameter. */
+/**
+ * Whether the filters include the alert. fleet also checks them because a service may ignore a
+ * parameter.
+ */
 function isWanted({ type, state }: AlertsPlan, alert: Alert): boolean {
   const isOne = (words: readonly string[] | undefined, word: unknown) =>
     words?.includes(textOf(word) ?? '') ?? true;

@@ -39,7 +39,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     ...options,
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      // States are not sent: an alert that leaves the list while it is read would draw another past the edge of a page.
+      // States are not sent: an alert that leaves the filtered list during a read would move
+      // another alert across a page boundary.
       ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
     everyMs: options.every,

@@ -1,4 +1,5 @@
-// The alerts of a webhook, whose body is one alert, an array of alerts, or an envelope with a message; and the alert of a pushed message.
+// Extracts the alerts of a webhook, with a body of one alert, an array of alerts, or an envelope
+// with a message; and the alert of a pushed message.
 
 import type { Alert } from '../../api/alert.js';
 import { pairItems } from '../../http/json.js';
@@ -6,9 +7,12 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
 import type { AlertItem } from './known.js';
 
-/** The alerts of a body, each with its text as it came; a text says why there are none. Assumed: section 6.2 shows no payload. */
+/**
+ * Returns the alerts of a body with their unchanged texts, or a text with the reason why the body
+ * is invalid. Assumed: section 6.2 does not describe the payload.
+ */
 export function readPayload(body: string): readonly AlertItem[] | string {
-  // A byte order mark is no part of the text.
+  // Remove a byte order mark.
   const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
   let value: unknown;
   try {
@@ -24,7 +28,7 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   if (Array.isArray(value))
     return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
   if (!isObject(value)) return undefined;
-  // An alert has a message as well, which is a text.
+  // An alert also has a `message`, which is a string.
   const { message } = value;
   const inner =
     isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;
@@ -32,7 +36,10 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   return [{ value, json: valueText(text, at) }];
 }
 
-/** The alert of a message (section 2.5); undefined for one of something else, and for one that carries a part alone. */
+/**
+ * Returns the alert of a pushed message (section 2.5), or undefined for other messages and for
+ * incomplete alerts.
+ */
 export function readPushed(data: string): AlertItem | undefined {
   let envelope: unknown;
   try {

@@ -1,4 +1,5 @@
-// Takes webhooks over HTTP: strict to method, path, size, signature and pace, tolerant to what the JSON is.
+// Receives webhooks over HTTP. Strict about method, path, size, signature and timing; tolerant
+// about the JSON content.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -12,7 +13,7 @@ export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
-  /** Takes a webhook in; `false`: there is no room for more now. */
+  /** Processes a webhook. Returns false when the queue is full. */
   take(webhook: Webhook): boolean;
   onRefusal(status: number, reason: string): void;
 }
@@ -22,12 +23,12 @@ export interface Webhook {
   readonly items: readonly AlertItem[];
   readonly body: Buffer;
   readonly headers: IncomingMessage['headers'];
-  /** Answers that it was taken. */
+  /** Sends a success answer. */
   accept(): void;
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** Of webhooks that wait for their answer. */
+/** The maximum size of all webhooks that wait for their answer. */
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
 const CLOSE_LIMIT_MS = 500;
 
@@ -44,7 +45,7 @@ const TOO_LARGE: Refusal = {
 };
 const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
 
-/** Starts to receive. Rejects with a FleetError of kind `usage` where the port cannot be had. */
+/** Starts to receive. Rejects with a FleetError of kind `usage` when the port cannot be used. */
 export async function openReceiver(options: ReceiverOptions) {
   const waiting = new Set<ServerResponse>();
   const counts = { received: 0, refused: 0 };
@@ -77,13 +78,14 @@ export async function openReceiver(options: ReceiverOptions) {
     if (refusal !== BUSY) counts.refused++;
     options.onRefusal(refusal.status, refusal.reason);
     send(response, refusal);
-    // The rest is read, for a cut connection would take the answer with it; the server has a limit for the whole request.
+    // Read the rest of the body: closing the connection earlier would lose the answer. The server
+    // limits the time of the whole request.
     request.resume();
   });
   return {
     url: server.origin + options.path,
     counts,
-    /** Answers what waits with 503, so that it is sent again, and closes. */
+    /** Answers waiting webhooks with 503, so that the sender retries, and closes the server. */
     async close(): Promise<void> {
       isClosing = true;
       for (const response of waiting) send(response, BUSY);
@@ -93,7 +95,7 @@ export async function openReceiver(options: ReceiverOptions) {
   };
 }
 
-/** Why a request is refused by its head. */
+/** Returns why a request is refused based on its headers, or undefined. */
 function refusalOf(
   { url = '', method, headers }: IncomingMessage,
   options: ReceiverOptions,
@@ -102,7 +104,8 @@ function refusalOf(
     return { status: 404, reason: 'no webhook has this path' };
   if (method !== 'POST')
     return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
-  // Without a secret anybody on this machine may send, but no web page that somebody looks at.
+  // Without a secret, any program on this machine may send webhooks. Web pages in a browser may
+  // not.
   const isOfPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
   if (options.secret === undefined && isOfPage)
     return { status: 403, reason: 'it comes from a web page' };
@@ -111,7 +114,7 @@ function refusalOf(
   return Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES ? TOO_LARGE : undefined;
 }
 
-/** Resolves with the body; not at all when the sender leaves. */
+/** Resolves with the body. Never resolves when the sender disconnects. */
 function readBody(request: IncomingMessage): Promise<Buffer | Refusal> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -126,7 +129,7 @@ function readBody(request: IncomingMessage): Promise<Buffer | Refusal> {
   });
 }
 
-/** The signature first: what a stranger sends is not even parsed. */
+/** Checks the signature before it parses the body of an unknown sender. */
 function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
@@ -145,7 +148,10 @@ function readSigned(
   return typeof items === 'string' ? { status: 400, reason: items } : items;
 }
 
-/** Whether the header holds `sha256=` and the HMAC-SHA256 of the body, compared in constant time. Assumed: section 6.2 shows none. */
+/**
+ * Whether the header contains `sha256=` and the HMAC-SHA256 of the body, compared in constant time.
+ * Assumed: section 6.2 does not describe signatures.
+ */
 function isSigned(secret: string, body: Buffer, header: string): boolean {
   const expected = createHmac('sha256', secret).update(body).digest();
   const given = Buffer.from(/^sha256=([0-9a-f]{64})$/i.exec(header.trim())?.[1] ?? '', 'hex');

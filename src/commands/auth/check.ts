@@ -1,4 +1,4 @@
-// Checks address, organization and token of a login with one request.
+// Checks the address, organization and token of a login with one request.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -12,10 +12,10 @@ import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { describeTotal, findPrefix } from './prefix.js';
 
-/** The longest wait for a login, whatever the timeout of the settings. */
+/** The maximum time for a check, even with a longer timeout in the settings. */
 const LONGEST_CHECK_MS = 10_000;
 
-/** The service of a login, and the token for it; without one none is sent. */
+/** The service and token of a login. Without a token, requests are anonymous. */
 export interface LoginPlace {
   settings: Settings;
   baseUrl: URL;
@@ -38,8 +38,8 @@ export function clientOfLogin(
 }
 
 /**
- * Asks for a page of bicycles with the new token. A service that cannot be reached is no reason not to save it (VPN, first setup); throws
- * the refusal of one that refuses.
+ * Requests a page of bicycles with the new token. The token is also saved when the service cannot
+ * be reached (VPN, first setup). Throws when the service refuses the token.
  */
 export async function checkLogin(
   context: Context,
@@ -67,7 +67,10 @@ export async function checkLogin(
   }
 }
 
-/** What was thrown, with the address to use where the service answers under another prefix. That is asked without a token. */
+/**
+ * Adds a hint to an error when the service answers under another prefix. That prefix is requested
+ * without a token.
+ */
 export async function withPrefixHint(
   context: Context,
   place: LoginPlace,

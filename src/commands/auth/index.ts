@@ -1,4 +1,4 @@
-// Declares `fleet auth`: logging in and out, and the token in use.
+// Declares `fleet auth`: login, logout and the current token.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { DEFAULT_CLIENT_ID, LOGIN_PATH } from '../../api/login.js';
@@ -6,7 +6,7 @@ import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 
-/** A parser for commander: an e-mail address, or any other name that a service knows people by. */
+/** A parser for commander: an e-mail address, or another user name of the service. */
 function readEmail(text: string): string {
   if (/^\S+$/.test(text)) return text;
   throw usageError('--email takes an address such as you@example.org');

@@ -1,4 +1,5 @@
-// `fleet auth login`: takes an access token, or an e-mail address and a password for one, checks it, and stores it with the addresses that came along.
+// `fleet auth login`: gets an access token (directly, or for an e-mail address and a password),
+// checks it, and stores it with the addresses.
 
 import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
@@ -44,7 +45,7 @@ export interface LoginOptions {
   check?: boolean;
 }
 
-/** A token is a few hundred bytes; whoever pipes more than this pipes something else. */
+/** A token has a few hundred bytes. Longer input is a mistake. */
 const STDIN_LIMIT_BYTES = 65_536;
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
@@ -56,7 +57,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
-  // What the sandbox's profile holds is of no use elsewhere.
+  // The settings of the sandbox's profile are not used for another service.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
   const known =
     isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
@@ -94,7 +95,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // From the environment only where it is another profile than that in use.
+  // Values from the environment are only saved when the login goes to another profile than the one
+  // in use.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -110,16 +112,25 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   await warn(context, profile, token);
 }
 
-/** Which profile a login goes to: the one that is named, else the one in use if it is of the same service, else one named after the host. */
+/**
+ * The profile of a login: the named one, otherwise the one in use if it is for the same service,
+ * otherwise one named after the host.
+ */
 interface LoginTarget {
   profile: string;
   /** Why it is another profile than the one in use; undefined when it is that one. */
   reason?: string;
-  /** The address that the profile held before, when it is another service's: what else it held belonged to that one. */
+  /**
+   * The previous address of the profile, when it was for another service. Its other values are
+   * removed.
+   */
   replaced?: URL;
 }
 
-/** Decides for an address; undefined where none is known. Throws a FleetError of kind `usage` for the profile of the sandbox. */
+/**
+ * Chooses the profile for an address, which may be unknown. Throws a FleetError of kind `usage` for
+ * the sandbox's profile.
+ */
 function chooseTarget(
   stored: Stored,
   { value: profile, origin }: Setting<string>,
@@ -164,7 +175,7 @@ function checkFlags(options: LoginOptions): void {
       throw usageError(`${flag} needs --email`, 'fleet auth login --email you@example.org');
 }
 
-/** The token: piped, typed, or had for a password. */
+/** Gets the token: from stdin, from the terminal, or for a password. */
 async function obtain(
   context: Context,
   { email, loginPath = LOGIN_PATH, clientId, passwordStdin, withToken }: LoginOptions,
@@ -223,7 +234,7 @@ async function obtain(
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
-  // Typed there it would be shown on the screen.
+  // Input typed here would be visible on the screen.
   if (context.io.stdin.isTTY === true)
     throw usageError(
       `${flag} reads the ${what} from a pipe or a file`,
@@ -233,7 +244,7 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
   return bytes.toString('utf8');
 }
 
-/** Saves what was typed or given, and the token; what belonged to the service that the profile had before is taken out. */
+/** Saves the values and the token. Removes values of the profile's previous service. */
 async function save(
   { notice }: Context,
   stored: Stored,
@@ -255,7 +266,7 @@ async function save(
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  // The first profile of all, and one that the login chose by itself, are used from now on.
+  // The first profile, and a profile that the login chose automatically, become the profile in use.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;
@@ -282,7 +293,7 @@ async function reportEnd(
   await notice(`it expires ${when}${end}`);
 }
 
-/** What keeps the next command from using what was saved. */
+/** Warns when a setting overrides the saved token or addresses. */
 async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });

@@ -8,8 +8,9 @@ import type { HttpAnswer, Page } from '../../http/types.js';
 const PREFIX = '/api';
 
 /**
- * The first address that answers as the service does, with a list or that it wants to know who asks: with or without the prefix, or without
- * any path; undefined when none does. `ask` asks for the list of bicycles there.
+ * Returns the first address that answers like the service, with a list or a request to
+ * authenticate. Tries the path with and without the prefix, and no path. Returns undefined when
+ * none answers. `ask` requests the list of bicycles at an address.
  */
 export async function findPrefix(
   baseUrl: URL,
@@ -26,18 +27,24 @@ export async function findPrefix(
   return undefined;
 }
 
-/** Whether the service itself refuses the token: a page for people comes from somebody else. */
+/** Whether the service itself refuses the token. An HTML page comes from another server. */
 export function isRefusal({ status, text, headers }: HttpAnswer): boolean {
   return (status === 401 || status === 403) && !isHtml(text, headers['content-type']);
 }
 
-/** Returns the number of bicycles of a page for people: `57`, or `20 or more` when the service sends no total and has more pages. */
+/**
+ * Returns the number of bicycles for people: `57`, or `20 or more` when the service sends no total
+ * and has more pages.
+ */
 export function describeTotal(page: Page<unknown>): string {
   if (hasTotal(page)) return String(page.count);
   return page.next === undefined ? String(page.items.length) : `${page.items.length} or more`;
 }
 
-/** Returns the number of items of a list, at least those on this page; undefined when the answer is not a list. */
+/**
+ * Returns the number of items of a list, or at least those on this page; undefined when the answer
+ * is not a list.
+ */
 export function countOf(answer: HttpAnswer): number | undefined {
   if (answer.status !== 200) return undefined;
   try {

@@ -1,4 +1,4 @@
-// What `fleet auth login` asks on a terminal.
+// The questions of `fleet auth login` on a terminal.
 
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
@@ -14,7 +14,7 @@ import { clientOfLogin, type LoginPlace } from './check.js';
 const INSTEAD =
   'give the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** An address; undefined where it is left open. */
+/** Asks for an address. Returns undefined when the user leaves it open. */
 export async function askAddress(
   context: Context,
   message: string,
@@ -33,7 +33,7 @@ export async function askAddress(
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/** The text that was typed. `where` names profile and address. */
+/** Asks for a token. `where` names profile and address. */
 export async function askToken(context: Context, where: string): Promise<string> {
   return askSecret(context, {
     message: `Access token for ${where}`,
@@ -54,8 +54,9 @@ export async function askPassword(context: Context, email: string, where: string
 }
 
 /**
- * The organization that commands use by default: one of those that the token names, or that the service lists where it names none; undefined: left
- * open. Where none is known it is asked for with a new address alone. Without a place nothing is sent.
+ * Asks for the default organization: one of those in the token, or of the service's list when the
+ * token names none. Returns undefined when it is left open. Without any known organization, only
+ * asks for a new address. Without a place, sends nothing.
  */
 export async function askOrganization(
   context: Context,
@@ -64,7 +65,7 @@ export async function askOrganization(
   isNewPlace: boolean,
 ): Promise<string | undefined> {
   const client = place === undefined ? undefined : await clientOfLogin(context, place);
-  // What the service calls its organizations, where it says so, and soon.
+  // The names of the organizations, if the service returns them quickly.
   const names = await (client &&
     readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);

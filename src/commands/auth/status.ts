@@ -1,4 +1,5 @@
-// The token in use: `fleet auth status`, `token` and `logout`. Nothing is sent.
+// `fleet auth status`, `token` and `logout`: the current token. Sends no request, apart from a
+// renewal of the token.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -36,8 +37,9 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
 }
 
 /**
- * `fleet auth status`: profile, address, token source, expiry and claims; never the token. Prints the status, then throws when there is no token (kind `config`, exit 3), when its source fails (the same), or
- * when it has expired (Assumed: kind `auth`, exit 4, as the service would answer 401).
+ * `fleet auth status`: prints profile, address, token source, expiry and claims, but never the
+ * token. After printing, throws when there is no token or its source fails (kind `config`, exit 3),
+ * or when it has expired (Assumed: kind `auth`, exit 4, because the service would answer 401).
  */
 export async function showStatus(context: Context): Promise<void> {
   const { io, clock, flags } = context;
@@ -52,7 +54,7 @@ export async function showStatus(context: Context): Promise<void> {
   } catch (error) {
     failure = error;
   }
-  // A renewal may have changed what is stored.
+  // A renewal may have changed the stored token.
   const place = await findTokenPlace(io.env, stored, settings);
   const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
@@ -75,7 +77,7 @@ const STATUS: Shape<object> = {
   single: true,
 };
 
-/** The object of `--json`; `null` for what is unknown. */
+/** Returns the object for `--json`, with `null` for unknown values. */
 function tokenStatus(
   settings: Settings,
   place: TokenPlace | undefined,
@@ -102,7 +104,7 @@ function tokenStatus(
   };
 }
 
-/** A time for people in their zone, or without one in ISO 8601 for programs. */
+/** Formats a time in a zone for people, or in ISO 8601 for programs. */
 function showTime(iso: string, zone: TimeZone | undefined): string {
   return zone === undefined ? iso : showLocalTime(Date.parse(iso), zone);
 }
@@ -139,7 +141,7 @@ function describeRenewal(until: string | null, zone: TimeZone | undefined): stri
   return `${end}: every command renews it in the second half of its life`;
 }
 
-/** Observed: `affs` is `{organization: [roles]}`. */
+/** Formats a claim. Observed: `affs` is `{organization: [roles]}`. */
 function showClaim(value: unknown): string {
   if (isObject(value) && Object.values(value).every(Array.isArray))
     return Object.entries(value)

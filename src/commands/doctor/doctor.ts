@@ -13,8 +13,9 @@ import { checkOrganization, checkService } from './service.js';
 import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
- * Prints what it finds, failures first, then throws the first failure: causes are looked at before what follows from them. Resolves when
- * there is none, warnings or not. Nothing is changed, and the token goes to the origins of base_url and sse_url alone.
+ * Prints the findings, failures first, then throws the first failure; causes are checked before
+ * their consequences. Resolves when there are no failures. Changes nothing, and only sends the
+ * token to the origins of base_url and sse_url.
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
@@ -26,7 +27,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known)));
     const found = await checkNetwork({ ...known, context, role });
-    // What is set is no good where the service does not have it.
+    // A setting is only good when the service accepts it, so drop the earlier "ok".
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
       ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
@@ -35,7 +36,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   } finally {
     progress.end();
   }
-  // What the service says of itself (request ids, titles, addresses) may quote the token, and the report goes to stdout.
+  // Texts from the service (request ids, titles, addresses) may quote the token, and the report
+  // goes to stdout.
   const { hide } = io.secrets;
   const report = sortFindings(findings).map((each) => ({
     ...each,
@@ -55,7 +57,7 @@ function checkBuild(): Finding {
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
-/** How each address is reached, and what answers there. */
+/** Checks how each address is reached and what it answers. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
@@ -74,7 +76,7 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
     } catch (thrown) {
       known.context.signal.throwIfAborted();
       const error = asFleetError(thrown);
-      // The service was reached, and its answer cannot be used.
+      // The service was reached, but its answer cannot be used.
       return [failed(error.kind === 'service' ? name : 'proxy', error)];
     }
   };
@@ -85,7 +87,7 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
   return [...(await Promise.all(found)).flat(), ...misnamed];
 }
 
-/** Prints the number of problems, and throws the first failure. */
+/** Prints the number of problems and throws the first failure. */
 async function conclude(findings: readonly Finding[], notice: Context['notice']): Promise<void> {
   const failures = findings.filter(({ outcome }) => outcome === 'failure');
   const warnings = findings.filter(({ outcome }) => outcome === 'warning').length;

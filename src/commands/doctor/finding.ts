@@ -1,4 +1,4 @@
-// The finding of one check, and how it is printed.
+// The result of a check, and its output.
 
 import { describeError, type ErrorKind, type FleetError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
@@ -9,9 +9,9 @@ export interface Finding {
   check: string;
   outcome: 'ok' | 'warning' | 'failure';
   finding: string;
-  /** What to do: a command to paste or a sentence. */
+  /** What to do next: a command to paste or a sentence. */
   next: string | null;
-  /** For a failure: the kind of its exit code, which programs get as such. */
+  /** For a failure: its error kind, which determines the exit code. */
   kind?: ErrorKind;
 }
 
@@ -32,15 +32,15 @@ export function failure(
   return { check, outcome: 'failure', finding, next, kind };
 }
 
-/** An error as a finding: its message, and its hint as the next step. */
+/** Converts an error into a finding, with its hint as the next step. */
 export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
-/** The mark of each outcome on a terminal, and its colour; the worst first. */
+/** The mark and colour of each outcome on a terminal, worst first. */
 const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', 'green'] } as const;
 
-/** Failures first, then warnings; otherwise in the order in which a command needs what was looked at. */
+/** Sorts failures first, then warnings. Otherwise keeps the order of the checks. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return Object.keys(MARKS).flatMap((outcome) =>
     findings.filter((finding) => finding.outcome === outcome),

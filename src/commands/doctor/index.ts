@@ -1,4 +1,4 @@
-// The declaration of `fleet doctor`: what it looks at, and how it ends.
+// Declares `fleet doctor`: its checks and exit codes.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

@@ -1,4 +1,4 @@
-// Checks the push channel with one subscription, closed as soon as it is open.
+// Checks the push channel with one subscription that is closed immediately.
 
 import { organizationTopic, readTopic } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
@@ -11,10 +11,16 @@ import { targetsOf } from '../shared/follow/subscribe.js';
 import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 
-/** Where neither settings nor token name one, it is only tried whether the address can be reached. */
+/**
+ * Used when neither settings nor token name an organization. The check then only shows whether the
+ * address can be reached.
+ */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
-/** Opens the topic of the organization at the push address (interface.md section 4.6), as a watch does, and closes it. */
+/**
+ * Opens the organization's topic at the push address (interface.md section 4.6) like a watch does,
+ * and closes it.
+ */
 export async function checkPush(known: Examination, sseUrl: URL): Promise<Finding[]> {
   const { context, token = '', role } = known;
   const organization = known.organization ?? organizationsOf(token)[0];
@@ -38,7 +44,10 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
   return [failed('push', withHint(refusal, `check sse_url, ${address}; ${hint}`))];
 }
 
-/** Undefined when the subscription was opened, else why not: a FleetError of kind `network` when no answer came. */
+/**
+ * Returns undefined when the subscription was opened, otherwise the error: of kind `network` when
+ * no answer arrived.
+ */
 async function subscribe(
   { context, settings, token, renewal }: Examination,
   url: URL,

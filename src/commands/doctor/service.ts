@@ -1,4 +1,4 @@
-// Checks what the service answers: prefix, version, token, organization, clock.
+// Checks the answers of the service: prefix, version, token, organization and clock.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -18,10 +18,10 @@ import { pickByName, readNames } from '../named/find.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
-/** Beyond this, times of bicycles and the ends of tokens are judged wrongly. */
+/** A larger difference makes times of bicycles and token expiry wrong. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Looks up the organization of the settings, as every command does. */
+/** Looks up the organization in the settings, as every command does. */
 export async function checkOrganization(known: Examination): Promise<Finding[]> {
   const { settings, context } = known;
   const { value = '' } = settings.organization;
@@ -41,7 +41,7 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
   }
 }
 
-/** Asks for a page of bicycles of the organization, and says what the answer means. */
+/** Requests a page of bicycles of the organization and interprets the answer. */
 export async function checkService(known: Examination, baseUrl: URL): Promise<Finding[]> {
   const { organization } = known;
   let answer: HttpAnswer;
@@ -80,17 +80,17 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
-/** The client of every command, which asks once. */
+/** Opens a client like that of other commands, but without retries. */
 function clientOf(
   { context, settings, token = 'none' }: Examination,
   baseUrl: URL,
 ): Promise<Client> {
-  // It sends no request without a token.
+  // A request always needs a token here, so a placeholder is sent without one.
   const limits = { deadlineMs: settings.timeout.value, retries: 0 };
   return context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
 }
 
-/** One page of bicycles. Throws what the client throws. */
+/** Requests one page of bicycles. Throws the client's errors. */
 async function ask(known: Examination, baseUrl: URL, organization?: string): Promise<HttpAnswer> {
   const client = await clientOf(known, baseUrl);
   const query: Query = organization === undefined ? [] : [['organization', organization]];
@@ -127,7 +127,10 @@ async function judgeAnswer(
   return [await judgePrefix(known, baseUrl, answer)];
 }
 
-/** Section 4: "Some samples prefix paths with /api and some do not": looks whether it is the other way round here. */
+/**
+ * Section 4: "Some samples prefix paths with /api and some do not". Checks whether the other form
+ * works.
+ */
 async function judgePrefix(
   known: Examination,
   baseUrl: URL,
@@ -153,7 +156,9 @@ async function judgePrefix(
   return failure('prefix', kind, finding, changeCommand(known, 'baseUrl', right));
 }
 
-/** RFC 9110 section 6.6.1: `Date` is when the answer was made, in whole seconds. */
+/**
+ * Compares the clocks. RFC 9110 section 6.6.1: `Date` is the time of the answer in whole seconds.
+ */
 function checkClock({ headers }: HttpAnswer, now: number): Finding {
   const date = answeredAtMs(headers);
   if (date === undefined) return ok('clock', 'the service does not say its time');

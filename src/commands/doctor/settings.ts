@@ -1,4 +1,4 @@
-// Checks the settings: files, sources of the values, the token.
+// Checks the settings: files, sources of values, and the token.
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -16,34 +16,39 @@ import { count } from '../../terminal/count.js';
 import { isScreen } from '../shared/list/output-file.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
-/** What is known once the settings were looked at: what is refused of them has its default. */
+/** The settings after the check. Invalid settings have their default value. */
 export interface CheckedSettings {
   stored: Stored;
   settings: Settings;
   token?: string;
-  /** How the token is renewed, once it is known where it comes from. */
+  /** How to renew the token, once its source is known. */
   renewal?: string;
 }
 
-/** What is asked over the network, and how. */
+/** The input of the network checks. */
 export interface Examination extends CheckedSettings {
   context: Context;
   /** The role of `--role`. */
   role: TopicRole | undefined;
-  /** The UUID of the organization of the settings; undefined where they name none, or none that could be found. */
+  /**
+   * The UUID of the organization in the settings; undefined when it is not set or was not found.
+   */
   organization?: string | undefined;
 }
 
-/** Longer answers are findings themselves: the operator waits for the report. */
+/**
+ * The maximum time for an answer, because the operator waits for the report. A slower answer is
+ * reported as a finding.
+ */
 const LONGEST_WAIT_MS = 5000;
 
-/** The permission bits of everybody but the owner. */
+/** The permission bits of the group and other users. */
 const OTHERS_MODE_BITS = 0o077;
 
 /** A token that expires sooner is a warning. */
 const SOON_MS = 5 * 60_000;
 
-/** The settings as far as they are good, and what was found. Throws for a bad flag alone. */
+/** Returns the valid settings and the findings about all settings. Only throws for a bad flag. */
 export async function checkSettings({
   io,
   flags,
@@ -77,7 +82,7 @@ export async function checkSettings({
   return { known: { stored, settings: { ...settings, timeout: limit } }, findings };
 }
 
-/** Warns when other users can read the stored tokens. Node cannot read the permissions of Windows. */
+/** Warns when other users can read the stored tokens. Node cannot read permissions on Windows. */
 function checkFileModes(path: string): Finding[] {
   if (process.platform === 'win32')
     return [ok('file modes', 'not checked on Windows: Node cannot read the permissions of files')];
@@ -92,7 +97,7 @@ function checkFileModes(path: string): Finding[] {
   ];
 }
 
-/** What to do about an address that is not set. */
+/** Returns findings with the next step for an address that is not set. */
 function missing(key: string, flag: string): Finding[] {
   const ways = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
   if (key === 'base_url')
@@ -102,7 +107,10 @@ function missing(key: string, flag: string): Finding[] {
     : [];
 }
 
-/** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
+/**
+ * Reads the token without sending it, and looks for an organization in it. Stores the results in
+ * `known`.
+ */
 export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
   const { clock, signal } = context;
   const zone = isScreen(context) ? context.zone : undefined;
@@ -119,7 +127,7 @@ export async function checkToken(context: Context, known: CheckedSettings): Prom
   return [...findings, ...lookForOrganization(known)];
 }
 
-/** The only one that the token names is used, as every command does. */
+/** Reports the default organization: all commands use the only one in the token. */
 function lookForOrganization({
   settings: { organization, profile },
   token = '',
@@ -133,7 +141,7 @@ function lookForOrganization({
   return [warning('organization', `not set${named}: fleet watch needs one as an argument`, next)];
 }
 
-/** The command that changes a setting where it is set now. */
+/** Returns the command that changes a setting at its current source. */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,

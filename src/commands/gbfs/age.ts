@@ -12,9 +12,9 @@ export interface Age {
   readonly ttlMs: number;
 }
 
-/** What a reading may take beyond its time before the feed counts as too old. */
+/** How long a read may take beyond its schedule before the feed counts as too old. */
 const LATE_MS = 10_000;
-/** What is dated further ahead was made by a clock that was wrong: nobody knows how old it is. */
+/** A feed dated further ahead was made with a wrong clock, so its age is unknown. */
 const AHEAD_MS = 60_000;
 
 export function isOld({ clock }: Context, { updatedMs, ttlMs }: Age): boolean {
@@ -29,7 +29,10 @@ export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): 
   return `${age} (ttl ${showDuration(ttlMs)})`;
 }
 
-/** What the feed of a folder says of itself; undefined where there is none, or it does not say. */
+/**
+ * Reads the age of the feed in a folder. Returns undefined when the feed does not exist or does not
+ * contain its age.
+ */
 export async function readAge(
   context: Context,
   folder: string | undefined,
@@ -50,7 +53,7 @@ export async function readAge(
   }
 }
 
-/** Throws a FleetError of kind `partial` where the feed of a folder is older than its ttl. */
+/** Throws a FleetError of kind `partial` when the feed in a folder is older than its ttl. */
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
   if (age === undefined)

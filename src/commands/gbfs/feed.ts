@@ -1,4 +1,5 @@
-// Builds the documents of a GBFS feed from bicycles, zones and facts of the system. Pure; no text of the service gets into them.
+// Builds the documents of a GBFS feed from bicycles, zones and facts about the system. Pure
+// functions; no text of the service is published.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -9,14 +10,14 @@ import { numberOf, pointOf } from '../../terminal/values.js';
 import { NAMED_SHAPES } from '../../views/named.js';
 import type { FeedVersion, System } from './system-fields.js';
 
-/** What of the fleet is published. */
+/** The selection of published bicycles. */
 export interface FeedSelection {
   readonly organization: string;
   readonly nowMs: number;
   readonly maxAgeMs: number | undefined;
-  /** Those in maintenance too. */
+  /** Whether bicycles in maintenance are included. */
   readonly withDisabled: boolean;
-  /** How far one goes on a full battery, in metres; undefined: it has no motor. */
+  /** The range with a full battery in metres; undefined for a bicycle without a motor. */
   rangeOf(bicycle: Bicycle): number | undefined;
 }
 
@@ -30,34 +31,40 @@ interface Vehicle {
   readonly reportedMs: number | undefined;
 }
 
-/** How many, by reason. */
+/** The number of excluded bicycles by reason. */
 export type LeftOut = { [reason: string]: number };
 
-/** Bicycles on their way into a feed. */
+/** The bicycles that are collected for a feed. */
 export interface Vehicles {
-  /** By their IDs. */
+  /** Vehicles by ID. */
   readonly all: Map<string, Vehicle>;
   readonly leftOut: LeftOut;
 }
 
-/** What is in these is never in the feed, or only when asked for; the name of any other state is nobody's business. */
+/**
+ * States that are never in the feed, or only on request. The names of other states are not
+ * published.
+ */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
 /** Observed: both are times of its last message. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
-/** The least time that GBFS takes: 15 December 2015. */
+/** The earliest time that GBFS allows: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;
 /** Six decimals are 11 cm. */
 const POSITION_DECIMALS = 6;
 
-/** What is known of a bicycle's last rental. */
+/** The last rental of a bicycle. */
 export interface LastRental {
-  /** Gives another ID after every rental, which nobody can trace back. */
+  /** Returns an ID that changes after every rental and cannot be traced back. */
   idOf(uuid: string): string;
-  /** When it may have ended: an older report would join what was before with what is after. */
+  /**
+   * When the rental may have ended. An earlier report would link the time before with the time
+   * after.
+   */
   readonly sinceMs: number | undefined;
 }
 
-/** Adds a bicycle, or counts why not. */
+/** Adds a bicycle, or counts why it is excluded. */
 export function addVehicle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
@@ -80,7 +87,7 @@ export function addVehicle(
     );
 }
 
-/** What it is in the feed, or why it is not in it. */
+/** Returns a bicycle as a vehicle of the feed, or the reason why it is excluded. */
 function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string {
   const { state } = bicycle;
   const is_disabled = state === 'in_maintenance';
@@ -90,14 +97,14 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
     return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
   if (owner !== undefined && owner !== selection.organization) return 'of another organization';
   const place = point.map((degrees) => numberOf(degrees) ?? 0);
-  // Trackers say 0, 0 for a place that they do not know.
+  // Trackers report 0, 0 for an unknown position.
   if (place.every((degrees) => degrees === 0)) return 'without a position';
   const [lon = 0, lat = 0] = place.map((degrees) => Number(degrees.toFixed(POSITION_DECIMALS)));
   const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A tracker whose clock is ahead has reported now.
+  // A report in the future comes from a clock that is ahead, and counts as now.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
     return 'silent for longer than --max-age';
@@ -110,12 +117,13 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   return { lon, lat, is_reserved, is_disabled, current_range_meters, maxRangeMetres, reportedMs };
 }
 
-/** A zone that a feed can tell of. */
+/** A published zone. */
 export type FeedArea = number[][][][];
 
 /**
- * The service areas among the zones of an organization; none at all where the outline of one cannot be read, for outside of them no ride may
- * begin. What zones of other types allow is not known, so they are counted as left out. Assumed: a service area has a type with the word "service".
+ * Returns the service areas of an organization. Returns none when the outline of one cannot be
+ * read, because the feed would forbid rides there. Zones of other types have unknown rules and are
+ * counted as excluded. Assumed: a service area has a type with the word "service".
  */
 export function areasOf(
   zones: readonly Named[],
@@ -133,17 +141,19 @@ export function areasOf(
 export interface GbfsFeed {
   readonly version: FeedVersion;
   readonly system: System;
-  /** By their IDs. */
+  /** Vehicles by ID. */
   readonly vehicles: readonly (readonly [id: string, vehicle: Vehicle])[];
-  /** How far the vehicles of each type go, also of a type of which none is here now. */
+  /** The ranges of all vehicle types, also of types without a current vehicle. */
   readonly ranges: readonly (number | undefined)[];
-  /** Of the whole fleet, also where none is published now. */
+  /** The areas of the whole fleet, also without a published vehicle. */
   readonly areas: readonly FeedArea[];
   readonly updatedMs: number;
   readonly ttlMs: number;
 }
 
-/** The files by their names, `gbfs.json` last: what it names is there. */
+/**
+ * Returns the files by name. `gbfs.json` is last, so that all files in it exist when it is written.
+ */
 export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
   const ttl = Math.ceil(ttlMs / 1000);
@@ -180,7 +190,7 @@ function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System
   return system;
 }
 
-/** 3.0 has its texts in languages. */
+/** In version 3.0, texts have languages. */
 function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
   const translated = (text: string | undefined) => text && [{ text, language }];
   return {
@@ -191,7 +201,7 @@ function newSystem({ feed_url: _ours, language = '', name, operator, ...system }
   };
 }
 
-/** One that says nothing of the service: bicycles differ by how far they go. */
+/** Returns an ID that does not reveal data of the service: types differ only by range. */
 function typeId(maxRangeMetres: number | undefined): string {
   return maxRangeMetres === undefined ? 'bicycle' : `ebike-${maxRangeMetres}`;
 }
@@ -206,7 +216,7 @@ function drawType(range: number | undefined): object {
   };
 }
 
-/** In the order of their IDs: any other would tell which one has come back. */
+/** Sorted by ID, because any other order could reveal which bicycle returned. */
 function drawVehicles(
   vehicles: GbfsFeed['vehicles'],
   idField: string,
@@ -221,7 +231,10 @@ function drawVehicles(
   }));
 }
 
-/** Rides begin and end in a service area, and nowhere else where there is one. Assumed: one may ride through anywhere. */
+/**
+ * Rides must begin and end in a service area, if there is one. Assumed: riding through other areas
+ * is allowed.
+ */
 function drawZones(areas: readonly FeedArea[], isOld: boolean): object {
   const ruleOf = (isInside: boolean) =>
     isOld

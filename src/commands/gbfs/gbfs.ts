@@ -1,4 +1,4 @@
-// `fleet gbfs`: builds the feed once or again and again, and publishes it.
+// `fleet gbfs`: builds the feed once or repeatedly, and publishes it.
 
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import type { System } from './system-fields.js';
 
 export interface GbfsOptions extends SystemFlags {
   out?: string;
-  /** Milliseconds, as all times here. */
+  /** Milliseconds, like all times here. */
   every?: number;
   ttl?: number;
   maxAge?: number;
@@ -35,19 +35,25 @@ export interface GbfsOptions extends SystemFlags {
 }
 
 const DEFAULT_TTL_MS = 60_000;
-/** Models and zones hardly ever change, and services count requests for them. */
+/** Models and zones rarely change, and services limit requests. */
 const NAMED_MS = 600_000;
-/** Failures that the next try may fix; once a feed was published any may be, for a gateway may refuse what it took a moment ago. */
+/**
+ * Failures that a retry may fix. After a feed was published, every failure is retried, because a
+ * gateway may refuse a valid request temporarily.
+ */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
-/** Throws what ends it: a FleetError of kind `partial` where the feed that is there is older than its ttl. */
+/**
+ * Publishes the feed. Throws the error that ends it: of kind `partial` when the existing feed is
+ * older than its ttl.
+ */
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
   const { out, every, serve, check } = options;
   const isLasting = (every ?? serve) !== undefined;
   await chooseLines(context, 'gbfs');
   const problems = checkFlags(context, options);
   if (check === true) return checkAge(context, out ?? '');
-  // What is missing is said before anything is sent or listened to.
+  // Missing fields are reported before anything is sent or served.
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);
@@ -77,10 +83,10 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
-/** A shorter one was meant in kilometres. */
+/** A shorter range was probably meant in kilometres. */
 const LEAST_RANGE_METRES = 1000;
 
-/** What else is missing; throws what is wrong. */
+/** Returns the missing flags. Throws for invalid ones. */
 function checkFlags(
   { flags: { jq } }: Context,
   { out, serve, check, range }: GbfsOptions,
@@ -96,14 +102,14 @@ function checkFlags(
     : [];
 }
 
-/** What makes the feed of now. */
+/** Returns a function that builds the current feed. */
 async function openMaker(context: Context, options: GbfsOptions, system: System) {
   const { version, range, maxAge, disabled: withDisabled = false } = options;
   const { clock } = context;
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs are');
   const rangeMetres = range && Math.round(range);
-  // One that is gone stays: a reader may still have its vehicles.
+  // Ranges are never removed, because a reader may still have their vehicles.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
@@ -127,7 +133,7 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The next feed cannot come sooner than this one.
+    // The next feed cannot be published sooner than this one took to build.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
@@ -156,11 +162,14 @@ async function writeFiles(
     await rm(join(folder, name), { force: true });
 }
 
-/** The files of any feed, and what a run that was killed left of one. */
+/** Names of feed files, and of drafts of killed runs. */
 const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
-/** The old feed stays: the error says how old it is, and is of kind `partial` where that is older than its ttl. */
+/**
+ * Describes a failure, in which case the old feed stays: the error reports its age, and is of kind
+ * `partial` when it is older than its ttl.
+ */
 async function describeFailure(
   context: Context,
   thrown: unknown,
@@ -168,7 +177,7 @@ async function describeFailure(
 ): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  // As it is: a reader of the output that has left is no fault.
+  // Throw errors such as a closed output unchanged; they are not failures of the feed.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
   const age =
     before === undefined
@@ -180,7 +189,10 @@ async function describeFailure(
   return new FleetError(kind, message, { hint, status, trace, detail, cause: thrown });
 }
 
-/** A line of JSON for programs, or for people: an address alone on stdout, the rest on stderr. */
+/**
+ * Prints a JSON line for programs. For people, only an address goes to stdout and other messages to
+ * stderr.
+ */
 async function tell(
   { io, notice }: Context,
   fields: { event: string; url?: string; [field: string]: unknown },

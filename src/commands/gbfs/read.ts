@@ -1,4 +1,4 @@
-// Reads the input of a feed: bicycles from a current mirror or else the list, models, zones.
+// Reads the input of a feed: bicycles from a current mirror or the list, and models and zones.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -16,8 +16,8 @@ import { eachWithRental } from './rentals.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
 /**
- * The bicycles that are published now; `key` is the secret of their IDs. Throws what a list throws, and a FleetError of kind `partial` for one that
- * stayed short.
+ * Returns the published bicycles; `key` is the secret of their IDs. Throws like a list, and a
+ * FleetError of kind `partial` for an incomplete list.
  */
 export async function readVehicles(context: Context, selection: FeedSelection, key: string) {
   const { organization, nowMs } = selection;
@@ -63,16 +63,16 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
 
-/** What a report takes until the service has written it. */
+/** How long a report takes until the service has stored it. */
 const REPORT_MS = 60_000;
 
-/** Assumed: a model that goes so far says so under this name. */
+/** Assumed: models have their range in this field. */
 const RANGE_FIELD = 'max_range_meters';
 
-/** Half the way round the earth: what goes further is a slip. */
+/** Half the circumference of the earth. A larger range is a mistake. */
 const FARTHEST_METRES = 20_000_000;
 
-/** How far the models go that say it, in metres, by their UUIDs. */
+/** Returns the known ranges of models in metres, by UUID. */
 export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> {
   return new Map(
     models.flatMap((model) => {
@@ -85,7 +85,10 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
   );
 }
 
-/** All of a kind; none where the service has no such list. Throws what the client throws, and where some did not come. */
+/**
+ * Reads all models or zones; empty when the service does not have this list. Throws the client's
+ * errors and an error for an incomplete list.
+ */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
   const request = { path, subject: `the list of ${many}` };
@@ -94,7 +97,7 @@ export async function readNamedRows(context: Context, kind: 'model' | 'zone'): P
   const reading = readList<Named>(context, plan, { count: true }, (items) => {
     for (const { value } of items) found.push(value);
   });
-  // What breaks off later is a list that could not be read.
+  // A later failure means that the list could not be read completely.
   const incomplete = await ifOffered(reading, () => found.length === 0);
   if (incomplete !== undefined) throw incomplete;
   return found;

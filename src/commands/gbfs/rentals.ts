@@ -1,4 +1,5 @@
-// The bicycles of a mirror with what is known of their last rentals: a feed names a bicycle anew after each.
+// Reads the bicycles of a mirror with their last rentals. A feed gives a bicycle a new ID after
+// each rental.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { parseJson } from '../../json/parse.js';
@@ -6,15 +7,16 @@ import type { Mirror } from '../../mirror/open.js';
 import { rangeOf } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 
-/** A bicycle that is that many degrees away, some 200 m, may have been ridden without a word. */
+/** A bicycle that moved this many degrees (about 200 m) may have been rented without a message. */
 const RIDDEN_DEGREES = 0.002;
-/** Between these no rental can be. */
+/** A bicycle that stays in these states has not been rented. */
 const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
 
 /**
- * The bicycles of an organization with their last rentals: another name after every one, and never one from before. Read in one statement,
- * which sees one moment. A bicycle in any other state, that stands elsewhere, or that left the list, may have been rented meanwhile, and so
- * may any during a gap. What is due to be forgotten does not count, for gaps are forgotten at once and changes bit by bit.
+ * Yields the bicycles of an organization with their last rentals. The rental changes after every
+ * ride and never repeats. One statement reads a consistent state. A bicycle may have been rented
+ * when it was in another state, moved, left the list, or during a gap. Expired history is ignored,
+ * because gaps are deleted immediately and changes gradually.
  */
 export async function* eachWithRental(
   { database }: Mirror,
@@ -38,9 +40,12 @@ export async function* eachWithRental(
       );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
-        /** What names its last rental, and when that may have ended. */
+        /** Identifies the last rental, and when it may have ended. */
         ...{ rental, sinceMs: readTime(since) },
-        /** It left its state, and nobody said which one it came to: a ride is told to its rider alone. After a gap the list has said it. */
+        /**
+         * Whether the bicycle left its state and the new state was not published: only the rider
+         * gets messages about a ride. After a gap, the list has shown the state.
+         */
         isAway: Boolean(away),
       };
     }

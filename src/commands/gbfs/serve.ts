@@ -13,16 +13,19 @@ export interface Published extends Age {
   readonly files: readonly (readonly [name: string, text: string])[];
 }
 
-/** A reader that takes nothing for so long is cut. */
+/** A reader that takes no data for this time is disconnected. */
 const IDLE_MS = 30_000;
 
-/** Listens until the command ends: everybody may read, under any name of the host. Rejects with a FleetError of kind `usage` where the port cannot be had. */
+/**
+ * Serves the feed until the command ends, to everyone and under any host name. Rejects with a
+ * FleetError of kind `usage` when the port cannot be used.
+ */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {
   let files = new Map<string, { body: Buffer; etag: string }>();
   let endMs = 0;
   const listen = { host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS };
   const { origin, close } = await openHttpServer(listen, (request, response) => {
-    // A proxy may ask for a whole address.
+    // A proxy may send an absolute URL.
     const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
     const file = files.get(path);
     const refuse = (status: number, reason: string) =>
@@ -38,7 +41,7 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
         ? refuse(503, 'no feed yet')
         : refuse(404, [...files.keys()].join('\n'));
     const { body, etag } = file;
-    // RFC 9110, 13.1.2: several may be named, with W/ in front of them by a proxy that compresses.
+    // RFC 9110, 13.1.2: the header may contain several tags, and a compressing proxy adds W/.
     const isKnown = [etag, '*'].some((tag) => request.headers['if-none-match']?.includes(tag));
     response.writeHead(isKnown ? 304 : 200, {
       'Content-Type': 'application/json; charset=utf-8',

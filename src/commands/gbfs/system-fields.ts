@@ -1,30 +1,33 @@
-// What a GBFS feed says of the system and nobody can read from the service: the fields of system_information.json, and how each is checked.
+// The fields of system_information.json that cannot be read from the service, with their checks.
 
 import { canonicalTimeZone } from '../../system/time-zone.js';
 
-/** The versions of GBFS that are written. */
+/** The supported versions of GBFS. */
 export const FEED_VERSIONS = ['3.0', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
-/** One field: an example, and its text in the form that the feed has; undefined for one that does not fit. */
+/**
+ * A field: an example, and a parser that returns the text in the form of the feed, or undefined
+ * when it is invalid.
+ */
 type SystemField = readonly [example: string, parse: (text: string) => string | undefined];
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
 
-/** The characters of RFC 3986, which every reader of the feed accepts. */
+/** Accepts only the characters of RFC 3986, which every reader of the feed accepts. */
 function parseUrl(text: string): string | undefined {
   return URL.canParse(text)
     ? matching(/^https?:\/\/[\w.~:/?#@!$&'()*+,;=%-]+$/i)(new URL(text).href)
     : undefined;
 }
 
-/** One to which the name of a file can be added. */
+/** Accepts a URL to which a file name can be appended. */
 function parseFolderUrl(text: string): string | undefined {
   return /[?#@]/.test(text) ? undefined : parseUrl(text);
 }
 
-/** A name of the IANA database in its own spelling. */
+/** Returns the usual spelling of an IANA time zone. */
 function parseTimezone(text: string): string | undefined {
   return /^[a-z][\w+-]*(?:\/[\w+-]+)*$/i.test(text) ? canonicalTimeZone(text) : undefined;
 }
@@ -38,10 +41,13 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
-/** Some days, hours or seasons: what a reader of opening hours can parse has at least one of these. */
+/** Days, hours or seasons. Valid opening hours contain at least one of these. */
 const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
 
-/** Each by its name in the feed; `feed_url` is ours: where the files will be read. */
+/**
+ * All fields by their name in the feed. `feed_url` belongs to fleet: the public address of the
+ * files.
+ */
 export const SYSTEM_FIELDS = {
   system_id: ['citybike_berlin', anything],
   name: ['City Bike Berlin', anything],
@@ -64,11 +70,11 @@ export type SystemName = keyof typeof SYSTEM_FIELDS;
 export const SYSTEM_NAMES = Object.keys(SYSTEM_FIELDS) as SystemName[];
 
 const ALWAYS_NEEDED = ['system_id', 'name', 'language', 'timezone', 'feed_url'] as const;
-/** What each version of GBFS demands. */
+/** The required fields of each version of GBFS. */
 export const NEEDED_FIELDS: { readonly [Version in FeedVersion]: readonly SystemName[] } = {
   '3.0': [...ALWAYS_NEEDED, 'opening_hours', 'feed_contact_email'],
   '2.3': ALWAYS_NEEDED,
 };
 
-/** What is known of the system. */
+/** The known facts about the system. */
 export type System = { readonly [Name in SystemName]?: string | undefined };

@@ -1,4 +1,5 @@
-// Collects the facts of the system: --set, then a JSON file; reports everything wrong or missing at once.
+// Collects the facts about the system from --set and a JSON file. Reports all invalid and missing
+// fields at once.
 
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
@@ -17,21 +18,21 @@ export interface SystemFlags {
   version: FeedVersion;
   /** The port. */
   serve?: number;
-  /** A file of JSON. */
+  /** A JSON file. */
   system?: string;
   set?: Fields;
 }
 
 /**
- * Throws a FleetError of kind `usage` that names all that is wrong or missing, after what is wrong already. A feed that is served need not
- * say where it will be read.
+ * Reads the facts about the system. Throws a FleetError of kind `usage` that lists all invalid and
+ * missing fields, after the given problems. A served feed does not need its address.
  */
 export async function readSystem(
   context: Context,
   { version, serve, system: file, set = {} }: SystemFlags,
   problems: string[],
 ): Promise<System> {
-  /** What was refused is there, as undefined. */
+  /** Refused fields are present with the value undefined. */
   const system: { [Name in SystemName]?: string | undefined } = {};
   const take = (from: string, written: string, value: unknown) => {
     const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));

@@ -1,4 +1,4 @@
-// `fleet map` as text and as a picture: on a terminal, in a pipe, in a file.
+// Draws `fleet map` as text or as a picture: on a terminal, in a pipe or in a file.
 
 import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
@@ -15,30 +15,30 @@ import { drawMap } from '../../views/map/terminal.js';
 import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
 
-/** A pipe and a file say nothing of the size they are read in. */
+/** The size for a pipe or a file, which have no size of their own. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
-/** What the shell's prompt takes below the drawing. */
+/** The rows of the shell's prompt below the drawing. */
 const PROMPT_ROWS = 1;
 const PICTURE_SIZE: Size = { width: 1200, height: 800 };
-/** Below this the legend of a picture has no room. */
+/** A smaller picture does not have space for its legend. */
 const LEAST_PIXELS = 200;
 
 let world: Pick<MapInput, 'coast' | 'towns'> | undefined;
 
-/** The coastline and the largest towns, which the build made; read once. */
+/** Reads the coastline and the largest towns, which the build generates, once. */
 export function loadWorld() {
   const read = (name: string) => JSON.parse(readFileSync(distPath(name), 'utf8'));
   world ??= { coast: readCoast(read('coastline.json')), towns: readTowns(read('towns.json')) };
   return world;
 }
 
-/** What is drawn of a picture. */
+/** Returns the input of a drawing. */
 function mapInputOf({ bicycles, title, takenAtMs, zone }: FleetPicture): MapInput {
   return {
     ...sceneOf(bicycles.map(({ value }) => value)),
     ...loadWorld(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
-    // To the minute: `2026-11-21 14:03`.
+    // With minutes: `2026-11-21 14:03`.
     moment: showLocalTime(takenAtMs, zone).slice(0, -3),
   };
 }
@@ -50,11 +50,14 @@ export function drawPicture(picture: FleetPicture, { width, height }: Size = PIC
 
 export interface TextOptions {
   size: Size | undefined;
-  /** In a file there is no terminal to ask. */
+  /** A file does not have a terminal to query. */
   isFile: boolean;
 }
 
-/** The drawing as lines: in colour and Braille on a terminal that has both, in ASCII in a pipe. */
+/**
+ * Returns the lines of the drawing: in colour and Braille when the terminal supports them, in ASCII
+ * in a pipe.
+ */
 export async function drawText(
   context: Context,
   picture: FleetPicture,
@@ -72,7 +75,7 @@ export async function drawText(
     width,
     height: Math.max(1, height),
     hasColor: colorLevel > 0,
-    // A pipe gets what anything can show.
+    // A pipe gets ASCII, which every reader can show.
     hasUnicode: isTerminal && stdout.hasUnicode,
   });
   const lines = canvasLines(canvas, await loadPaint(colorLevel));

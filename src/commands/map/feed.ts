@@ -1,4 +1,5 @@
-// What the tabs of a served page are told: the fleet as a whole, and after it what changed, in numbered updates. Without I/O.
+// The data for the tabs of a served page: the whole fleet first, then changes in numbered updates.
+// No I/O.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
@@ -24,24 +25,27 @@ export interface FeedOptions {
   title: string;
   tiles: Tiles | null;
   zone: TimeZone;
-  /** Since when the past can be shown. */
+  /** The earliest time that the time slider can show; null without a mirror. */
   pastFromMs: number | null;
-  /** The first number of updates: greater than all of an earlier run, which a page that stayed open may know. */
+  /**
+   * The first update number. It is greater than all numbers of an earlier run, which an open page
+   * may still know.
+   */
   startMs: number;
-  /** Whether a bicycle is among those asked for. */
+  /** Whether the filters include a bicycle. */
   keep(bicycle: Bicycle): boolean;
 }
 
 /** The fleet of a watch. */
 type Watched = Pick<Watch, 'known' | 'store' | 'total'>;
 
-/** Lines of what happened that a new tab is shown, and that one update may carry. */
+/** How many log lines a new tab gets, and how many one update may contain. */
 const KEPT_EVENTS = 200;
 
 export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
-  /** What the tabs know. */
+  /** The bicycles that the tabs have. */
   readonly #shown = new Map<string, Bicycle>();
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];
@@ -59,7 +63,7 @@ export class TabFeed {
     };
   }
 
-  /** Notes what a step of the watch brought. */
+  /** Records the results of a step of the watch. */
   take(effects: readonly WatchEffect[], watch: Watched) {
     this.#watched = watch;
     for (const effect of effects) {
@@ -72,7 +76,7 @@ export class TabFeed {
     if (JSON.stringify(news) !== JSON.stringify(this.#alerts)) this.#alerts = news;
   }
 
-  /** What is new since the last update; undefined for nothing. */
+  /** Returns the changes since the last update, or undefined without changes. */
   flush(nowMs: number): Update | undefined {
     if (this.#watched === undefined) return undefined;
     const news = {
@@ -93,7 +97,7 @@ export class TabFeed {
     return { ...news, sequence, atMs: nowMs, alerts };
   }
 
-  /** The fleet as the last update left it. */
+  /** Returns the fleet after the last update. */
   payload(atMs: number): Payload {
     const { title, tiles, pastFromMs, zone } = this.#options;
     const rows = Array.from(this.#shown.values(), rowOf);
@@ -110,7 +114,7 @@ export class TabFeed {
     };
   }
 
-  /** Other bicycles in the same page: those of a moment of the past. */
+  /** Returns data with other bicycles for the same page, such as those of a past moment. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles, zone } = this.#options;
     const nothing = {
@@ -135,7 +139,7 @@ export class TabFeed {
     return bicycle === undefined ? undefined : packedFieldsOf({ json: '', value: bicycle });
   }
 
-  /** The bicycles that are shown. */
+  /** Returns the UUIDs of the shown bicycles. */
   uuids(): ReadonlySet<string> {
     return new Set(this.#shown.keys());
   }
@@ -166,7 +170,7 @@ export class TabFeed {
     }
   }
 
-  /** What was read so far, and what there is no room for. */
+  /** Describes the progress of reading and bicycles beyond the limit. */
   #extent({ known, total = 0 }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
@@ -175,7 +179,10 @@ export class TabFeed {
     return { link: { ...this.#link, total: isReading ? total : null }, note: isFull ? note : null };
   }
 
-  /** What the page shows of a bicycle may have stayed the same. */
+  /**
+   * Compares bicycles with their last shown values, because a change may not be visible on the
+   * page.
+   */
   #compare(watch: Watched) {
     const rows: PageRow[] = [];
     const gone: string[] = [];

@@ -9,7 +9,7 @@ export interface Size {
   height: number;
 }
 
-/** Larger drawings are a slip. */
+/** Larger sizes are a mistake. */
 const LARGEST = 10_000;
 
 /** A parser for commander: `120,40` or `120x40`. */
@@ -19,10 +19,13 @@ export function readSize(text: string): Size {
   throw usageError(`--size takes a width and a height such as 120,40, not "${text}"`);
 }
 
-/** A host as it may stand in the policy of a page: no wildcard, nothing that ends a directive or an attribute. */
+/**
+ * A host that is safe in the security policy of a page: no wildcard, and no character that ends a
+ * directive or an attribute.
+ */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
-/** A parser for commander: the template of a tile server's addresses. */
+/** A parser for commander: the URL template of a tile server. */
 export function readTiles(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && url.username + url.password !== '')
@@ -44,7 +47,7 @@ export function readTiles(text: string): string {
   );
 }
 
-/** What the page has to know of them. */
+/** Returns the settings of the tiles for the page. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
   const { hostname } = new URL(url);
   const isOpenStreetMap =

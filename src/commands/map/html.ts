@@ -8,13 +8,13 @@ import { tilesOf } from './flags.js';
 import type { FleetPicture } from './read.js';
 
 export interface HtmlOptions {
-  /** The template of a tile server's addresses; nothing is loaded from elsewhere without it. */
+  /** The URL template of a tile server. Without it, the page loads nothing from other servers. */
   tiles: string | undefined;
-  /** Attribution of the tiles, where the server is not a known one. */
+  /** Attribution of the tiles, when the server is not a known one. */
   attribution?: string | undefined;
 }
 
-/** Writes the page through `write`, a piece at a time. */
+/** Writes the page in pieces with `write`. */
 export async function writePage(
   picture: FleetPicture,
   { tiles, attribution }: HtmlOptions,
@@ -35,17 +35,19 @@ export async function writePage(
     await write(piece);
 }
 
-/** Of a page on which nothing moves. */
+/** The values for a page without updates. */
 export const STILL = { sequence: 0, gone: [], events: [], link: null, pastFromMs: null } as const;
 
-/** The page as it was built from `src/page/`; what is of a fleet stands in it as `{{fleet:…}}`. */
+/**
+ * Reads the page that was built from `src/page/`. It has placeholders `{{fleet:…}}` for the data.
+ */
 export function readTemplate(): Promise<string> {
   return readFile(distPath('page.html'), 'utf8');
 }
 
 const TOKEN = /{{fleet:(\w+)}}/;
 
-/** The page in pieces, what is of this fleet put in; a page that is served asks for `details`. */
+/** Returns the page in pieces with the data of this fleet. A served page requests `details`. */
 export function drawPage(template: string, payload: Payload, details: Details): string[] {
   const texts: Readonly<Record<string, () => string>> = {
     title: () => escapeHtml(`${payload.title} – fleet`),
@@ -53,13 +55,13 @@ export function drawPage(template: string, payload: Payload, details: Details): 
     data: () => inScript(payload),
     details: () => inScript(details),
   };
-  // The pieces between are ours; every second one is the name of what is put in.
+  // Every second piece is the name of a placeholder; the others are text of the template.
   return template
     .split(TOKEN)
     .map((piece, index) => (index % 2 === 0 ? piece : (texts[piece]?.() ?? '')));
 }
 
-/** Which servers the page may contact: the tile server, and fleet where it serves the page. */
+/** Returns the servers that the page may contact: the tile server, and fleet for a served page. */
 function elsewhereOf({ tiles, link }: Payload): string {
   return [
     ...(link === null ? [] : ["'self'"]),
@@ -69,7 +71,10 @@ function elsewhereOf({ tiles, link }: Payload): string {
     .join('');
 }
 
-/** JSON for a script element: nothing in it can end the element, begin a comment or end a line of script. */
+/**
+ * Returns JSON for a script element. It cannot end the element, begin a comment or end a line of
+ * script.
+ */
 export function inScript(value: unknown): string {
   return JSON.stringify(value)
     .replaceAll('<', '\\u003c')

@@ -12,7 +12,7 @@ const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: 
 (-o svg) or as a page for the browser (-o html). Every bicycle is drawn or counted:
 those that would overlap are one number, and those without a position or outside the map are listed.`;
 
-/** What --serve listens on when no port is given. */
+/** The port of --serve when no port is given. */
 const DEFAULT_PORT = 4030;
 
 export function addMap(program: Command, run: Run): void {

@@ -1,4 +1,4 @@
-// The map of `--live`: what is known of the fleet as a frame, and what the keys can be about.
+// The map of `--live`: draws the known fleet as a frame, and finds the targets of keys.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
@@ -12,7 +12,7 @@ import { loadWorld } from './draw.js';
 export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
-  /** Every bicycle is known: the view stays as it is unless one leaves it. */
+  /** Whether every bicycle is known. The view then stays unchanged until a bicycle leaves it. */
   isWhole: boolean;
   title: string;
   moment: string;
@@ -20,7 +20,7 @@ export interface LiveMapInput {
   look: Look;
 }
 
-/** Keeps the view that shows everything from one frame to the next. */
+/** Opens a map that keeps its automatic view from one frame to the next. */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;
   return {
@@ -56,7 +56,7 @@ function seenOf({ layout, view, extent }: DrawnMap, scene: Scene): MapSeen {
       if (layout.clusters.length > 0)
         return layout.clusters.map(({ members }) => targetOf(members));
       const far = ({ x, y }: BicyclePoint) => Math.hypot(eastOf(view, x), y - view.y);
-      // The nearest to the middle first.
+      // Nearest to the middle first.
       const places = layout.dots.map(({ place }) => place).sort((a, b) => far(a) - far(b));
       return places.map((place) => targetOf([place]));
     },

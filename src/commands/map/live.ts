@@ -1,4 +1,5 @@
-// `fleet map --live`, and the part of a fleet that a map follows: what the filters of `bicycles list` leave, decided on this side for what is pushed.
+// `fleet map --live`, and the filters for bicycles that a map follows: those of `bicycles list`,
+// evaluated by fleet for pushed messages.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
@@ -13,7 +14,7 @@ import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
 import { describeFleet, type MapFilters } from './read.js';
 
-/** Draws the map on the whole terminal until it is left. Throws what a watch throws. */
+/** Draws the map on the whole terminal until the user leaves it. Throws like a watch. */
 export async function followMap(
   context: Context,
   asked: MapFilters,
@@ -29,7 +30,10 @@ export async function followMap(
   await runWatch(context, { ...plan, map: { title, keep } });
 }
 
-/** `flag` is what asks for it. Throws a usage error for a zone. */
+/**
+ * Returns the followed part of the fleet. `flag` is named in errors. Throws a usage error for a
+ * zone filter.
+ */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {
     const reason = `${flag} cannot follow a zone: only the service knows what is in it`;

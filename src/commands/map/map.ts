@@ -1,4 +1,4 @@
-// `fleet map`: reads the fleet, and draws it where the flags say: terminal, picture, page, file.
+// `fleet map`: reads the fleet and draws it on a terminal, as a picture, as a page or in a file.
 
 import { extname } from 'node:path';
 import type { TopicRole } from '../../api/push.js';
@@ -13,17 +13,17 @@ export interface MapOptions extends MapFilters {
   live?: boolean;
   role?: TopicRole;
   offline?: boolean;
-  /** The port; 0 is any free one. */
+  /** The port; 0 for any free port. */
   serve?: number;
   tiles?: string;
   /** Attribution of the tiles. */
   attribution?: string;
 }
 
-/** What is drawn: text, a picture or a page. */
+/** The form of the drawing. */
 type Form = 'text' | 'svg' | 'html';
 
-/** A drawing of text with more cells is a slip, and would take gigabytes. */
+/** A text drawing with more cells is a mistake and would need gigabytes. */
 const MOST_CELLS = 1_000_000;
 
 const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
@@ -33,7 +33,10 @@ const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
   '.txt': 'text',
 };
 
-/** Draws the fleet. Throws what a list throws; a list that stayed short is drawn, and ends with `partial`. */
+/**
+ * Draws the fleet. Throws like a list. An incomplete list is drawn, followed by an error of kind
+ * `partial`.
+ */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
   const { file } = context.flags;
   const { size, live, serve, role, tiles, attribution, offline: _offline, ...filters } = options;
@@ -60,7 +63,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   if (picture.incomplete !== undefined) throw picture.incomplete;
 }
 
-/** What the flags ask for together. Throws a usage error for what excludes each other. */
+/** Chooses the form from the flags. Throws a usage error for flags that exclude each other. */
 function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   const { file, picture, columns, json, jq, output = 'table' } = flags;
   const { live, offline, serve, role, tiles, attribution, size } = options;

@@ -1,4 +1,5 @@
-// The HTTP server of `--serve`: on loopback, below a path that nobody can guess; tabs get updates as server-sent events.
+// The HTTP server of `--serve`: on loopback, with a secret in its path. Tabs receive updates as
+// server-sent events.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -8,36 +9,39 @@ import { openHttpServer } from '../../system/http-server.js';
 import { drawPage } from './html.js';
 
 export interface PageServerOptions {
-  /** 0: any free one. */
+  /** 0 chooses any free port. */
   port: number;
-  /** The part of the address that nobody can guess. */
+  /** The secret part of the address. */
   key: string;
   template: string;
   payload(): Payload;
   fields(uuid: string): FieldTexts | undefined;
-  /** The fleet at a moment of the past; undefined where no mirror keeps it. */
+  /** Returns the fleet at a past moment; undefined without a mirror. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
-  /** A tab that takes nothing for so long is closed. */
+  /** A tab that does not read for this time is closed. */
   idleMs?: number;
 }
 
 const HOST = '127.0.0.1';
-/** Updates that are kept for tabs that are behind; when those since the packed fleet are more, it is packed anew for the next tab. */
+/**
+ * The maximum size of kept updates for tabs that are behind. When the updates since the packed
+ * fleet exceed it, the fleet is packed again for the next tab.
+ */
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 const ROWS_A_PIECE = 500;
 const IDLE_LIMIT_MS = 30_000;
 const MOST_TABS = 64;
 
-/** Starts to listen. Rejects with a FleetError of kind `usage` where the port cannot be had. */
+/** Starts the server. Rejects with a FleetError of kind `usage` when the port cannot be used. */
 export async function openPageServer(options: PageServerOptions) {
   const { port, key, template, payload, fields, past, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
-  /** Each with the last update that it was handed. */
+  /** The open tabs with the last update that was sent to each. */
   const tabs = new Map<ServerResponse, number>();
-  // The page has no bicycles in it: it asks for the fleet, so that one text does for all.
+  // The page does not contain bicycles; it requests them, so that the same page serves all tabs.
   const page = Buffer.from(drawPage(template, { ...payload(), rows: [], events: [] }, []).join(''));
 
-  /** A tab that does not read is handed nothing more: when it reads again, it is handed what it missed. */
+  /** Sends missed updates to a tab. A tab that does not read gets nothing until it reads again. */
   const catchUp = (tab: ServerResponse) => {
     if (tab.writableNeedDrain) return;
     const { events, sequence } = fleet.since(tabs.get(tab) ?? 0);
@@ -67,7 +71,7 @@ export async function openPageServer(options: PageServerOptions) {
         'Content-Encoding': 'gzip',
       });
     if (path === 'events') {
-      // A browser that connects again by itself asks as it did at first, and names the last update that it received.
+      // A browser that reconnects sends its original address and the last update that it received.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );
@@ -86,7 +90,7 @@ export async function openPageServer(options: PageServerOptions) {
       : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  // Slow tabs are closed: nothing is kept forever.
+  // Slow tabs are closed, so that no data is kept forever.
   const server = await openHttpServer(
     { host: HOST, port, flag: '--serve', idleMs },
     (request, response) => {
@@ -104,7 +108,7 @@ export async function openPageServer(options: PageServerOptions) {
       fleet.add(update);
       for (const tab of tabs.keys()) catchUp(tab);
     },
-    /** A sign of life, for what closes silent connections. */
+    /** Sends a heartbeat, because proxies close silent connections. */
     beat() {
       for (const tab of tabs.keys()) if (tab.writableLength === 0) tab.write(':\n\n');
     },
@@ -117,13 +121,13 @@ export async function openPageServer(options: PageServerOptions) {
 
 export type PageServer = Awaited<ReturnType<typeof openPageServer>>;
 
-/** One packed copy of the fleet for all tabs, and the last updates. Every tab is handed the same bytes, which are no memory of its own. */
+/** Keeps one packed copy of the fleet and the last updates. All tabs share these bytes. */
 function openFleetCopy(payload: () => Payload) {
   let { sequence } = payload();
   let copy: { sequence: number; bytes: Promise<Buffer> } | undefined;
   const log: { sequence: number; event: Buffer }[] = [];
   let logBytes = 0;
-  /** Whether the log has all that came after an update. */
+  /** Whether the log contains all updates after the given one. */
   const isLogged = (known: number) =>
     known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
   return {
@@ -139,7 +143,10 @@ function openFleetCopy(payload: () => Payload) {
       logBytes += event.length;
       while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
-    /** The updates that a tab at this update is missing; `fleet`: it has to ask for everything. */
+    /**
+     * Returns the updates that a tab has missed. The event `fleet` makes the tab request everything
+     * again.
+     */
     since(known: number): { events: Buffer[]; sequence: number } {
       const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
       return { events: isLogged(known) ? missed : [eventOf('fleet', { sequence })], sequence };
@@ -147,7 +154,10 @@ function openFleetCopy(payload: () => Payload) {
   };
 }
 
-/** A piece at a time: the text of a large fleet is longer than everything else that fleet keeps of it. */
+/**
+ * Packs the fleet in pieces, because its whole text would need more memory than the rest of the
+ * data.
+ */
 async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
   const pieces = function* () {
     yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
@@ -166,7 +176,7 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
   return Buffer.from(`id: ${data.sequence}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** The part of an address below the key, and its query. */
+/** Returns the part of an address below the secret, and its query. */
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   const own = `/${key}/`;
@@ -189,7 +199,10 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
     send(response, status, `${reason}\n`, { ...HEADERS, 'Content-Type': 'text/plain' });
 }
 
-/** Who is not this page in a browser on this machine: another site by its own name, or by one that resolves to loopback. */
+/**
+ * Returns why a request is refused: it does not come from this page in a browser on this machine.
+ * Another site can send requests from its own name, or from a name that resolves to loopback.
+ */
 function refusalOf({
   headers,
   method,

@@ -1,4 +1,4 @@
-// The fleet as it was: what a mirror recorded, for the time slider of a served page.
+// The past of the fleet from a mirror, for the time slider of a served page.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -6,7 +6,10 @@ import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import { openChosen } from '../shared/offline.js';
 
-/** Undefined where there is no mirror of this service, or nothing is recorded in it: the page goes without its slider. */
+/**
+ * Opens the past. Returns undefined when there is no mirror of this service or it has no records;
+ * the page then has no slider.
+ */
 export async function openPast(
   context: Context,
   { organizations, keep }: { organizations: readonly string[]; keep(bicycle: Bicycle): boolean },
@@ -24,7 +27,7 @@ export async function openPast(
     return undefined;
   }
   const isOwn = new Set(organizations);
-  /** One at a time: each reads the whole fleet. */
+  /** One at a time, because each read loads the whole fleet. */
   const inTurn = queue();
   const read = async (atMs: number): Promise<Bicycle[]> => {
     const fleet = await readPast(database, rangeOf(atMs));
@@ -33,10 +36,10 @@ export async function openPast(
     );
   };
   return {
-    /** The first moment that is known, in milliseconds since the epoch. */
+    /** The earliest recorded time, in milliseconds since the epoch. */
     fromMs,
     close,
-    /** The bicycles of that moment that are among those asked for. */
+    /** Returns the bicycles at that moment that match the filters. */
     read: (atMs: number) => inTurn(() => read(atMs)),
   };
 }

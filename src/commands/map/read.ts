@@ -1,4 +1,5 @@
-// Reads the fleet for a map: every page of the list, with the filters of `bicycles list`, and the open alerts.
+// Reads the fleet for a map: the complete list with the filters of `bicycles list`, and the open
+// alerts.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -13,16 +14,16 @@ import { mirrorOf } from '../shared/current-mirror.js';
 import { readList } from '../shared/list/list.js';
 import { chosenOrganization } from '../shared/organization.js';
 
-/** What of the fleet is drawn. */
+/** The filters for the drawn bicycles. */
 export interface MapFilters
   extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'> {
   title?: string;
 }
 
-/** What every drawing of a fleet is made from. */
+/** The input of every drawing of a fleet. */
 export type FleetPicture = Awaited<ReturnType<typeof readFleet>>;
 
-/** Reads all that is to be drawn. Throws what a list throws. */
+/** Reads everything that is drawn. Throws like a list. */
 export async function readFleet(context: Context, asked: MapFilters) {
   const organization = await chosenOrganization(context, asked.organization);
   const filters = organization === undefined ? asked : { ...asked, organization };
@@ -39,21 +40,27 @@ export async function readFleet(context: Context, asked: MapFilters) {
       ? ''
       : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   return {
-    /** Whose fleet it is and what was left of it, in the words of the command line; not cleaned yet. */
+    /** The title in words of the command line, still with control characters. */
     title: `${await describeFleet(context, filters)}${age}`,
-    /** When it was read, by the machine's date in milliseconds since the epoch. */
+    /** When the fleet was read, by the machine's clock in milliseconds since the epoch. */
     takenAtMs,
     zone: context.zone,
-    /** Every bicycle, also those without a position; `json` is the object as sent, its numbers exact. */
+    /**
+     * Every bicycle, including those without a position. `json` is the original object with exact
+     * numbers.
+     */
     bicycles,
-    /** New and escalated alerts of these bicycles; undefined where they could not be read. */
+    /** New and escalated alerts of these bicycles; undefined when they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
-    /** The error of kind `partial` to end with when the picture is out: some bicycles that the service counts did not come. */
+    /**
+     * The error of kind `partial` to throw after drawing, when the service counts more bicycles
+     * than arrived.
+     */
     incomplete,
   };
 }
 
-/** `--title`, or whose fleet it is, and the filters as they were typed; `organization` is a UUID. */
+/** Returns `--title`, or the organization and the typed filters; `organization` is a UUID. */
 export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
   const { title, organization, state, name, model, near, radius, zone, bbox, where } = filters;
   if (title !== undefined) return title;

@@ -1,4 +1,5 @@
-// `fleet map --serve`: the page on loopback, moving as messages come. Of a larger fleet it follows KNOWN_LIMIT bicycles (follower/memory-store.ts).
+// `fleet map --serve`: serves a live page on loopback. Of a larger fleet, it follows KNOWN_LIMIT
+// bicycles (follower/memory-store.ts).
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -21,13 +22,16 @@ import type { MapFilters } from './read.js';
 export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
   role: TopicRole | undefined;
-  /** 0: any free port. */
+  /** 0 chooses any free port. */
   port: number;
 }
 
-/** Ten updates a second, each with a few milliseconds of work. */
+/** Ten updates a second. Each takes a few milliseconds. */
 const FLUSH_MS = 95;
-/** The interface shows no topic that pushes alerts (section 6.1). */
+/**
+ * Alerts are read regularly, because the interface does not list a topic that pushes them (section
+ * 6.1).
+ */
 const ALERTS_PAUSE_MS = 30_000;
 const BEAT_PAUSE_MS = 15_000;
 
@@ -69,7 +73,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }
 
-/** Hands what the watch learns to the page, at a pace that tabs can follow. */
+/** Passes the watch's results to the page at a rate that tabs can follow. */
 function followPage(
   { context, session: { signal }, watched }: LiveOptions,
   feed: TabFeed,
@@ -78,7 +82,10 @@ function followPage(
 ): Display {
   const { clock } = context;
   let isTold = false;
-  /** Alerts that cannot be read are said once, not twice a minute; the next reading is the next try. */
+  /**
+   * Reports once that alerts cannot be read, instead of twice a minute. The next regular read is
+   * the retry.
+   */
   const quiet: Context = {
     ...context,
     client: () => context.client({ retries: 0 }),
@@ -91,7 +98,7 @@ function followPage(
     try {
       feed.takeAlerts(packAlerts(await readOpenAlerts(quiet, organization, feed.uuids())));
     } catch {
-      // It is over.
+      // The command has ended.
     }
   };
   const flush = () => {

@@ -13,7 +13,7 @@ import type { MirrorSession } from './session.js';
 
 const ALERTS_MS = 30_000;
 
-/** Reads the alerts now and every 30 seconds; what fails is said once and tried again. */
+/** Reads the alerts now and every 30 seconds. A failure is reported once and retried. */
 export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
   const { signal, report, context } = session;
   let lastFailure: string | undefined;
@@ -35,7 +35,10 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
   }
 }
 
-/** Reads the alerts of each organization until there is nothing new, or all of them where they were never read to the end. */
+/**
+ * Reads the alerts of each organization until all are known, or to the end of the list when it was
+ * never completely read.
+ */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;
   for (const organization of writer.organizations) {
@@ -50,7 +53,7 @@ export async function readAlertPages(session: MirrorSession, client: Client): Pr
   }
 }
 
-/** The pages of an organization's alerts, the newest first. Throws what the client throws. */
+/** Yields the pages of an organization's alerts, newest first. Throws the client's errors. */
 async function* newestAlerts(client: Client, organization: string) {
   const pages = (ordering: string) => {
     const query: Query = [['ordering', ordering], ['organization', organization], LARGE_PAGE];
@@ -60,7 +63,7 @@ async function* newestAlerts(client: Client, organization: string) {
   try {
     yield* pages('-modified');
   } catch (thrown) {
-    // Section 4.5 shows `-created` alone.
+    // Section 4.5 only shows `-created`.
     if (!(thrown instanceof FleetError) || thrown.status !== 400) throw thrown;
     yield* pages('-created');
   }

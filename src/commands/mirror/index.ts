@@ -75,12 +75,12 @@ export function addMirror(program: Command, run: Run): void {
   ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }
 
-/** A verb of the mirror, whose database `--to` names. */
+/** Adds a verb of the mirror with `--to` for the database. */
 function addMirrorVerb(...verb: Parameters<typeof addVerb>) {
   return addVerb(...verb).option(...TO, readTo);
 }
 
-/** What run and once share. */
+/** Adds a verb with the flags that run and once share. */
 function addWriter(...verb: Parameters<typeof addVerb>) {
   const organization =
     'mirror this organization (repeatable; default: from the settings, else all in the token)';
@@ -119,7 +119,7 @@ function addRun(mirror: Command, run: Run): void {
 const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
 the board with --live. Changes found in the list after a gap are played when they were found.`;
 
-/** An hour in a minute. */
+/** One hour takes one minute. */
 const DEFAULT_SPEED = 60;
 
 function addReplay(mirror: Command, run: Run): void {

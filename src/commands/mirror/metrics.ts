@@ -1,4 +1,4 @@
-// What the mirror's writer counts, as a monitoring system reads it.
+// The metrics of the mirror's writer for a monitoring system.
 
 import { MOST_BEHIND_MS } from '../../mirror/status.js';
 import { LEASE_MS } from '../../mirror/writers.js';
@@ -7,7 +7,7 @@ import { showDuration } from '../../terminal/time.js';
 import { type Metric, serveMetrics } from '../shared/prometheus.js';
 import type { MirrorSession } from './session.js';
 
-/** Serves them. Rejects with a FleetError of kind `usage` when the port is taken. */
+/** Serves the metrics. Rejects with a FleetError of kind `usage` when the port is in use. */
 export async function serveCounters(port: number, session: MirrorSession): Promise<OwnServer> {
   return serveMetrics(port, () => {
     const problem = problemOf(session);
@@ -54,7 +54,7 @@ function metricsOf(
   });
 }
 
-/** Why the mirror is not current; undefined when it is. */
+/** Returns why the mirror is not current, or undefined when it is. */
 function problemOf({
   follower,
   counters,
@@ -67,7 +67,7 @@ function problemOf({
   if (counters.lagMs > MOST_BEHIND_MS) return `behind by ${showDuration(counters.lagMs)}`;
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
-  // One whose database is away says so by its heartbeat.
+  // When the database is unreachable, the heartbeat goes stale.
   return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS
     ? undefined
     : 'the writer is not writing';

@@ -1,4 +1,5 @@
-// What the mirror's writer counts, and what it prints on stderr: lines for people, JSON lines for programs, one status line on a terminal.
+// The counters of the mirror's writer and its messages on stderr: lines for people, JSON lines for
+// programs, and one status line on a terminal.
 
 import type { Context } from '../../context.js';
 import type { FollowerOutput } from '../../follower/events.js';
@@ -11,22 +12,25 @@ import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 
 export type Counters = ReturnType<typeof openCounters>;
 
-/** Changed in place by the writer; times in milliseconds. */
+/** Creates the counters, which the writer changes in place. Times are in milliseconds. */
 export function openCounters() {
   return {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
-    /** How far what is written is behind the service, by the messages' own times; from the arrival of the oldest to its commit at least. */
+    /**
+     * How far the written data is behind the service, by the times in messages. It is at least the
+     * time from the arrival of the oldest message to its commit.
+     */
     lagMs: 0,
   };
 }
 
 export type MirrorReport = ReturnType<typeof openMirrorReport>;
 
-/** How often progress is a line where stderr is no terminal. */
+/** How often progress is printed when stderr is not a terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-/** What does not follow reads nothing again. */
+/** `follows` is false for `mirror once`, which does not retry a read. */
 export function openMirrorReport(
   context: Context,
   stderr: Stderr,
@@ -38,12 +42,12 @@ export function openMirrorReport(
   const status = openProgress(context, { draw });
   let lineAtMs = context.clock.monotonicMs();
 
-  /** A line for people and an event for programs; `always`: not held back by `--quiet`. */
+  /** Prints a line for people or an event for programs. `always` prints even with `--quiet`. */
   const print = (always: boolean, event: string, message: string, more: LogFields = {}) =>
     stderr.print(always, { event, message, ...more }, stderr.atNow(message));
   return {
     print,
-    /** What the catch-up and the whole reading report. */
+    /** Reports the progress of the catch-up and of reading the whole list. */
     effect(effect: FollowerOutput) {
       if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
       if (effect.type === 'gap-close')
@@ -62,7 +66,7 @@ export function openMirrorReport(
     },
     retry: (reason: string, pauseMs: number) =>
       print(false, 'retry', `${reason}; trying again in ${showDuration(pauseMs)}`),
-    /** The state that the status line shows. */
+    /** Updates the state in the status line. */
     show(next: Follower) {
       state = next;
       const nowMs = context.clock.monotonicMs();
@@ -72,7 +76,7 @@ export function openMirrorReport(
         nowMs < lineAtMs + PROGRESS_LINE_MS
       )
         return;
-      // A service's log gets a line now and then while the list is read, and none afterwards.
+      // While the list is read, the log of a service gets a line regularly; afterwards it does not.
       lineAtMs = nowMs;
       print(false, 'progress', draw());
     },

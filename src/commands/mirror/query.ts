@@ -1,4 +1,5 @@
-// `fleet mirror query`: one SQL statement that only reads, its rows in every format as they come.
+// `fleet mirror query`: runs one read-only SQL statement and prints its rows in any format as they
+// arrive.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -14,24 +15,33 @@ import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js
 import { openResult } from '../shared/list/result.js';
 import { openChosen, withMirror } from '../shared/offline.js';
 
-/** A row as an object; JSON columns hold what their text says. */
+/** A row as an object, with parsed JSON columns. */
 type Record = { readonly [column: string]: unknown };
 
-/** Columns of the mirror that hold JSON: it is part of the JSON that is printed, not a text in it. */
+/** Columns of the mirror that contain JSON, which is printed as JSON instead of as a string. */
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
 
-/** Quoted texts and names, comments, texts between dollars: nothing in them ends a statement. */
+/**
+ * Quoted texts and names, comments, and dollar-quoted texts. A semicolon in them does not end a
+ * statement.
+ */
 const SKIPPED =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/g;
-/** What stands before the first word, that word, the rest of the statement, and what ends it. */
+/** Captures the first word of a statement, and matches up to its end. */
 const STATEMENT = /^\W*(\w*)[^;]*/;
-/** What a statement that only reads begins with. */
+/** The first words of read-only statements. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
-/** Functions of libsql that reach beyond the database, and that it cannot leave out; their names have no other spelling. */
+/**
+ * Functions of libsql that access files or extensions and cannot be disabled. Their names cannot be
+ * spelled differently.
+ */
 const BEYOND = /\b(writefile|readfile|fsdir|fts3_tokenizer|sqlite3mc_\w+)\b/i;
 const LONGEST_CHARACTERS = 100_000;
 
-/** The one statement of a query, without the semicolon at its end. Throws a usage error for none, several, or one that writes. */
+/**
+ * Returns the single statement of a query without its final semicolon. Throws a usage error for
+ * zero or several statements, or one that writes.
+ */
 export function readStatement(text: string): string {
   if (text.length > LONGEST_CHARACTERS)
     throw usageError(`the query is longer than ${LONGEST_CHARACTERS} characters`);
@@ -63,7 +73,10 @@ export function readStatement(text: string): string {
   return text.slice(0, statement.length).trim();
 }
 
-/** Runs the statement and prints its rows. Throws a usage error for one that writes, several, and what the database refuses. */
+/**
+ * Runs the statement and prints its rows. Throws a usage error for a statement that writes, for
+ * several statements, and for errors of the database.
+ */
 export async function runQuery(
   context: Context,
   text: string,
@@ -71,7 +84,7 @@ export async function runQuery(
 ): Promise<void> {
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async ({ database }) => {
-    // SQLite works in this thread: nothing here could end it.
+    // SQLite runs in this thread, so a signal could not end it otherwise.
     if (database.kind === 'sqlite') context.leaveSignals();
     await print(context, await database.query(sql));
   });
@@ -90,7 +103,9 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
   await result.end(count === 0 && context.io.stdout.isTerminal ? ['No rows'] : []);
 }
 
-/** An object has each name once: a second `id` is `id_2`. */
+/**
+ * Makes column names unique, because an object has each name once: a second `id` becomes `id_2`.
+ */
 function uniqueNames(columns: readonly TableColumn[]): string[] {
   const names: string[] = [];
   for (const { name } of columns) {
@@ -120,7 +135,10 @@ function shapeOf(names: readonly string[]): Shape<Record> {
   };
 }
 
-/** The row as JSON, numbers with all their digits; its value is read when a table or a file of columns asks for it. */
+/**
+ * Returns a row as JSON with all digits of its numbers. The value is only parsed when a table or a
+ * columnar format needs it.
+ */
 function rowOf(
   names: readonly string[],
   columns: readonly TableColumn[],
@@ -135,7 +153,7 @@ function rowOf(
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
   if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  // A column of such a name may be none of ours.
+  // A column with this name may be from another table and contain other text.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }

@@ -1,4 +1,4 @@
-// `fleet mirror replay`: the recorded changes as a watch would have shown them, at any speed.
+// `fleet mirror replay`: plays recorded changes like a watch, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -25,20 +25,20 @@ import { runWatch } from '../watch/watch.js';
 
 export interface ReplayOptions {
   to?: MirrorAddress;
-  /** A time or an age, as it was typed. */
+  /** The typed time or age. */
   since?: string;
   until?: string;
-  /** How many times faster than it happened; Infinity without pauses. */
+  /** The speed factor; Infinity for no pauses. */
   speed: number;
   where?: Condition[];
   maxEvents?: number;
   live?: boolean;
 }
 
-/** More gaps than a replay shows. */
+/** More gaps than a replay can show. */
 const MOST_GAPS = 10_000;
 
-/** Plays what was recorded, to its end or Ctrl-C. */
+/** Plays the recorded changes until their end or Ctrl-C. */
 export async function replayMirror(context: Context, options: ReplayOptions): Promise<void> {
   const now = context.now();
   const sinceMs =
@@ -72,17 +72,17 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     };
     const source = async (sink: EventSink<WatchEvent>) => {
       await play({ ...context, speed }, mirror, topics, range, sink);
-      // The board stays until somebody leaves it.
+      // The board stays open until the user leaves it.
       if (form !== 'board') sink.emit({ type: 'stop', end: 'replayed' });
     };
     await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
   });
 }
 
-/** Nothing is asked of the service. */
+/** A client that sends no requests. */
 const NOBODY = { pages: async function* () {} } as unknown as Client;
 
-/** Hands the past to the watch: the fleet as it was, then each change and each gap when its time has come. */
+/** Passes the past to the watch: the fleet at the start, then each change and gap at its time. */
 async function play(
   { clock, speed }: Pick<Context, 'clock'> & { readonly speed: number },
   { database, organizations }: Mirror,
@@ -135,14 +135,20 @@ async function play(
   }
 }
 
-/** Assumed: what left the list or came back is no message of the service's; it comes from `mirror`. */
+/**
+ * Assumed: the service has no message for a bicycle that left the list or came back, so its sender
+ * is `mirror`.
+ */
 function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));
   const sender = happening.changes.some(([field]) => field === 'gone') ? 'mirror' : 'bicycle';
   return `{"topic":${topic},"sender":"${sender}","message":${messageAt(happening)}}`;
 }
 
-/** The changes of a happening as the JSON of a pushed message: the fields that changed, or the whole bicycle that came. */
+/**
+ * Returns recorded changes as the JSON of a pushed message: the changed fields, or the whole
+ * bicycle when it was new.
+ */
 function messageAt({ bicycle, at, version, changes }: Happening): string {
   const whole = changes.find(([field]) => field === '*')?.[1];
   if (whole !== undefined) return whole;

@@ -1,4 +1,5 @@
-// `fleet mirror run` and `fleet mirror once`: what they follow, and what goes on beside the writer.
+// `fleet mirror run` and `fleet mirror once`: what they follow, and the tasks that run besides the
+// writer.
 
 import { setFlagsFromString } from 'node:v8';
 import type { TopicRole } from '../../api/push.js';
@@ -92,7 +93,7 @@ async function follow(
   });
 }
 
-/** How often a writer that waits looks for the one before it. */
+/** How often a waiting writer checks the previous writer. */
 const LOOK_MS = 1_000;
 
 /**
@@ -132,7 +133,7 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 }
 
 /**
- * Returns the position after the database was set back: nothing is known for certain, and the gap
+ * Returns the position after the database was set back: the known data is uncertain, and the gap
  * began when the surviving state was written.
  */
 function afterSetBack(found: Found): Found {
@@ -140,7 +141,7 @@ function afterSetBack(found: Found): Found {
   return { ...found, isWhole: false, proven: undefined, gap: { startedMs, reason: SET_BACK } };
 }
 
-/** The last line: what this run brought. */
+/** Prints the summary of this run. */
 function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
   const { messages, changes, gone, gaps, alerts, reconnects } = counters;
   const ranMs = context.clock.monotonicMs() - startedAt.monotonicMs;
@@ -158,7 +159,10 @@ function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
   });
 }
 
-/** Brings the mirror up to date and ends. Throws a FleetError of kind `partial` where something could not be read. */
+/**
+ * Brings the mirror up to date and ends. Throws a FleetError of kind `partial` when some data could
+ * not be read.
+ */
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
   keepYoungGenerationSmall();
   try {
@@ -202,12 +206,15 @@ function learnRights({ shown, writer }: MirrorSession, token: string): void {
   shown.seesAll = seesAllOf(token, writer.organizations);
 }
 
-/** Batches are garbage as soon as they are written: V8 would let its young generation grow by 40 MB for them (measured: bench/mirror.js). */
+/**
+ * Batches are garbage immediately after they are written. Without this limit, V8 would grow its
+ * young generation by 40 MB (measured: bench/mirror.js).
+ */
 function keepYoungGenerationSmall(): void {
   try {
     setFlagsFromString('--semi-space-growth-factor=1');
   } catch {
-    // An engine that has no such flag.
+    // The engine does not have this flag.
   }
 }
 

@@ -1,4 +1,5 @@
-// The loop of the mirror's writer: events become batches, each is stepped through the follower and written in one transaction.
+// The loop of the mirror's writer: collects events in batches, passes each batch to the follower,
+// and writes it in one transaction.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -39,10 +40,10 @@ import { requireOrganizations } from '../shared/organization.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
 import { type Keeper, openKeeper } from './writer-database.js';
 
-/** What waits to be written. */
+/** The events that wait to be written. */
 type SessionEvent = StreamEvent | FollowerEvent | Stop;
 
-/** A message as it is merged, its numbers as they were sent; `reason`: why it cannot be read. */
+/** A parsed message with exact numbers. `reason` says why it cannot be read. */
 interface ParsedMessage {
   readonly type: 'parsed';
   readonly event: Message;
@@ -56,13 +57,13 @@ type ReadEvent = Exclude<SessionEvent, Message> | ParsedMessage;
 export interface OnceOptions {
   to?: MirrorAddress;
   organization?: string[];
-  /** How long history is kept, in milliseconds; for ever when absent. */
+  /** How long history is kept, in milliseconds. Default: forever. */
   keep?: number;
-  /** Waits for the writer before it to end, however long that takes. */
+  /** Waits without a time limit for the previous writer to end. */
   standby?: boolean;
 }
 
-/** What the writer's parts share. */
+/** The state that the parts of the writer share. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
   readonly context: Context;
   readonly options: OnceOptions;
@@ -71,27 +72,39 @@ export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeo
   readonly keeper: Keeper;
 }
 
-/** What waits to be written: under load a batch holds so much, and pages of indexes are written once for many messages. */
+/**
+ * How much may wait to be written. Under load a batch has this size, so that index pages are
+ * written once for many messages.
+ */
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
-/** Messages are gathered for so long before they are written. */
+/** How long messages are collected before they are written. */
 const GATHER_MS = 100;
-/** Events of a batch that are read at once: what is known of them is one question to the database. */
+/** How many events of a batch are loaded together. Their known bicycles are read with one query. */
 const PART_EVENTS = 500;
 const TICK_MS = 1_000;
-/** A list waits for so long before it is taken: messages about what it shows may be on their way, and come first. */
+/**
+ * How long a page of the list waits before it is processed, so that messages about the same changes
+ * arrive first.
+ */
 const OVERTAKING_MS = 500;
-/** How often old history is looked for. */
+/** How often old history is deleted. */
 const PRUNE_MS = 3_600_000;
 
-/** A catch-up that would read more of an organization reads the whole list instead, several pages at a time. */
+/**
+ * A catch-up with more pages of an organization reads the whole list instead, several pages at a
+ * time.
+ */
 const MOST_PAGES = 200;
-/** A list is ahead of messages that are on their way by no more than this; one that comes much later is sent again. */
+/**
+ * How long a list can be ahead of messages in flight. A message that arrives much later was sent
+ * again.
+ */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
 
 /**
- * Opens the mirror as its one writer, and a client whose retries are reported like the rest; lets go of the database when `use` has ended. What does
- * not follow reads lists alone.
+ * Opens the mirror as its only writer, and a client with reported retries. Closes the database when
+ * `use` has ended. Without `follows`, only lists are read.
  */
 export async function withMirrorSession(
   context: Context,
@@ -127,7 +140,7 @@ export async function withMirrorSession(
   });
 }
 
-/** What the writer knows; changes in place. */
+/** Creates the state of the writer, which changes in place. */
 function openState(
   clock: Clock,
   topics: ReadonlyMap<string, string>,
@@ -135,10 +148,10 @@ function openState(
 ) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
   const ledger = new Ledger();
-  /** What the follower put out since it was looked at last. */
+  /** The follower's outputs since the last check. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  /** What the token is shown of the lists, as its claims say. */
+  /** Whether the lists show all bicycles, according to the token's claims. */
   const shown = { seesAll: true };
   const followed = {
     topics,
@@ -162,15 +175,18 @@ function openState(
       outputs,
       shown,
     },
-    /** What was found once this became the writer; the one before has written what it had received. */
+    /**
+     * The state of the database when this process became the writer; the previous writer has
+     * written everything it received.
+     */
     found: undefined as Found | undefined,
-    /** When each topic gave its last sign of life, by the machine's date: a message or a comment. */
+    /** The time of the last message or comment on each topic, by the machine's clock. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
-    /** A moment of the service's own clock, as its last answer on the push channel gave it. */
+    /** The service's time in its last answer on the push channel, and when it arrived. */
     serviceAt: undefined as
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
-    /** How far the database is. */
+    /** The state of the database after the last batch. */
     written: {
       /** The gap that the last batch left open. */
       gap: undefined as OpenGap | undefined,
@@ -178,17 +194,20 @@ function openState(
       batchId: undefined as string | undefined,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
-      /** When history is looked through next, on the monotonic clock. */
+      /** When history is pruned next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
-      /** Until when everything was received, by the machine's date. */
+      /** The time up to which all messages were received, by the machine's clock. */
       heardMs: 0,
-      /** The batch showed that nothing is left to read. */
+      /** Whether the last batch completed all pending reads. */
       isSettled: false,
     },
   };
 }
 
-/** Writes until the end. Throws what ended it; `onSettled` is called when lists alone are read and nothing is left to read. */
+/**
+ * Writes until the end. Throws the error that ended it. `onSettled` is called when only lists are
+ * read and all reads are complete.
+ */
 export async function runSession(
   session: MirrorSession,
   client: Client,
@@ -215,7 +234,7 @@ export async function runSession(
   if (error !== undefined) throw error;
 }
 
-/** A batch of events is one transaction, in which the rows of its bicycles are merged and written. */
+/** Writes a batch of events in one transaction, in which the rows of its bicycles are merged. */
 function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
   const { keeper, ledger, counters, life, follower, written } = session;
   let lifeMs: number | undefined;
@@ -229,7 +248,7 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
         const { serviceMs, monotonicMs } = event;
         session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
       }
-      // What came up to here is in this batch, or was before it.
+      // Messages that arrived before this time are in this batch or an earlier one.
       lifeMs ??= Math.min(...life.values());
       const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
       await keeper.run((database) => ledger.load(database, uuidsOf(events)));
@@ -239,7 +258,7 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // Lists alone were read: they show what was before the first of them was asked for.
+      // Only lists were read, so the data is as of the time before the first request.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
@@ -253,7 +272,7 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
 
 function readMessage(event: Message): ParsedMessage {
   const data = storableJson(event.data);
-  // An event without data says nothing.
+  // An event without data is ignored.
   if (data === '') return { type: 'parsed', event, envelope: {} };
   try {
     const value = exactValue({ json: data, value: parseJson(data) });
@@ -264,7 +283,7 @@ function readMessage(event: Message): ParsedMessage {
   }
 }
 
-/** The bicycles whose rows have to be loaded. */
+/** Returns the bicycles with rows that must be loaded. */
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'parsed') return event.uuid ?? [];
@@ -274,12 +293,16 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
   });
 }
 
-/** So many messages at once wait for the writer; of fewer, one may tell of something that is long over. */
+/**
+ * This many messages in one batch mean that they wait for the writer. A smaller number may include
+ * a message about an old change.
+ */
 const MANY_MESSAGES = 50;
 
 /**
- * How far what is written is behind the service: back-pressure keeps what is late in the socket, so the messages' own times are held
- * against the service's clock. From the arrival of the oldest message on it is waiting here at least.
+ * Returns how far the written data is behind the service. With back-pressure, late messages wait in
+ * the socket, so their own times are compared with the service's clock. The result is at least the
+ * time since the arrival of the oldest message.
  */
 function behindOf(
   { context, follower, serviceAt }: MirrorSession,
@@ -297,7 +320,7 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** Hands an event to the follower; returns what the loop does with it. */
+/** Passes an event to the follower. Returns the effects for the loop. */
 function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Moment): CommonEffect[] {
   const { counters, follower } = session;
   const { gap } = follower;
@@ -335,10 +358,11 @@ function mergeMessage(
   if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.merge(uuid, message as Bicycle, event);
-  // A repeated or late message: the bicycle left that state earlier.
+  // For a repeated or late message, the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
-  // A list had shown already what followed it: the steps from it to what the list showed are not recorded.
+  // A list already showed a later change. The steps between this message and the list are not
+  // recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({
@@ -369,7 +393,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const rows = { writes, gap, isSameGap, state, previousBatchId, nowMs: clock.wallMs() };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
-  // Also where the answer was lost: then nobody says how many.
+  // Also when the answer of the database was lost; the number is unknown then.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   Object.assign(written, { gap, batchId, at: momentOf(clock) });
   counters.changes += writes.changes.length + gone;
@@ -379,13 +403,13 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // Another writer may have taken over those that moved to its organizations, or this one some of its.
+    // Bicycles may have moved to organizations of another writer, or to this writer's.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
 }
 
-/** Does what the follower asked for, once the batch is written. */
+/** Performs an output of the follower after its batch is written. */
 function perform(
   session: MirrorSession,
   client: Client,
@@ -395,7 +419,7 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Before the first reading is whole no step is recorded that a list could overtake.
+  // Before the first complete read, steps are not recorded, so a list cannot overtake them.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits
@@ -405,12 +429,12 @@ function perform(
   if (isRequest(output))
     void answer(client, output, { emit, room: queue.room, signal, follower, admit: storableItems });
   else if (output.type === 'settled') onSettled();
-  // `mirror once` leaves another try to the next time.
+  // `mirror once` does not retry; its next run does.
   else if (output.type === 'unread' && session.topics.size === 0)
     ending.stop('failed', output.error);
 }
 
-/** Forgets a part of the history that is older than it is kept. */
+/** Deletes a part of the history that is older than `keep`. */
 async function pruneSome(session: MirrorSession): Promise<void> {
   const { keeper, writer, context, written } = session;
   const { keep: keepMs } = session.options;

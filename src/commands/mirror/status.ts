@@ -1,4 +1,4 @@
-// `fleet mirror status`: who writes the mirror, how old it is, how whole, and which gaps it has.
+// `fleet mirror status`: shows the writers, age, completeness and gaps of the mirror.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -13,15 +13,18 @@ import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { isScreen, writeResult } from '../shared/list/output-file.js';
 import { describeAge, openChosen, withMirror } from '../shared/offline.js';
 
-/** How many gaps that are over are shown, the newest. */
+/** How many closed gaps are shown, newest first. */
 const GAPS_SHOWN = 5;
 
-/** So many changes are counted one by one, in half a second; of more it is said about how many there are. */
+/**
+ * Up to this number, changes are counted exactly, which takes half a second. A larger number is
+ * estimated.
+ */
 const MOST_COUNTED = 1_000_000;
 
 type Report = Awaited<ReturnType<typeof reportOf>>;
 
-/** Prints the status. Throws a FleetError of kind `partial` when the mirror cannot be taken for the service. */
+/** Prints the status. Throws a FleetError of kind `partial` when the mirror is not current. */
 export async function showMirrorStatus(
   context: Context,
   { to }: { to?: MirrorAddress },
@@ -57,14 +60,14 @@ export async function showMirrorStatus(
   });
 }
 
-/** What it lacks, without its age. */
+/** Returns why the mirror is not current, without its age. */
 function reasonOf(status: MirrorStatus): string {
   return describeAge(status).replace(/^.*?: /, '');
 }
 
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
-/** What programs get. */
+/** Returns the status for programs. */
 async function reportOf(
   { address, database, baseUrl, organizations }: Mirror,
   status: MirrorStatus,
@@ -95,20 +98,20 @@ async function reportOf(
     list_read:
       proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null },
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
-    /** One an organization. */
+    /** One entry for each organization. */
     writers: writers.map(({ organization, host, pid, isWritten, heartbeat }) => ({
       ...{ organization, host, pid, alive: isWritten, heartbeat },
     })),
     kept_since: status.keptSince ?? null,
     counts: { bicycles, gone, alerts, changes: isAbout ? about : counted, gaps },
-    /** `counts.changes` is about right. */
+    /** Whether `counts.changes` is an estimate. */
     changes_estimated: isAbout,
-    /** The open ones, then the newest of the others. */
+    /** Open gaps, then the newest closed gaps. */
     gaps: [...status.openGaps, ...over],
   };
 }
 
-/** The present time, and the zone of times for people; without a zone they are in UTC. */
+/** The current time, and the time zone for people. Without a zone, times are in UTC. */
 interface Now {
   ms: number;
   zone: TimeZone | undefined;
@@ -136,7 +139,7 @@ function linesOf(report: Report, status: MirrorStatus, now: Now): string[][] {
   ];
 }
 
-/** A line an organization, which is named where there are several. */
+/** Returns one line for each organization, with its name when there are several. */
 function writersOf({ writers }: MirrorStatus, now: number): string[] {
   if (writers.length === 0) return ['none'];
   return writers.map(({ isWritten, pid, host, heartbeat, organization }) => {
@@ -147,7 +150,7 @@ function writersOf({ writers }: MirrorStatus, now: number): string[] {
   });
 }
 
-/** When the whole list was last read, and how many bicycles the service counted then. */
+/** Describes when the whole list was last read, and the service's count at that time. */
 function listRead({ list_read: read, whole }: Report, now: Now): string {
   if (read === null)
     return whole ? 'its organizations were read apart' : 'first reading not complete';
@@ -159,12 +162,12 @@ function timeAndAge(utc: string, { ms, zone }: Now): string {
   return `${wholeSeconds(utc, zone)} (${age(utc, ms)})`;
 }
 
-/** A time without the fraction of its second: in the zone, or without one in UTC. JSON has all its digits. */
+/** Formats a time with whole seconds, in the zone or in UTC. JSON output keeps all digits. */
 export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {
   return zone === undefined ? utc.replace(/\.\d+Z$/, 'Z') : showLocalTime(Date.parse(utc), zone);
 }
 
-/** `2026-… for 4 min: the stream was cut; 12 changes found`. */
+/** Describes a gap: `2026-… for 4 min: the stream was cut; 12 changes found`. */
 function describeGap(
   { started, ended, reason, found }: RecordedGap,
   zone: TimeZone | undefined,

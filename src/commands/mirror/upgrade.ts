@@ -1,4 +1,4 @@
-// `fleet mirror upgrade`: brings a mirror of an older fleet up to the tables of this one.
+// `fleet mirror upgrade`: migrates a mirror of an older version of fleet to the current tables.
 
 import type { Context } from '../../context.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
@@ -7,7 +7,7 @@ import { migrate, SCHEMA_NUMBER } from '../../mirror/schema.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { chosenDatabase } from '../shared/offline.js';
 
-/** Throws a FleetError of kind `config` where there is no mirror. */
+/** Upgrades the mirror. Throws a FleetError of kind `config` when it does not exist. */
 export async function upgradeMirror(
   context: Context,
   { to }: { to?: MirrorAddress },

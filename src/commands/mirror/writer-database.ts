@@ -1,4 +1,5 @@
-// The database of a running writer: opens it, retries while it is out of reach or full, closes it.
+// The database of a running writer: opens it, retries while it is unreachable or full, and closes
+// it.
 
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
@@ -12,12 +13,12 @@ export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
-/** What is left to write at the end has so long. */
+/** How long writing the remaining data may take at the end. */
 export const END_MS = 1_200;
 
 /**
- * Opens the database. Throws what opening throws: at the start nothing is tried again. `over` is aborted at the end: pauses end with it, and what
- * hangs is given up a moment later.
+ * Opens the database. Throws errors of opening, which are not retried at the start. `over` is
+ * aborted at the end: it ends pauses, and operations that hang are cancelled shortly afterwards.
  */
 export async function openKeeper(
   clock: Clock,
@@ -70,8 +71,9 @@ export async function openKeeper(
   };
   return {
     /**
-     * Does something in the database, one after another. While it is out of reach it is tried again for ten minutes, while it cannot be written for
-     * one; then, and at the end of the program, what failed is thrown. What is tried again may have been written before.
+     * Runs work in the database, one after another. Retries for ten minutes while the database is
+     * unreachable, and for one minute while it cannot be written. Afterwards, and at the end of the
+     * program, the error is thrown. Retried work may already have been written.
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
@@ -82,7 +84,10 @@ export async function openKeeper(
   };
 }
 
-/** Whether to try again when the database failed, and for how long: it may come back, or somebody may make room. */
+/**
+ * Returns how long to retry after an error of the database: it may come back, or the operator may
+ * free space.
+ */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;
   return error.kind === 'output' && !error.isLasting ? 60_000 : 0;
