@@ -4,18 +4,19 @@ import { usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 
 export interface Address extends Pick<HttpRequest, 'path' | 'isFromOrigin'> {
-  /** The query as it was typed, question mark included; '' for none. */
+  /** The typed query with its question mark; '' without a query. */
   search: string;
 }
 
 const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
 
 /**
- * Reads the argument of `fleet api`. Throws a usage error for what would leave the base URL's origin, where the token goes and
- * nowhere else (cli.md section 4, promise 2), and for a path that climbs out of the base URL's prefix.
+ * Parses the argument of `fleet api`. Throws a usage error for an address at another origin,
+ * because the token is only sent to the base URL's origin (cli.md section 4, promise 2), and for a
+ * path outside the base URL's prefix.
  */
 export function readAddress(text: string, baseUrl: URL): Address {
-  // URL leaves them out, and something else would be asked for.
+  // URL removes control characters, so that another address would be requested.
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
       'the path holds a line end or another control character',

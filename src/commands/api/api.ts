@@ -1,4 +1,4 @@
-// `fleet api`: any request to the service, by the same client as every other command, and its answer as it is.
+// `fleet api`: sends any request with the client of all commands and prints the unchanged answer.
 
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
@@ -51,7 +51,7 @@ interface Resource {
   longitude?: unknown;
 }
 
-/** Whatever the service has: columns and fields are those that come. */
+/** Any resource of the service. Columns and fields are those of the answer. */
 const ANYTHING: Shape<Resource> = {
   noun: { one: 'item', many: 'items' },
   columns: [],
@@ -60,7 +60,7 @@ const ANYTHING: Shape<Resource> = {
   positionFields: ['latitude', 'longitude'],
 };
 
-/** The formats that show items rather than the answer as a whole. */
+/** The formats that show items instead of the whole answer. */
 const FORMATS_OF_ITEMS: readonly Format[] = [
   'table',
   'jsonl',
@@ -72,8 +72,8 @@ const FORMATS_OF_ITEMS: readonly Format[] = [
 ];
 
 /**
- * Sends one request and prints its answer; with `--paginate` the items of all pages. Throws a usage error for anything that cannot be
- * sent, before it is, and otherwise what the client throws.
+ * Sends one request and prints its answer; with `--paginate`, prints the items of all pages. Throws
+ * a usage error for an invalid request before anything is sent, and the client's errors.
  */
 export async function callApi(context: Context, path: string, options: ApiOptions): Promise<void> {
   const hasBody = options.input !== undefined || (options.field ?? options.rawField) !== undefined;
@@ -85,7 +85,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // What the format refuses is refused now; nothing is written yet.
+  // Check the format before the request is sent. This writes nothing.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
@@ -100,7 +100,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
     subject: `${method} ${address.path}`,
   };
   if (options.paginate === true) {
-    // The links to further pages bring the whole query.
+    // The links to further pages contain the whole query.
     const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
     return printList(context, { shape: ANYTHING, requests: [first], format }, { all: true });
   }
@@ -170,7 +170,10 @@ async function sendOne(
   if (answer.bytes.length > 0) await printBody(context, answer, format);
 }
 
-/** Status line and headers, an empty line behind them, as `curl -i` shows them; the client speaks HTTP/1.1 alone. */
+/**
+ * Returns the status line and headers with an empty line after them, like `curl -i`. The client
+ * only uses HTTP/1.1.
+ */
 function headOf({ status, headers }: HttpAnswer): string {
   const lines = Object.entries(redact(headers)).map(([name, value]) => clean(`${name}: ${value}`));
   return `${[`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`.trimEnd(), ...lines].join('\n')}\n\n`;
@@ -191,10 +194,13 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
   await printRows(context, { ...ANYTHING, single: items === undefined }, items ?? [item], format);
 }
 
-/** The items of a list: of a bare array always, of an envelope where the format shows items; else undefined. */
+/**
+ * Returns the items of a list: always for a bare array, and for an envelope when the format shows
+ * items. Otherwise undefined.
+ */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
-  // An object with a uuid is one resource, whatever arrays it has.
+  // An object with a uuid is a single resource, even when it contains arrays.
   const isEnvelope =
     isObject(body) &&
     body['uuid'] === undefined &&
@@ -204,7 +210,9 @@ function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resour
     : undefined;
 }
 
-/** The body as it came: byte for byte into a pipe, on a terminal its text without what steers one. */
+/**
+ * Prints the original body: its bytes in a pipe, its text without control characters on a terminal.
+ */
 async function printRaw(context: Context, { bytes, headers }: HttpAnswer): Promise<void> {
   const { io, notice } = context;
   if (bytes.length === 0) return;
@@ -244,7 +252,10 @@ async function readFields(
   return [...typed, ...rawField.map(splitField).map(([name, value]) => textField(name, value))];
 }
 
-/** The body of the request; undefined when it has none. A file must be JSON, unless a header says it is something else. */
+/**
+ * Returns the body of the request, or undefined without one. A file must be JSON, unless a header
+ * declares another type.
+ */
 async function readBody(
   context: Context,
   method: string,

@@ -1,4 +1,5 @@
-// The fields of `fleet api`, NAME=VALUE, typed or as text, put together as a query or as a JSON body; and its headers.
+// Parses the fields (NAME=VALUE) and headers of `fleet api`, and builds a query or a JSON body from
+// the fields.
 
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
@@ -7,13 +8,13 @@ import { isJsonNumber } from '../../terminal/values.js';
 
 export interface Field {
   name: string;
-  /** Text, a number with the digits it was typed with, true, false or null. */
+  /** A text, a number with all typed digits, true, false or null. */
   value: unknown;
-  /** The same as the text of a query parameter. */
+  /** The value as the text of a query parameter. */
   text: string;
 }
 
-/** Takes `NAME=VALUE` apart. Throws a usage error for anything else. */
+/** Splits `NAME=VALUE`. Throws a usage error for other text. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
   if (equals < 1) throw usageError(`a field is NAME=VALUE, not "${field}"`);
@@ -24,7 +25,7 @@ export function textField(name: string, text: string): Field {
   return { name, value: text, text };
 }
 
-/** A field whose value is a number, true, false or null where it looks like one, else text. */
+/** Converts text that looks like a number, true, false or null into that value. */
 export function typedField(name: string, text: string): Field {
   const isWord = text === 'true' || text === 'false' || text === 'null';
   return isWord || isJsonNumber(text)
@@ -32,12 +33,15 @@ export function typedField(name: string, text: string): Field {
     : textField(name, text);
 }
 
-/** The fields as query parameters; a name may come more than once. */
+/** Returns the fields as query parameters. A name may be repeated. */
 export function queryOf(fields: readonly Field[]): Query {
   return fields.map(({ name, text }) => [name, text]);
 }
 
-/** The fields as the text of a JSON object. Throws a usage error for a name that comes twice, and for one that means a part of a value. */
+/**
+ * Returns the fields as the text of a JSON object. Throws a usage error for a repeated name and for
+ * a name with brackets.
+ */
 export function bodyOf(fields: readonly Field[]): string {
   const body = new Map<string, unknown>();
   for (const { name, value } of fields) {
@@ -49,14 +53,17 @@ export function bodyOf(fields: readonly Field[]): string {
   return writeJson(Object.fromEntries(body));
 }
 
-/** Headers that are not the operator's to give: the token's and the address's, and those of the connection. */
+/** Headers that the operator cannot set: those with the token, the address and the connection. */
 const OURS =
   /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
 
-/** RFC 9110, 5.5: no control characters. Node refuses a bad name, and NUL. */
+/** RFC 9110, 5.5: no control characters. Headers() refuses an invalid name and NUL. */
 const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
-/** Reads `Name: value`, each; names in lower case, a name that comes twice with both values. Throws a usage error. */
+/**
+ * Parses lines `Name: value`. Names are in lower case; a repeated name has both values. Throws a
+ * usage error for other text.
+ */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers = new Headers();
   for (const line of lines) {

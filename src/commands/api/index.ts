@@ -1,4 +1,4 @@
-// The declaration of `fleet api`: its argument, flags and examples.
+// Declares `fleet api`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT } from '../../api/alert.js';
@@ -51,7 +51,7 @@ export function addApi(program: Command, run: Run): void {
     .action(run(async () => (await import('./api.js')).callApi));
 }
 
-/** A method in any case. */
+/** Parses a method in upper or lower case. */
 function readMethod(): (text: string) => string {
   return withOffers(
     (text) => oneOf('method', METHODS)(text.toUpperCase()),

@@ -1,4 +1,4 @@
-// `fleet bicycles act`: runs one transition on one bicycle or many, each at most once.
+// `fleet bicycles act`: runs one transition on one or many bicycles, each at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { TRANSITIONS } from '../../api/transitions.js';
@@ -17,10 +17,10 @@ import {
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
 
-/** Transitions that ask first and want a word typed, because the way back from them is long. */
+/** Transitions that are hard to undo. They always ask, and the user must type a word. */
 const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
 
-/** Observed: the only transition that a retired bicycle allows. */
+/** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
 const WARNINGS: { readonly [transition: string]: string } = {
   retire: 'Only force_put_in_maintenance brings a retired bicycle back.',
 };
@@ -28,8 +28,9 @@ const WARNINGS: { readonly [transition: string]: string } = {
 const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS };
 
 /**
- * Assumed: where the name of a transition says so, its target state (section 3: "target states … not shown"). Only used for a bicycle
- * whose answer was lost, as long as no answer of the service has shown the target.
+ * Assumed: the target state that the name of a transition suggests (section 3: "target states … not
+ * shown"). Only used for a bicycle with a lost answer, until another answer of the service shows
+ * the target.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -39,7 +40,10 @@ const NAMED_TARGETS: { readonly [transition: string]: string } = {
   retire: 'retired',
 };
 
-/** Runs a transition on each of the bicycles (interface.md section 4.3). `words` are the bicycles, or `-`, and the transition. */
+/**
+ * Runs a transition on each bicycle (interface.md section 4.3). `words` contains the bicycles, or
+ * `-`, and the transition.
+ */
 export async function actOnBicycles(
   context: Context,
   words: readonly string[],
@@ -64,7 +68,10 @@ export async function actOnBicycles(
   await runAction(context, action, options);
 }
 
-/** Assumed: 404 is the bicycle. Observed: a service that does not know the transition answers 404, too, without a word of the bicycle. */
+/**
+ * Explains a 404. Assumed: the bicycle is missing. Observed: a service that does not know the
+ * transition also answers 404.
+ */
 function explainUnknown(error: FleetError, uuid: string, transition: string): FleetError {
   if (error.status !== 404 && error.status !== 410) return error;
   const reason = /: (.*)$/s.exec(error.message)?.[1] ?? '';
@@ -72,7 +79,10 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   return withHint(error, hint, `bicycle ${uuid} was not found, or you have no access: ${reason}`);
 }
 
-/** Its name, and its state and where it is. Throws where the service does not show it, and when it is out of reach. */
+/**
+ * Returns the name, state and position of a bicycle. Throws when the service does not show it or
+ * cannot be reached.
+ */
 async function lookAt(context: Context, uuid: string) {
   const { value } = await fetchBicycle(context, await context.client({ retries: 0 }), uuid);
   const [east, north] = pointOf(value.longitude, value.latitude) ?? [];

@@ -1,4 +1,4 @@
-// Reads the alerts of certain bicycles: what is made of them is worth showing without, too.
+// Reads the alerts of bicycles. The caller continues without them when this fails.
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
@@ -7,7 +7,7 @@ import { asFleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
 import { scopeOf } from '../shared/organization.js';
 
-/** Those that are new or escalated; undefined as below. */
+/** Returns new and escalated alerts, or undefined like `readAlertsOf`. */
 export async function readOpenAlerts(
   context: Context,
   asked: string | undefined,
@@ -23,8 +23,9 @@ export async function readOpenAlerts(
 }
 
 /**
- * The alerts of bicycles, whose UUIDs are in lower case, that a query finds: with a limit those of the pages that hold so many. Undefined, after a
- * notice, where they cannot be read. Checked on this side as well: a service may ignore a filter.
+ * Returns the alerts of a query that belong to the bicycles (UUIDs in lower case). With a limit,
+ * only reads enough pages for that many. Returns undefined after a notice when alerts cannot be
+ * read. fleet checks the bicycles itself, because a service may ignore a filter.
  */
 export async function readAlertsOf(
   context: Context,

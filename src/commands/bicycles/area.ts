@@ -1,11 +1,14 @@
-// Bounding boxes and circles: parses them, splits boxes at the date line, and tests positions.
+// Bounding boxes and circles: parses them, splits boxes at the date line, and checks positions.
 
 import { usageError } from '../../errors.js';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
 import { pointOf } from '../../terminal/values.js';
 import type { LatLon, Placed } from '../../views/distance.js';
 
-/** A box in degrees: its north-east corner, then its south-west one. A box crosses the date line when its east is smaller than its west. */
+/**
+ * A box in degrees: its north-east and its south-west corner. The box crosses the date line when
+ * its east is smaller than its west.
+ */
 export type Box = readonly [east: number, north: number, west: number, south: number];
 
 const FORM =
@@ -19,7 +22,10 @@ const EDGE_DEGREES = 1e-6;
 
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
-/** Numbers in plain decimals between commas; undefined for anything else, and for more or fewer of them. */
+/**
+ * Parses numbers in plain decimals, separated by commas. Returns undefined for other text or
+ * another count.
+ */
 function readNumbers(text: string, count: number): number[] | undefined {
   const parts = text.split(',').map((part) => part.trim());
   return parts.length === count && parts.every((part) => PLAIN_NUMBER.test(part))
@@ -27,17 +33,23 @@ function readNumbers(text: string, count: number): number[] | undefined {
     : undefined;
 }
 
-/** Decimals of a corner, a centimetre: rounding must not lose a bicycle on the edge of a circle. */
+/**
+ * Decimals of a corner, about a centimetre. Rounding must not exclude a bicycle on the edge of a
+ * circle.
+ */
 const DECIMALS = 7;
 
-/** The box as the query parameter of interface.md section 4.1: four comma-separated numbers in plain decimals. */
+/**
+ * Formats a box as the query parameter of interface.md section 4.1: four comma-separated plain
+ * decimals.
+ */
 export function showBox(box: Box): string {
   return box.map((degrees) => degrees.toFixed(DECIMALS).replace(/\.?0+$/, '')).join(',');
 }
 
 /**
- * Reads `NE_LON,NE_LAT,SW_LON,SW_LAT` in degrees (interface.md section 4.1). Corners in the wrong order and numbers out of
- * range are refused with the value that was probably meant.
+ * Parses `NE_LON,NE_LAT,SW_LON,SW_LAT` in degrees (interface.md section 4.1). Refuses corners in
+ * the wrong order and numbers out of range, with a suggestion.
  */
 export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
@@ -61,8 +73,8 @@ export function crossesDateLine([east, , west]: Box): boolean {
 }
 
 /**
- * Splits a box that crosses the date line into the two boxes west and east of it. Assumed: the service does not
- * support a box with an east that is smaller than its west; it swaps the corners.
+ * Splits a box that crosses the date line into the boxes west and east of it. Assumed: the service
+ * does not support a box with an east smaller than its west and swaps the corners.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];
@@ -94,7 +106,7 @@ export interface Circle {
   radiusMetres: number;
 }
 
-/** Half way round the earth: no place is further away. */
+/** Half the circumference of the earth. No place is further away. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
 /** Added on each side of the box of a circle; the exact circle filters the result afterwards. */
@@ -103,7 +115,7 @@ const MARGIN_DEGREES = 1e-7;
 /** In radians. */
 const DEGREE = Math.PI / 180;
 
-/** A parser for commander: `LAT,LON` in degrees. Refuses values out of range. */
+/** A parser for commander: `LAT,LON` in degrees. Refuses values that are out of range. */
 export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {
@@ -116,7 +128,7 @@ export function parseNear(text: string): LatLon {
   );
 }
 
-/** A parser for commander: metres, as `800`, `800m` or `1.5km`. */
+/** A parser for commander: metres as `800`, `800m` or `1.5km`. */
 export function readMetres(flag: string): (text: string) => number {
   return (text) => {
     const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
@@ -130,7 +142,10 @@ export function readMetres(flag: string): (text: string) => number {
 
 export const parseRadius = readMetres('--radius');
 
-/** The circle of the two flags, undefined when neither was given. One without the other is refused. */
+/**
+ * Returns the circle of --near and --radius, or undefined without both. Refuses one flag without
+ * the other.
+ */
 export function readCircle(
   near: LatLon | undefined,
   radiusMetres: number | undefined,
@@ -143,13 +158,16 @@ export function readCircle(
   return { centre: near, radiusMetres };
 }
 
-/** Returns a box that holds the whole circle. For a circle that crosses the date line or contains a pole it has every longitude. */
+/**
+ * Returns a box around a circle. It has every longitude when the circle crosses the date line or
+ * contains a pole.
+ */
 export function boxAround({ centre, radiusMetres }: Circle): Box {
   const angle = radiusMetres / EARTH_RADIUS_METRES;
   const latitude = centre.latitude * DEGREE;
   const north = Math.min(90, round((latitude + angle) / DEGREE + MARGIN_DEGREES));
   const south = Math.max(-90, round((latitude - angle) / DEGREE - MARGIN_DEGREES));
-  // The furthest meridian that the circle touches; beyond a pole it touches all of them.
+  // The outermost meridian that the circle touches. A circle beyond a pole touches all meridians.
   const sine = Math.sin(angle) / Math.cos(latitude);
   const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);
@@ -159,6 +177,6 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
 }
 
 function round(degrees: number): number {
-  // Added to 0, -0 is 0.
+  // Adding 0 converts -0 to 0.
   return Number(degrees.toFixed(DECIMALS)) + 0;
 }

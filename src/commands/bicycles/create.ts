@@ -1,4 +1,4 @@
-// `fleet bicycles create`: one bicycle from flags, or many from a file, each at most once.
+// `fleet bicycles create`: creates one bicycle from flags or many from a file, each at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -20,7 +20,7 @@ import { printAnswer } from './get.js';
 
 export interface CreateOptions extends ChangeOptions, FieldFlags, InputFlags {}
 
-/** Creates a bicycle, or those of a file (interface.md section 4.2). */
+/** Creates one bicycle, or those in a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   await refuseIfReadOnly(context, options);
   const source = readInputSource(options);
@@ -52,7 +52,7 @@ function readName(name: string | undefined): string {
   return name;
 }
 
-/** What shows whether a bicycle was created. */
+/** The command that shows whether a bicycle was created. */
 const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
 
 async function createFrom(
@@ -105,7 +105,10 @@ function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   };
 }
 
-/** Refuses a file of which rows were changed since the journal was begun: they would be created anew, or never. */
+/**
+ * Refuses a file with rows that were changed since the journal was started: they would be created
+ * again, or never.
+ */
 function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
   for (const key of keys) {
     const [row] = key.split(':', 1);

@@ -34,15 +34,18 @@ export interface EditOptions extends FieldFlags, ChangeOptions, InputFlags {
   note?: string;
   /** What an empty cell of a file does; by default it changes nothing. */
   empty?: EmptyCellChoice;
-  /** `NAME=VALUE`, typed as in `fleet api -F` where the field is no text; a value in double quotes is a text. */
+  /**
+   * `NAME=VALUE`, typed as in `fleet api -F` unless the field contains text. A value in double
+   * quotes is text.
+   */
   field?: string[];
   method?: EditMethod;
 }
 
-/** Fields of a bicycle as the service sent it; numbers keep their digits. */
+/** Fields of a bicycle as the service sent them, with exact numbers. */
 export type BicycleFields = { readonly [field: string]: unknown };
 
-/** A bicycle as it was read, and the fields that are to be other than they are. */
+/** A bicycle as it was read, and the fields to change. */
 export interface Edit {
   task: Task;
   wanted: BicycleFields;
@@ -52,10 +55,10 @@ export interface Edit {
   version?: unknown;
 }
 
-/** What messages call the request. */
+/** The name of the request in messages. */
 export const SUBJECT = 'the edit';
 
-/** The status of a service that knows the address and not the method. */
+/** The status when the service knows the address but not the method. */
 export const METHOD_NOT_SERVED = 405;
 
 /**
@@ -85,7 +88,7 @@ export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
-/** Shows what would change, and carries the edits out. Throws what carryOut throws. */
+/** Shows the changes and carries out the edits. Throws like `carryOut`. */
 export async function carryOutEdits(
   context: Context,
   edits: readonly Edit[],
@@ -123,10 +126,10 @@ export async function carryOutEdits(
   await carryOut(context, { ...plan, change, tasks: edits.map(({ task }) => task) }, options);
 }
 
-/** Changes that are shown before the question. */
+/** How many changes are shown before the question. */
 const CHANGES_SHOWN = 100;
 
-/** `BICYCLE FIELD OLD NEW`, a row a change, on stderr. */
+/** Prints `BICYCLE FIELD OLD NEW` on stderr, one row for each change. */
 async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Promise<void> {
   const idDigits = io.stderr.isTerminal ? ID_DIGITS : undefined;
   const changes = edits.flatMap(({ task, before, changed }) =>
@@ -254,12 +257,13 @@ function showValue(value: unknown): string {
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
-/** Longer values are cut in an error. */
+/** Longer values are shortened in an error. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
- * Reads the bicycles again, and decides edits of which no answer is known. Untouched: the version is the one that was read before. Done: it was
- * saved since and has all values that were asked for. Everything else is unknown.
+ * Reads the bicycles again to decide edits without a known answer. An edit was not carried out when
+ * the version is unchanged. It was carried out when the bicycle was saved since and has all
+ * requested values. Otherwise the outcome is unknown.
  */
 async function lookUpEdits(
   context: Context,

@@ -1,4 +1,5 @@
-// `fleet bicycles edit`: changes fields of the bicycles that are named, by the operation that section 4.4 of the interface announces.
+// `fleet bicycles edit`: changes fields of bicycles with the operation that section 4.4 of the
+// interface announces.
 
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -20,7 +21,7 @@ import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /**
- * Changes fields of bicycles: of those that are typed, all in the same way, or of those in an input.
+ * Changes fields of bicycles: the same change for all typed bicycles, or the rows of an input.
  * Throws a FleetError of kind `usage` before anything is sent when the flags change nothing.
  */
 export async function editBicycles(
@@ -71,7 +72,7 @@ export async function editBicycles(
   await carryOutEdits(context, [...edits.values()], options, plan, { isAlwaysAsked: true });
 }
 
-/** Changes one bicycle, and prints it as it is then. */
+/** Changes one bicycle and prints the result. */
 async function editOne(
   context: Context,
   edit: Edit,
@@ -82,14 +83,14 @@ async function editOne(
   if (edit.changed.length === 0)
     return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
-  // Off a terminal a whole UUID is as sure as --yes.
+  // Without a terminal, a whole UUID needs no confirmation by --yes.
   const isAlwaysAsked = isFound || canAsk(context);
   const explain = (error: FleetError) => explainFailure(error, label, options.method);
   const plan = { shape: ACTION, isStdin: false, show };
   await carryOutEdits(context, [edit], options, plan, { isAlwaysAsked, explain });
 }
 
-/** The changes that the flags ask for: what each field is to be, by what it is now. */
+/** Returns the requested changes: for each field, a function from its current to its new value. */
 function readChanges(context: Context, { note, field: further = [], ...flags }: EditOptions) {
   const changes = new Map<string, (before: unknown) => unknown>();
   for (const [field, text] of Object.entries({ ...textsOf(flags), note }))
@@ -97,7 +98,7 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
       changes.set(field, (before) => readFlagValue(context, field, text, before));
   for (const [field, text] of further.map(splitField)) {
     if (changes.has(field)) throw usageError(`"${field}" is given twice`);
-    // In double quotes it is a text, whatever it looks like.
+    // A value in double quotes is always text.
     const quoted = /^"(.*)"$/s.exec(text)?.[1];
     changes.set(field, (before) => quoted ?? readFlagValue(context, field, text, before));
   }
@@ -108,7 +109,7 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
   );
 }
 
-/** What a failure means for the edit: 404 may be the bicycle or the operation. */
+/** Explains a failure of an edit: a 404 may mean the bicycle or the operation. */
 function explainFailure(
   error: FleetError,
   label: string,

@@ -1,4 +1,4 @@
-// The fields of a bicycle as flags and rows of a file give them.
+// The fields of a bicycle in flags and in rows of a file.
 
 import { NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
@@ -9,15 +9,15 @@ import { uuidOfNamed } from '../named/find.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
-/** Texts by the field that they are for. */
+/** Typed texts by field. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
-/** The flags that give the fields of a bicycle. */
+/** The flags with the fields of a bicycle. */
 export interface FieldFlags extends Omit<BicycleTexts, 'serial_number'> {
   serialNumber?: string;
 }
 
-/** Whether a creation takes the field; an edit may change it, too. */
+/** Whether a bicycle can be created with this field. An edit may also change it. */
 export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }
@@ -33,7 +33,7 @@ export function textsOf({
   return { name, organization, model, lock, serial_number: serialNumber, description };
 }
 
-/** Fields from their texts. Throws what the look-up of a name throws. */
+/** Parses fields. Throws the errors of looking up a name. */
 export async function readBicycleFields(
   context: Context,
   texts: BicycleTexts,
@@ -45,7 +45,10 @@ export async function readBicycleFields(
   return fields;
 }
 
-/** What a linked resource is sent as: a URL as it is; a UUID, or that of a name, which is looked up, as a URL below the base. */
+/**
+ * Returns the URL of a linked resource: a URL unchanged; for a UUID or a name, which is looked up,
+ * a URL below the base URL.
+ */
 export async function readLink(
   context: Context,
   field: LinkField,
@@ -57,7 +60,7 @@ export async function readLink(
   return resourceLink(baseUrl, field, await uuidOfNamed(context, NAMED[field], text));
 }
 
-/** Refuses flags that make no sense here. */
+/** Refuses flags that do not apply. */
 export function refuseFlags<Options>(
   options: Options,
   names: readonly (keyof Options & string)[],

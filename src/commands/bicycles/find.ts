@@ -1,4 +1,4 @@
-// Finds the bicycle that an operator means: a UUID, the beginning of one, or an exact name, serial number or bleid.
+// Finds a bicycle by UUID, a prefix of one, or an exact name, serial number or bleid.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { otherResource, wholeUuid } from '../../api/links.js';
@@ -17,12 +17,13 @@ import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
 import { findRemembered } from './remembered.js';
 
-/** What begins with so many digits is hardly called so by accident. */
+/** A prefix with this many digits is rarely also a name. */
 const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Finds one bicycle, among those of the organization of `scope`, else of the settings. A whole UUID or a link costs no request. Throws a FleetError of kind `usage` when several match, of kind
- * `not-found` when none does.
+ * Finds one bicycle in the organization of `scope`, or of the settings. A whole UUID or a link
+ * needs no request. Throws a FleetError of kind `usage` when several match, and of kind `not-found`
+ * when none matches.
  */
 export async function findBicycle(
   context: Context,
@@ -50,8 +51,8 @@ export async function findBicycle(
 }
 
 /**
- * What the mirror knows by that name: of `--offline` all of it, else the one that a current mirror has. One that knows none or
- * several leaves it to the service.
+ * Looks the text up in a mirror: always with `--offline`, otherwise in a current mirror. Without
+ * exactly one match in a current mirror, the service is asked.
  */
 async function remember(
   context: Context,
@@ -72,12 +73,16 @@ async function remember(
   return found?.size === 1 ? found : undefined;
 }
 
-/** More of a text would be more than a service takes in an address; what holds the whole holds its beginning. */
+/**
+ * The longest text in a query, because services limit the length of a URL. Every match also
+ * contains the beginning of the text.
+ */
 const LONGEST_QUERY_CHARACTERS = 200;
 
 /**
- * Every bicycle that the text may mean, by its UUID in lower case. Observed: `query` finds a text in names, serial numbers and bleids. A
- * service that ignores it sends every bicycle, which is as good.
+ * Returns every bicycle that the text may mean, by UUID in lower case. Observed: `query` searches
+ * names, serial numbers and bleids. A service that ignores it sends every bicycle, which also
+ * works.
  */
 export async function lookUp(
   client: Client,
@@ -87,7 +92,7 @@ export async function lookUp(
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const matches = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
-  // Fewer digits may also be the number that somebody gave another bicycle.
+  // A shorter prefix may also be the name of another bicycle.
   if (matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches;
   const query: Query = [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
   for await (const { items } of client.pages<Bicycle>({ ...list, query })) {

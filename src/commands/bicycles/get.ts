@@ -1,4 +1,4 @@
-// `fleet bicycles get`: one bicycle, every field of it, with its newest alerts on a terminal.
+// `fleet bicycles get`: shows all fields of one bicycle, on a terminal with its newest alerts.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -28,14 +28,16 @@ import { readAlertsOf } from './alerts.js';
 import { findBicycle, lookUp } from './find.js';
 import { readSide } from './remembered.js';
 
-/** How many of its alerts and changes the card shows. */
+/** How many alerts and changes the card shows. */
 const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
-/** How one bicycle alone is printed. */
+/** The shape of a single bicycle. */
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
-/** Shows one bicycle. `text` is a UUID, the beginning of one, or an exact name, serial number or bleid. */
+/**
+ * Shows one bicycle. `text` is a UUID, a prefix of one, or an exact name, serial number or bleid.
+ */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
   const { uuid } = await findBicycle(context, text);
@@ -65,7 +67,10 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
-/** A line for each field, for a pipe: the values whole; with colours where FORCE_COLOR asks for them. */
+/**
+ * Returns one line for each field with its whole value, for a pipe. Has colours when FORCE_COLOR
+ * requests them.
+ */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
   const fields = Object.entries(exactValue(item)).map(
     ([field, value]) => [field, textOf(value) ?? MISSING] as const,
@@ -82,8 +87,9 @@ function drawFields(item: Item<Bicycle>, paint: Paint): string {
 }
 
 /**
- * Reads one bicycle at its own address; from the list where the service has no such address (404 or 405). Throws a FleetError of kind
- * `not-found` when neither has it. Assumed: the address; alerts link to a bicycle by URL (section 2.2).
+ * Reads one bicycle at its own URL, or from the list when the service does not have this URL (404
+ * or 405). Throws a FleetError of kind `not-found` when neither has it. Assumed: the URL, because
+ * alerts link to bicycles by URL (section 2.2).
  */
 export async function fetchBicycle(
   context: Context,
@@ -105,7 +111,8 @@ export async function fetchBicycle(
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;
-    // Observed: a service that has the address names what it lacks, as JSON; one without it answers with a page.
+    // Observed: a service with this URL answers with JSON that names the missing object; a service
+    // without it answers with an HTML page.
     if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
   }
   const found = (await lookUp(client, uuid, await chosenOrganization(context))).get(uuid);
@@ -115,7 +122,10 @@ export async function fetchBicycle(
   });
 }
 
-/** Prints the bicycle that a change was answered with. Assumed: the answer, which the interface does not show, is the bicycle. */
+/**
+ * Prints the bicycle in the answer to a change. Assumed: the answer, which the interface does not
+ * show, is the bicycle.
+ */
 export async function printAnswer(
   context: Context,
   { text }: HttpAnswer,
@@ -131,7 +141,10 @@ export async function printAnswer(
   );
 }
 
-/** Its last changes but for those of place and charge, as the mirror of `--offline`, or a current one, has them. */
+/**
+ * Reads the last changes, except those of position and charge, from the mirror of `--offline` or a
+ * current mirror.
+ */
 async function readLastChanges(
   context: Context,
   client: Client,

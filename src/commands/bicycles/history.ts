@@ -1,4 +1,5 @@
-// `fleet bicycles history`: what the service lists of one bicycle's transitions, and the changes and gaps that a mirror recorded, by time.
+// `fleet bicycles history`: the transitions that the service lists for a bicycle, and the changes
+// and gaps that a mirror recorded, sorted by time.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { readTransitions, type Transitioned } from '../../api/history.js';
@@ -30,7 +31,7 @@ import { findBicycle } from './find.js';
 import { findRemembered, readSide } from './remembered.js';
 
 export interface HistoryOptions {
-  /** A time or an age, as it was typed. */
+  /** The typed time or age. */
   since?: string;
   field?: string[];
   to?: MirrorAddress;
@@ -40,10 +41,10 @@ const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null]))
   [field in keyof Entry]: null;
 };
 
-/** Of the service's transitions, 20 or more each: more than a bicycle lives through. */
+/** The maximum number of pages of transitions, each with 20 or more: more than a bicycle has. */
 const MOST_PAGES = 500;
 
-/** Prints what the service lists and what the mirror recorded of one bicycle, the oldest first. */
+/** Prints the history of a bicycle from the service and the mirror, oldest first. */
 export async function showHistory(
   context: Context,
   text: string,
@@ -75,14 +76,16 @@ export async function showHistory(
   const keptSince = since ?? status?.keptSince;
   const span =
     keptSince === undefined ? '' : ` since ${showLocalTime(Date.parse(keptSince), context.zone)}`;
-  // What only the service said is as old as the service.
+  // The age of the mirror does not matter when all entries come from the service.
   const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
   const none =
     count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
   await result.end([...old, ...none]);
 }
 
-/** The mirror of this run, where there is one; one that a flag or the settings name must be there. */
+/**
+ * Opens the mirror of this run if it exists. A mirror that a flag or the settings name must exist.
+ */
 async function openIfThere(
   context: Context,
   to: MirrorAddress | undefined,
@@ -95,7 +98,7 @@ async function openIfThere(
   return openChosen(context, address);
 }
 
-/** The bicycle that is meant: of the mirror, which remembers those that are gone, else of the service. */
+/** Finds the bicycle in the mirror, which also has deleted ones, otherwise at the service. */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
   const matches =
     mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
@@ -111,8 +114,8 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
 }
 
 /**
- * The service's transitions, the oldest first. Where the service has none, or cannot be asked, the mirror answers alone, and that is said; without a
- * mirror it is the error.
+ * Reads the service's transitions, oldest first. When the service cannot answer, only the mirror's
+ * entries are shown, with a notice; without a mirror, the error is thrown.
  */
 async function readService(
   context: Context,
@@ -127,7 +130,7 @@ async function readService(
       refusal = failure;
     });
     if (steps === undefined) throw await explainMissing(client, uuid, refusal);
-    // Observed: the newest first, several within a second.
+    // Observed: newest first, with several transitions in the same second.
     const isNewestFirst = timeOf(steps[0]?.timestamp) >= timeOf(steps.at(-1)?.timestamp);
     const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
       (a, b) => timeOf(a.timestamp) - timeOf(b.timestamp),
@@ -183,14 +186,17 @@ async function explainMissing(
   });
 }
 
-/** The service's own words behind fleet's. */
+/** Returns the service's part of a message. */
 function reasonIn({ message }: FleetError): string {
   return /: (.*)$/s.exec(message)?.[1] ?? message;
 }
 
-/** Whether neither the address of the bicycle nor the list shows it. A service that ignores the filter lists others. */
+/**
+ * Whether neither the bicycle's URL nor the list shows it. A service that ignores the filter lists
+ * other bicycles.
+ */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
-  // Observed: an unknown path is only "Not found.".
+  // Observed: for an unknown path the service only answers "Not found.".
   if (/No Bicycle matches the given query/i.test(message)) return true;
   const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
   if (found !== undefined) return false;
@@ -202,7 +208,7 @@ async function isGone(client: Client, uuid: string, { message }: FleetError): Pr
   return list.items.length === 0;
 }
 
-/** What an author is called: by name where the entry or the service's list of users has one. */
+/** Returns a function for the name of an author, from the entry or the service's list of users. */
 async function namesOf(
   client: Client,
   steps: readonly Transitioned[],
@@ -225,7 +231,7 @@ function timeOf(text: string | null | undefined): number {
   return Date.parse(text ?? '') || 0;
 }
 
-/** Both in one order; what the mirror has is not kept in memory. */
+/** Merges both sources by time. Entries of the mirror are streamed, not kept in memory. */
 async function* mergeByTime(
   recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,
   served: readonly Item<Entry>[],
@@ -239,7 +245,7 @@ async function* mergeByTime(
   yield left;
 }
 
-/** Changes in the order in which they happened, gaps between them. */
+/** Yields changes in order, with the gaps between them. */
 async function* readEntries(
   { database }: Mirror,
   uuid: string,
@@ -257,7 +263,7 @@ async function* readEntries(
     yield rows.map((row) => (row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
-/** A gap has its reason where a change has its source. */
+/** Formats a gap. Its source is the reason of the gap. */
 function gapOf({ at, ended, source }: Row): Item<Entry> {
   const length =
     ended === null

@@ -35,7 +35,10 @@ import {
   STATS_GROUPS,
 } from './methods-and-groups.js';
 
-/** `verb` is the word behind the noun: where it is one of these, the others are left out. */
+/**
+ * Declares the verbs. `verb` is the word after the noun: when it is a known verb, only that one is
+ * declared.
+ */
 export function addBicycles(program: Command, run: Run, verb = ''): void {
   const bicycles = addVerb(
     program,
@@ -146,7 +149,7 @@ A terminal shows bars; every other format has group, value, count and percent.`,
   addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
 }
 
-/** The flags that give the fields of a bicycle. */
+/** Adds the flags with the fields of a bicycle. */
 function addFieldFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   byDefault = '',
@@ -281,7 +284,10 @@ function addAct(bicycles: Command, run: Run): void {
   );
 }
 
-/** Bicycles until there is one, then transitions; more bicycles for one who begins to type digits, or what no transition begins with. */
+/**
+ * Offers bicycles for the first operand, then transitions. Offers further bicycles when the typed
+ * text contains digits or does not begin a transition.
+ */
 async function offerAction(place: CompletionPoint): Promise<Offers> {
   const { operands, typed, from } = place;
   const isTransition = (word: string) => (TRANSITIONS as readonly string[]).includes(word);

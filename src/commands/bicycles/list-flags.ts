@@ -1,4 +1,4 @@
-// The flags that choose a part of the fleet, for lists and for what counts or draws one.
+// The flags that select a part of the fleet, for commands that list, count or draw bicycles.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
@@ -7,7 +7,7 @@ import { someOf } from '../../cli/options.js';
 import { addScopeFlags, readNamed } from '../shared/list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
 
-/** The filters that the service itself applies. */
+/** Adds the filters of the service. */
 export function addFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -36,7 +36,7 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
-/** All filters, for a command that reads every page. */
+/** Adds all filters, for a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

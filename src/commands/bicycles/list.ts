@@ -1,4 +1,5 @@
-// `fleet bicycles list`: the service's own filters as a query, then the pages as they come, or the nearest first.
+// `fleet bicycles list`: sends the filters as a query, and prints the pages as they arrive or the
+// nearest bicycles first.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -26,7 +27,7 @@ import {
 export interface ListBicyclesOptions extends ListOptions {
   /** Any of these states. */
   state?: string[];
-  /** A text in the name, whatever the case. */
+  /** A part of the name in any case. */
   name?: string;
   /** A UUID or a name. */
   model?: string;
@@ -40,19 +41,19 @@ export interface ListBicyclesOptions extends ListOptions {
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
   const plan = await planBicycles(context, options);
-  // A circle is read whole, so that the nearest are known.
+  // The whole circle is read, because the nearest bicycles are shown first.
   await printList(context, plan, options.near === undefined ? options : { ...options, all: true });
 }
 
 const DATE_LINE_NOTE =
   'The box crosses the date line and is read as two boxes: a page has that page of both.';
 
-/** The service's ordering by its own `distance`, which it measures from the middle of a box. */
+/** The service's ordering by `distance`, which it measures from the centre of a box. */
 const DISTANCE_ORDERING = /^[-+]?distance$/;
 
 /**
- * Returns the ordering to send. Throws a usage error for the service's `distance` in a box that crosses the date line: each of its two
- * boxes has another middle.
+ * Returns the ordering to send. Throws a usage error for the service's `distance` in a box that
+ * crosses the date line, because its two boxes have different centres.
  */
 function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): string | undefined {
   const sent = ordering ?? param.find(([name]) => name === 'ordering')?.[1];
@@ -62,11 +63,14 @@ function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): 
       '--ordering distance cannot be used with a --bbox that crosses the date line: the service measures from the middle of a box, and reads two',
       'use --near LAT,LON --radius METRES, which shows the nearest first',
     );
-  // Around a point, fleet knows the distances itself and shows the nearest first.
+  // With --near, fleet itself computes the distances and shows the nearest first.
   return near !== undefined && ordering === 'distance' ? undefined : ordering;
 }
 
-/** Refuses `--param fields=…` without the position in an area: no bicycle could be checked, and none would be shown. */
+/**
+ * Refuses `--param fields=…` without the position in an area, because fleet could not check any
+ * position.
+ */
 function checkPositionFields({ param = [] }: ListBicyclesOptions): void {
   const fields = param
     .filter(([name]) => name === 'fields')
@@ -87,7 +91,7 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
   return { ...request, ...(query === undefined ? {} : { query }) };
 }
 
-/** What the filters of a list leave of the fleet, for a list and for what counts or draws one. */
+/** Makes the plan of a filtered list, also for commands that count or draw bicycles. */
 export async function planBicycles(
   context: Context,
   options: ListBicyclesOptions,
@@ -96,7 +100,7 @@ export async function planBicycles(
   const circle = readCircle(options.near, options.radius);
   const ordering = orderingOf(options);
   const query = await scopeOf(context, options.organization);
-  // A service may ignore a filter: then it sends more, which these drop.
+  // A service may ignore a filter and send more bicycles. These checks remove them.
   const checks: ((item: Item<Bicycle>) => boolean)[] = [];
   const box = circle === undefined ? bbox : boxAround(circle);
   if (box !== undefined) {
@@ -105,7 +109,7 @@ export async function planBicycles(
     checks.push(({ value }) => isInBox(value, box));
   }
   if (zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, zone)]);
-  // Observed: the service filters by these three.
+  // Observed: the service supports these three filters.
   if (state !== undefined) {
     for (const one of state) query.push(['state', one]);
     checks.push(({ value }) => state.includes(String(value.state)));
@@ -116,7 +120,8 @@ export async function planBicycles(
     checks.push(({ value }) => wholeUuid(String(value.model ?? '')) === model.toLowerCase());
   }
   if (name !== undefined) {
-    // `name` looks at names alone. A service that does not know it has perhaps `query`, and another bicycle is in neither answer.
+    // `name` only searches names. A service that does not support it may support `query`. Both are
+    // sent, because the check below removes other bicycles.
     query.push(['name', name], ['query', name]);
     const wanted = name.toLowerCase();
     checks.push(({ value }) => (textOf(value.name) ?? '').toLowerCase().includes(wanted));

@@ -1,16 +1,17 @@
-// Word lists of the flags of `fleet bicycles`, apart from the actions so that help need not load them.
+// Word lists for the flags of `fleet bicycles`, in a separate file so that help does not load the
+// actions.
 
-/** What every command that takes a bicycle says of it. */
+/** The description of the bicycle argument of all commands. */
 export const BICYCLE_ARGUMENT =
   'its UUID, the first digits of it (4 or more), or its exact name, serial number or bleid';
 
-/** The methods by which a bicycle can be edited. */
+/** The HTTP methods for editing a bicycle. */
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];
 
-/** What an empty cell of a file does to its field. */
+/** The effects of an empty cell in a file. */
 export const EMPTY_CELL_CHOICES = ['keep', 'clear'] as const;
 export type EmptyCellChoice = (typeof EMPTY_CELL_CHOICES)[number];
 
-/** What `stats` can group by besides fields. */
+/** The groups of `stats` besides fields. */
 export const STATS_GROUPS = ['state', 'charge', 'silence', 'model', 'organization'] as const;

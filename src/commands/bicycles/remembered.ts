@@ -1,4 +1,4 @@
-// Finds bicycles in a mirror: by UUID, the beginning of one, or an exact name, serial number or bleid.
+// Finds bicycles in a mirror: by UUID, a prefix of one, or an exact name, serial number or bleid.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -11,14 +11,14 @@ import { isPrefix } from '../shared/list/uuid-prefix.js';
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-/** An index holds these fields alone: whole rows are many times as much to read. */
+/** An index contains exactly these fields. Reading whole rows would be much slower. */
 const NAMED =
   'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
- * Every bicycle that the text may mean, by its UUID in lower case, as the look-up in the list has it: of an organization, or of all of them, also
- * those that left the list.
+ * Returns every bicycle that the text may mean, by UUID in lower case, like the look-up at the
+ * service. Searches one or all organizations; `withGone` includes bicycles that left the list.
  */
 export async function findRemembered(
   database: Database,
@@ -35,14 +35,14 @@ export async function findRemembered(
     const rows = await database.all(statement, [...values, ...owner]);
     return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
   };
-  // A condition each: of two joined by OR, a database would not use every index.
+  // Two separate queries: with OR, a database would not use every index.
   const named = await select(NAMED, [text, text, text]);
-  // Behind every digit and the dash comes g.
+  // "g" sorts after all hexadecimal digits and the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   return new Map([...named, ...begun].map((item) => [String(item.value.uuid).toLowerCase(), item]));
 }
 
-/** A side of a recorded change, numbers exactly; null where there was none. */
+/** Parses a value of a recorded change with exact numbers; null without a value. */
 export function readSide(json: Value | undefined): unknown {
   return typeof json === 'string' ? readExact(json) : null;
 }

@@ -1,4 +1,5 @@
-// `fleet bicycles stats`: counts the fleet, or what the filters of a list leave, by state, charge, silence, alerts or any field.
+// `fleet bicycles stats`: counts the fleet, or the bicycles that match the filters, by state,
+// charge, silence, alerts or any field.
 
 import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { fieldOf } from '../../api/resource.js';
@@ -18,11 +19,14 @@ import { STATS_GROUPS } from './methods-and-groups.js';
 
 export interface StatsOptions
   extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
-  /** `state`, `charge`, `silence`, `model`, `organization` or a field; states, charge, silence and alerts when absent. */
+  /**
+   * `state`, `charge`, `silence`, `model`, `organization` or a field. Default: state, charge,
+   * silence and alerts.
+   */
   by?: string;
 }
 
-/** Counts and prints. Throws what a list throws: a count of a list that stayed short ends with `partial`. */
+/** Counts and prints. Throws like a list; the count of an incomplete list ends with `partial`. */
 export async function showStats(
   context: Context,
   { by: word, ...filters }: StatsOptions,
@@ -54,7 +58,10 @@ export async function showStats(
   if (incomplete !== undefined) throw incomplete;
 }
 
-/** Refuses a group that is neither one of ours nor a field of any bicycle: it would count everything as `(none)`. */
+/**
+ * Refuses a group that is neither a named group nor a field of any bicycle. It would count every
+ * bicycle as `(none)`.
+ */
 function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
   if (by === undefined || isNamedGroup(by) || fields.has(by) || fields.has(firstSegment(by)))
     return;

@@ -1,4 +1,5 @@
-// Answers the shell: the words that fit at the cursor, a line each with a tab before what it is; never an error.
+// Prints completions for the shell: one word on each line, with a tab and its description. Never
+// fails.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { completeLine } from '../../cli/complete.js';
@@ -11,16 +12,17 @@ import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
 
 export interface CompleteOptions {
-  /** The line up to the cursor, for a shell that cannot tell its words. */
+  /** The line up to the cursor, for a shell that cannot split it into words. */
   line?: string;
 }
 
-/** The longest description: a line of a menu, not a page. */
+/** The longest description, which must fit on one line of a menu. */
 const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints what fits, then a last line that begins with a colon and names what the shell should do besides: `files`, `nospace`.
- * @param words the words behind `fleet`, the last of them the one at the cursor, which may be empty
+ * Prints the completions, and a last line with a colon and instructions for the shell: `files`,
+ * `nospace`.
+ * @param words the words after `fleet`; the last one is at the cursor and may be empty
  */
 export async function complete(
   context: Context,
@@ -44,11 +46,11 @@ function show({ words, isFile, isOpen }: Offers): string {
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
 }
 
-/** The settings as far as they can be read, and the service as far as it answers at once. */
+/** Opens the sources of completions: readable settings, and the service if it answers quickly. */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   return {
-    // The next command reports what is wrong with settings or service; one who presses a key wants words.
+    // Errors are ignored here; the next command reports them.
     profiles: () => listProfiles(context).catch(() => []),
     named: (kind) => findLiveNamed(context, values, kind).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
@@ -59,7 +61,7 @@ async function listProfiles({ io }: Context): Promise<Offer[]> {
   const { loadStored } = await import('../../settings/store.js');
   const { parseAddress } = await import('../../settings/keys.js');
   const { profiles } = await loadStored(io.env);
-  // An address that is refused may hold a password.
+  // An invalid address may contain a password.
   const isShown = (address: unknown) =>
     typeof address === 'string' && 'value' in parseAddress(address);
   return [...profiles].map(([value, { base_url: address }]) =>

@@ -1,4 +1,5 @@
-// `fleet completion --install` and `--uninstall`: puts a line where the shell reads it at its start, or takes it away, and says before what that changes.
+// `fleet completion --install` and `--uninstall`: adds or removes a line in a start-up file of the
+// shell, and announces the change first.
 
 import { execFile } from 'node:child_process';
 import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,7 +14,9 @@ import { homeOfUser } from '../../system/user.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
-/** What the shell reads: the script as fleet prints it then, so that an upgrade needs no new one. */
+/**
+ * The lines for the shells. They run fleet at each start, so that they stay valid after an upgrade.
+ */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
   zsh: '! command -v fleet > /dev/null || { (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }; eval "$(fleet completion zsh)" }',
@@ -23,8 +26,9 @@ const LINES: { readonly [Name in Shell]: string } = {
 };
 
 /**
- * Installs the completion, or takes away what that wrote and nothing else; says before what it changes, and asks unless `--yes` says so. Throws
- * a FleetError of kind `usage` when nobody can be asked and `--yes` is missing, of kind `output` when it cannot be written.
+ * Installs the completion, or removes exactly its own lines. Announces the change and asks, unless
+ * `--yes` is given. Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing,
+ * and of kind `output` when the file cannot be written.
  */
 export async function changeCompletion(
   context: Context,
@@ -48,7 +52,8 @@ export async function changeCompletion(
       );
     for (const [path] of changes) {
       const said = `this ${isWanted ? 'adds a line to' : 'removes a line from'} ${path}: ${line}`;
-      // Not a notice where it is asked for: whoever says yes must know to what.
+      // Before a question it is not a notice, which --quiet would hide: the user must see the
+      // change.
       await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     }
     const question = {
@@ -69,7 +74,7 @@ export async function changeCompletion(
   await notice(`completion for ${shell} is ${to}; ${when}`);
 }
 
-/** The files that a shell reads by itself. */
+/** The files that a shell reads at its start. */
 async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = homeOfUser(env);
   if (home === undefined)
@@ -87,7 +92,10 @@ async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[
 
 const DOCUMENTS_LIMIT_MS = 10_000;
 
-/** On Windows the profiles of PowerShell and of Windows PowerShell are among the documents; these may be in OneDrive. */
+/**
+ * Returns the folder of the documents, where Windows keeps the profiles of PowerShell. It may be in
+ * OneDrive.
+ */
 async function documentsFolder(home: string): Promise<string> {
   const ask =
     "[Console]::OutputEncoding = [Text.Encoding]::UTF8; [Environment]::GetFolderPath('MyDocuments')";
@@ -117,7 +125,7 @@ async function changeFile(
   return rest === '' ? rm(path) : writeFile(path, rest);
 }
 
-/** The text of a file; '' where there is none. */
+/** Returns the text of a file, or '' when it does not exist. */
 async function readText(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return '';

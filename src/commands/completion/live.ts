@@ -1,4 +1,4 @@
-// What the service can offer the shell if it answers at once: UUIDs with their names.
+// Offers UUIDs with names from the service if it answers quickly.
 
 import { stat } from 'node:fs/promises';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -10,15 +10,19 @@ import { type Context, openContext } from '../../context.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Item, Query } from '../../http/types.js';
 
-/** One who presses a key waits no longer than this for the service. */
+/** How long Tab may wait for completions. */
 const PATIENCE_MS = 800;
-/** More is no menu, and at a hundred bash asks whether it shall be shown. */
+/**
+ * The maximum number of offers. A longer menu is not useful, and bash asks for confirmation from a
+ * hundred on.
+ */
 const MOST_SHOWN = 50;
 
 /**
- * UUIDs of bicycles that begin as typed, each with name and state: those that changed last when nothing was typed. Nothing without a token
- * that is at hand: no command is run for one, and nobody is asked.
- * @param values the flags of the line that is being typed
+ * Offers UUIDs of bicycles that begin with the typed text, each with name and state; the most
+ * recently changed ones without text. Offers nothing without a token that is available immediately:
+ * no token command is run, and no question asked.
+ * @param values the flags of the typed line
  */
 export function findLiveBicycles(
   context: Context,
@@ -33,7 +37,7 @@ export function findLiveBicycles(
     const words: Offer[] = [];
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
-        // Whatever is no UUID could mean something to the shell.
+        // Only UUIDs are safe: other text could have a meaning for the shell.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
           continue;
         const description = [name, state]
@@ -63,7 +67,7 @@ async function* searchList(
   for await (const { items } of client.pages<Bicycle>({ ...list, query })) yield items;
 }
 
-/** UUIDs of organizations, zones or models with their names. */
+/** Offers UUIDs of organizations, zones or models with their names. */
 export function findLiveNamed(
   context: Context,
   values: FollowedLine['values'],
@@ -81,13 +85,13 @@ export function findLiveNamed(
   });
 }
 
-/** Asks with a token that costs nothing to get, and a context that gives up soon. */
+/** Sends requests with a token that is available immediately and a short time limit. */
 async function withPatience(
   { io, clock, signal }: Context,
   values: FollowedLine['values'],
   ask: (context: Context) => Promise<Offers>,
 ): Promise<Offers> {
-  // An address that was typed and not yet confirmed gets no token.
+  // An address that is still being typed must not get the token.
   if (values.has('--base-url')) return NOTHING;
   const late = new AbortController();
   const cancel = clock.after(PATIENCE_MS, () => late.abort(new Error('the shell waits no longer')));
@@ -107,7 +111,7 @@ async function withPatience(
   }
 }
 
-/** A pipe is not read: the command that comes next needs what is in it. */
+/** A pipe is not read, because the next command needs its content. */
 async function hasCheapToken({ io, settings }: Context): Promise<boolean> {
   const { loadStored } = await import('../../settings/store.js');
   const { findTokenPlace } = await import('../../settings/token-place.js');

@@ -1,4 +1,5 @@
-// `fleet config edit`: the settings in the operator's editor, checked before they take the place of the old ones.
+// `fleet config edit`: opens the settings in the operator's editor, and checks them before they
+// replace the old ones.
 
 import { spawn } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -13,10 +14,13 @@ import { parseConfig, readSettingsFile, replaceConfig } from '../../settings/sto
 import { makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { describeEnd } from '../../system/shell.js';
 
-/** The first text in the editor where there are no settings yet. */
+/** The initial text in the editor when there are no settings. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
 
-/** Throws a FleetError of kind `config` for settings that are refused; the old ones stay, and what was written is kept beside them. */
+/**
+ * Edits the settings. Throws a FleetError of kind `config` for invalid settings: the old ones stay,
+ * and the edited text is kept as a draft.
+ */
 export async function editConfig(context: Context): Promise<void> {
   const { io, notice } = context;
   const place = findPlace(io.env);
@@ -58,8 +62,8 @@ function chooseEditor({ io }: Context): string {
 }
 
 /**
- * Runs the editor on the terminal, in the place of a shell that reads its flags: `code --wait`. Ctrl-C is the editor's own affair; SIGTERM
- * and SIGHUP end it, and fleet.
+ * Runs the editor on the terminal with a shell that parses its flags, such as `code --wait`. Ctrl-C
+ * is left to the editor; SIGTERM and SIGHUP end it and fleet.
  */
 async function runEditor(
   { io, signal, urgentSignal }: Context,
@@ -121,8 +125,9 @@ async function save(
 }
 
 /**
- * Checks the names one after the other, so that two new names cannot collide either. Names that were
- * in the settings before are accepted, even when older versions of fleet let two of them collide.
+ * Checks the names one after another, so that two new names cannot collide either. Names that were
+ * in the settings before are accepted, even when older versions of fleet allowed two of them to
+ * collide.
  */
 function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string>): void {
   const accepted = new Set(names.filter((name) => namesBefore.has(name)));
@@ -132,7 +137,10 @@ function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string
   }
 }
 
-/** Returns the profile names in the settings; no names when the settings are broken, as edit can repair them. */
+/**
+ * Returns the profile names in the settings. Returns none for broken settings, because edit can
+ * repair them.
+ */
 function profileNamesIn(text: string): ReadonlySet<string> {
   try {
     return new Set(parseConfig(text).profiles.keys());

@@ -1,4 +1,5 @@
-// `fleet config get`, `set`, `unset` and `path`: one setting of a profile, and the file that holds them all.
+// `fleet config get`, `set`, `unset` and `path`: one setting of a profile, and the path of the
+// settings file.
 
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
@@ -18,7 +19,10 @@ import { clean } from '../../terminal/clean.js';
 import { uuidOfNamed } from '../named/find.js';
 import { writeResult } from '../shared/list/output-file.js';
 
-/** Prints the value in use. Throws a FleetError of kind `config` when the setting is not set anywhere, or when its value is refused. */
+/**
+ * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or
+ * invalid.
+ */
 export async function getSetting(context: Context, written: string): Promise<void> {
   const { io, flags } = context;
   const sources = { flags, env: io.env, stored: await loadStored(io.env) };
@@ -35,7 +39,10 @@ export async function getSetting(context: Context, written: string): Promise<voi
   await writeResult(context, `${shown}\n`);
 }
 
-/** Puts a checked value into a profile. The name of an organization is looked up and stored with its UUID. */
+/**
+ * Stores a checked value in a profile. The name of an organization is looked up and stored with its
+ * UUID.
+ */
 export async function setSetting(context: Context, written: string, text: string): Promise<void> {
   const { io, flags, notice } = context;
   const key = readKey(written);
@@ -81,18 +88,21 @@ export async function unsetSetting({ io, flags, notice }: Context, written: stri
   await notice(`✓ removed ${key} from profile "${profile}"`);
 }
 
-/** Prints where the settings file is, whether it exists or not. */
+/** Prints the path of the settings file, which may not exist yet. */
 export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
   const { configPath } = findPlace(io.env);
-  // It is made of the environment, which may hold anything.
+  // The path comes from the environment, so it may contain control characters.
   await writeResult(
     context,
     `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`,
   );
 }
 
-/** The key of that name, `-` or `_` between its words. Throws a FleetError of kind `usage` that names the nearest. */
+/**
+ * Returns the key with this name; `-` and `_` are equal. Throws a FleetError of kind `usage` with
+ * the most similar key.
+ */
 function readKey(written: string): KeyName {
   const key = findKey(written);
   if (key === undefined) throw unknownWord('key', written, KEY_NAMES);

@@ -12,21 +12,23 @@ import { every } from '../../system/clock.js';
 import { ownCommand } from '../../system/program-files.js';
 import { loadPaint } from '../../terminal/colour.js';
 
-/** Small enough to read, lively enough that a few seconds of watch show something. */
+/** Few enough bicycles to read, and enough events that a short watch shows some. */
 const BICYCLES = 60;
 const EVENTS_PER_SECOND = 3;
 
 /** How often to check whether the watch is connected. */
 const LOOK_EVERY_MS = 100;
 
-/** A small map: the whole demo is to be read. */
+/** A small map, so that the demo stays readable. */
 const MAP_COLUMNS = 80;
 const MAP_ROWS = 20;
 
-/** The bicycle that it makes. */
+/** The name of the created bicycle. */
 const NAME = 'Demo 0001';
 
-/** A bicycle needs a device before it can be made available. */
+/**
+ * The lock device of the created bicycle. A bicycle needs a device before it can be made available.
+ */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
 /** Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails. */
@@ -35,7 +37,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
-    // A profile or a token command of the operator is none of the demo's.
+    // Exclude the operator's profile and token command.
     ...Object.fromEntries(
       Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_')),
     ),
@@ -86,7 +88,10 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   }
 }
 
-/** Rents the bicycle once a watch is connected, whatever riders of the sandbox did to it before. The returned function cancels it. */
+/**
+ * Rents the bicycle once a watch is connected, even when simulated riders of the sandbox changed
+ * it. The returned function cancels this.
+ */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();
   every(clock, LOOK_EVERY_MS, over.signal, () => {
@@ -104,7 +109,7 @@ async function say({ io }: Context, text: string): Promise<void> {
   await io.stdout.write(`${paint.bold(text)}\n`);
 }
 
-/** Shows a command and runs it, its output going where ours goes. */
+/** Shows a command and runs it with the output of fleet. */
 async function showRun(
   context: Context,
   env: NodeJS.ProcessEnv,

@@ -1,4 +1,4 @@
-// Declares `fleet demo`: a guided tour on its own sandbox.
+// Declares `fleet demo`: a guided tour with its own sandbox.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

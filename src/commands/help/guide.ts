@@ -1,8 +1,12 @@
-// Brings a guide of docs/ into the form of a page of help: paragraphs of one line, `Heading:`, and lists two spaces in.
+// Converts a guide of docs/ into the form of a help page: paragraphs on one line, `Heading:`, and
+// lists indented by two spaces.
 
 import { showPairs } from '../../cli/help.js';
 
-/** The Markdown of a guide: headings, paragraphs, lists, tables of two columns and blocks of code; its title and pictures are left out. */
+/**
+ * Converts the Markdown of a guide: headings, paragraphs, lists, tables of two columns and code
+ * blocks. Omits the title and pictures.
+ */
 export function guideText(markdown: string): string {
   const blocks = markdown
     .split(/^(```\w*\n[\s\S]*?^```$)/m)
@@ -13,7 +17,7 @@ export function guideText(markdown: string): string {
     blocks
       .filter((block) => block !== '')
       .join('\n\n')
-      // A list comes right below its heading.
+      // A list follows directly below its heading.
       .replace(/^(\S.*:)\n\n(?= )/gm, '$1\n')
   );
 }
@@ -34,7 +38,10 @@ function readRow(line: string): [term: string, meaning: string] {
   return [term.replaceAll('`', ''), inlineText(meaning)];
 }
 
-/** Text without Markdown: commands in quotes, links as the command that shows their guide. */
+/**
+ * Removes Markdown from text: commands get quotes, and links become the command that shows their
+ * guide.
+ */
 function inlineText(text: string): string {
   return text
     .replace(/\[([^\]]+)\]\(([^)]+?)(\.md)?\)/g, (_all, words, target, isGuide) =>
@@ -44,7 +51,7 @@ function inlineText(text: string): string {
     .replaceAll('**', '');
 }
 
-/** Code indented by two spaces; the comment of a shell line goes above it. */
+/** Indents code by two spaces; the comment of a shell line moves above it. */
 function codeText(block: string): string {
   const [fence = '', ...lines] = block.split('\n').slice(0, -1);
   const isShell = fence === '```sh';

@@ -1,4 +1,4 @@
-// Declares `fleet help`: the page of any command, and pages on topics of several.
+// Declares `fleet help`: the page of each command, and guides about several commands.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import {
@@ -53,7 +53,7 @@ export function addHelp(program: Command, run: Run): void {
     );
 }
 
-/** The command that the words name. Throws a usage error that names the nearest. */
+/** Returns the command with this path. Throws a usage error that names the most similar one. */
 function findCommand(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {
@@ -77,13 +77,13 @@ function findCommand(program: Command, words: readonly string[]): Command {
   return command;
 }
 
-/** The commands below the one that the words name so far, and on the first place the topics. */
+/** Offers the commands below the typed path, and topics as the first word. */
 function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);
   const topics = [
-    // A page that has the name of a command stands for both.
+    // A command and a topic with the same name share one page.
     ...TOPIC_NAMES.filter((name) => findBelow(at, name) === undefined).map((value) => ({
       value,
       description: TOPICS[value],

@@ -1,4 +1,4 @@
-// Writes the manual: each page of help, of a command or a topic, as a page for `man`.
+// Writes the manual: one `man` page for each help page and each guide.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,22 +17,23 @@ import { TOPIC_NAMES, TOPICS } from './topics.js';
 const COMMANDS = 1;
 const GUIDES = 7;
 
-/** The width that terminals show at least; `man` fills no line anew. */
+/** The smallest usual width of a terminal. `man` does not wrap these lines. */
 const WIDTH_COLUMNS = 78;
 
 interface Page {
   name: string;
   section: number;
   summary: string;
-  /** As help shows it. */
+  /** The text as help shows it. */
   text: string;
-  /** The pages to see also. */
+  /** Related pages. */
   others: readonly (readonly [name: string, section: number])[];
 }
 
 /**
- * Writes the pages where man looks below a folder, which is made: `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. They bear
- * today's date, or that of SOURCE_DATE_EPOCH, as reproducible builds want it. Throws a FleetError of kind `output`.
+ * Writes the pages into a folder with the structure of man, and creates the folder:
+ * `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. The pages have today's date, or that of
+ * SOURCE_DATE_EPOCH for reproducible builds. Throws a FleetError of kind `output`.
  */
 export async function writeManual(
   { io, clock, notice }: Context,
@@ -77,7 +78,7 @@ function innerOf(command: Command): Command[] {
   return command.createHelp().visibleCommands(command);
 }
 
-/** `fleet-bicycles-list` */
+/** Returns the name of a page: `fleet-bicycles-list`. */
 function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
@@ -97,7 +98,7 @@ function commandPage(command: Command): Page {
   };
 }
 
-/** The page in roff: its lines as they are, in parts with a heading each. */
+/** Returns the page in roff: unchanged lines, in sections with a heading. */
 function showPage({ name, section, summary, text, others }: Page, date: string): string {
   const body = text.trim().split('\n').map(plain).join('\n');
   return [
@@ -108,7 +109,10 @@ function showPage({ name, section, summary, text, others }: Page, date: string):
   ].join('\n');
 }
 
-/** Escapes for roff's own marks, and for quotes and dashes that it would make typographic. */
+/**
+ * Escapes for the special characters of roff, and for quotes and dashes that it would replace with
+ * typographic ones.
+ */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',
   '-': '\\-',
@@ -119,7 +123,10 @@ const MARKS: { readonly [mark: string]: string } = {
   '"': '\\(dq',
 };
 
-/** Text as roff shows it unchanged; beyond ASCII by code point, for not every `man` reads UTF-8. */
+/**
+ * Escapes text for roff. Characters beyond ASCII are written by code point, because not every `man`
+ * reads UTF-8.
+ */
 function plain(text: string): string {
   return text
     .replace(/[\\\-'`^~"]/g, (mark) => MARKS[mark] ?? mark)

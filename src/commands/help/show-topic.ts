@@ -1,4 +1,4 @@
-// Prints the pages of `fleet help` that belong to no single command: the guides of docs/, which lie beside the program.
+// Prints the guides of docs/ for `fleet help`. Their files are next to the program.
 
 import { readFile } from 'node:fs/promises';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
@@ -20,7 +20,10 @@ export async function showTopic(
   await io.stdout.write(`${fitHelp(text, helpWidth(screen))}\n`);
 }
 
-/** The page as a page of `--help` is written: paragraphs of one line, and lists below a heading; wider than any screen. */
+/**
+ * Returns a guide in the form of a `--help` page before wrapping: each paragraph on one line, and
+ * lists below a heading.
+ */
 export async function topicText(topic: Topic, program: Command): Promise<string> {
   return topic === 'flags'
     ? describeFlags(program)

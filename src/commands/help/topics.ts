@@ -1,4 +1,4 @@
-// The guides of docs/ by name, and what each is about; `flags` is made from the program itself.
+// The names and summaries of the guides in docs/. `flags` is generated from the program itself.
 
 export const TOPICS = {
   install: 'as a package or one file; completion, manual, upgrade',
@@ -24,7 +24,7 @@ export type Topic = keyof typeof TOPICS;
 
 export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
 
-/** The guide of a name, and of the one that gh and others have for it. */
+/** Returns the guide with this name. `environment` is an alias that gh and other tools use. */
 export function topicOf(word: string | undefined): Topic | undefined {
   const name = word?.toLowerCase();
   return name === 'environment' ? 'settings' : TOPIC_NAMES.find((known) => known === name);

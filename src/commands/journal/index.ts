@@ -1,4 +1,4 @@
-// Declares `fleet journal`: what the journal of a bulk run says.
+// Declares `fleet journal`, which shows the journal of a bulk run.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

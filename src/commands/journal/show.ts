@@ -1,4 +1,4 @@
-// `fleet journal show`: what a journal says of each bicycle, and how that is known.
+// `fleet journal show`: prints the outcome of each bicycle in a journal and the evidence for it.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -16,7 +16,10 @@ import {
 } from '../shared/bulk/journal-records.js';
 import { printReport } from '../shared/change-report.js';
 
-/** Prints a row a bicycle, and sums up. Throws a FleetError of kind `partial` for a journal that was changed, after its rows. */
+/**
+ * Prints one row for each bicycle and a summary. Throws a FleetError of kind `partial` after the
+ * rows when the journal was changed.
+ */
 export async function showJournal(context: Context, path: string): Promise<void> {
   const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
@@ -39,7 +42,7 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
   const { result, how, run, atMs, name, uuid } = entry;
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {
-    // The key of an edit is the UUID and what was asked for.
+    // The key of an edit consists of the UUID and the requested change.
     uuid: row === undefined ? (key.split(':', 1)[0] ?? key) : uuid,
     ...(row === undefined ? {} : { row: Number(row) }),
     name,
@@ -55,7 +58,7 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
   };
 }
 
-/** `30 done (26 answered, 4 confirmed after a crash), 1 refused; 2 runs`. */
+/** Returns the summary: `30 done (26 answered, 4 confirmed after a crash), 1 refused; 2 runs`. */
 function sumUp({ numbers }: Journal, rows: readonly JournalRow[]): string {
   const counts = new Map<string, number>();
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);

@@ -1,4 +1,4 @@
-// Finds organizations, zones, models, locks and users by name, where the service lists them.
+// Finds organizations, zones, models, locks and users by name in the lists of the service.
 
 import { wholeUuid } from '../../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../../api/named.js';
@@ -14,20 +14,23 @@ import { ID_DIGITS } from '../../views/bicycle.js';
 import { mirrorOf } from '../shared/current-mirror.js';
 import { listSome, shorten } from '../shared/list/pick-one.js';
 
-/** The names of each by its UUID, the one that people know first. */
+/** The names by UUID, most common name first. */
 export type Names = Map<string, string[]>;
 
-/** Returns the names that the service lists, until they are enough; undefined when it lists none, or not to this token. */
+/**
+ * Reads names from the service until `isEnough`. Returns undefined when the service has no such
+ * list or refuses it to this token.
+ */
 export function readNames(
   client: Client,
   kind: NamedKind,
   isEnough: (names: Names) => boolean = () => false,
 ): Promise<Names | undefined> {
-  // A token that is refused is refused everywhere.
+  // A token that was refused with 401 is refused everywhere.
   return ifOffered(readAllNames(client, kind, isEnough), ({ status }) => status !== 401);
 }
 
-/** Returns the names as readNames does; throws when the service refuses them. */
+/** Reads names like `readNames`, but throws when the service refuses them. */
 function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | undefined> {
   return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
     (thrown: unknown) => {
@@ -57,12 +60,12 @@ async function readAllNames(
   return names;
 }
 
-/** How long a heading waits for a name. */
+/** How long a heading waits for names. */
 const NAME_LIMIT_MS = 1_000;
 
 /**
- * Organizations for a heading: the name of each, else `organization` and the beginning of its UUID where that is not had at once.
- * Never throws.
+ * Returns names of organizations for a heading. Without a quick answer, uses `organization` and the
+ * first digits of the UUID. Never throws.
  */
 export async function showOrganizations(
   context: Context,
@@ -71,7 +74,7 @@ export async function showOrganizations(
   if (uuids.length === 0) return new Map();
   const read = async (signal: AbortSignal) => {
     const client = await context.client({ retries: 0, signal });
-    // A mirror knows no names.
+    // A mirror does not contain names.
     return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
   };
   const names = await within(context, NAME_LIMIT_MS, read).catch(() => undefined);
@@ -83,7 +86,10 @@ export async function showOrganizations(
   );
 }
 
-/** The UUID of the one that is meant by a UUID, a URL that ends in one, or an exact name, which is looked up before anything else is sent. */
+/**
+ * Returns the UUID for a UUID, a URL that ends in one, or an exact name. A name is looked up before
+ * anything else is sent.
+ */
 export async function uuidOfNamed(
   context: Context,
   kind: NamedKind,
@@ -92,7 +98,10 @@ export async function uuidOfNamed(
   return wholeUuid(text) ?? findByName(context, kind, text);
 }
 
-/** What a command has read: the organization of the settings is asked for in several places, and rows of a file name many. */
+/**
+ * Caches the names that a command has read: the organization of the settings is needed in several
+ * places, and rows of a file may contain many names.
+ */
 const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 
 function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined> {
@@ -109,7 +118,10 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
   return pickByName(kind, text, await readOnce(context, kind));
 }
 
-/** The one of that name, whatever the case where only one has it so. Throws a FleetError that lists what else there is. */
+/**
+ * Returns the UUID of a name; ignores case when only one name matches. Throws a FleetError that
+ * lists the other names.
+ */
 export function pickByName(
   { one, many }: NamedKind,
   text: string,

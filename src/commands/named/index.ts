@@ -1,4 +1,4 @@
-// Declares `fleet organizations`, `fleet zones` and `fleet models`: what a bicycle belongs to, by name and UUID.
+// Declares `fleet organizations`, `fleet zones` and `fleet models`: lists of names and UUIDs.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { NAMED, NAMED_FIELDS } from '../../api/named.js';
@@ -9,14 +9,14 @@ import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../shared/list/flags.js';
 import type { NamedListOptions } from './list.js';
 
-/** What there is, and which of them: a list with three names. */
+/** The kinds, with a part of their description. */
 const LISTED = {
   organization: 'that the token may see',
   zone: 'for --zone; -o geojson has their outlines',
   model: 'of bicycles',
 } as const;
 
-/** Declares the noun of one of them. */
+/** Declares the noun of one kind. */
 export const addNamed = (kind: keyof typeof LISTED) => (program: Command, run: Run) => {
   const { many, one } = NAMED[kind];
   const what = LISTED[kind];

@@ -1,4 +1,5 @@
-// `fleet organizations list`, `fleet zones list`, `fleet models list`: one list with three names.
+// `fleet organizations list`, `fleet zones list`, `fleet models list`: one implementation for three
+// nouns.
 
 import { NAMED, NAMED_FIELDS, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
@@ -10,7 +11,10 @@ import { printList } from '../shared/list/list.js';
 
 export type NamedListOptions = Pick<ListOptions, 'where' | 'limit' | 'count' | 'param'>;
 
-/** Lists all of a kind. Throws a FleetError of kind `not-found` where the service has no such list. */
+/**
+ * Lists all items of a kind. Throws a FleetError of kind `not-found` when the service does not have
+ * this list.
+ */
 export async function listNamed(
   context: Context,
   kind: keyof typeof NAMED_SHAPES,

@@ -8,7 +8,10 @@ import { deleteProfile, loadStored, loadTokens, useProfile } from '../../setting
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
-/** Switches to a profile. Throws a FleetError of kind `usage` when there is no such profile; `default` is always one. */
+/**
+ * Switches to a profile. Throws a FleetError of kind `usage` when it does not exist; `default`
+ * always exists.
+ */
 export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {
   const stored = await loadStored(io.env);
   if (!stored.profiles.has(name) && name !== DEFAULT_PROFILE)

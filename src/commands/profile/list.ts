@@ -1,4 +1,4 @@
-// `fleet profile list`: all profiles, and which one is in use.
+// `fleet profile list`: all profiles, with the one in use.
 
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
@@ -13,7 +13,7 @@ export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
-  // The list is also where to look after naming a profile that does not exist.
+  // An unknown profile is not an error here, because the list helps to find the right name.
   const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
@@ -23,7 +23,7 @@ export async function listProfiles(context: Context): Promise<void> {
     active: name === inUse,
     base_url: explainSetting('base_url', { flags: { profile: name }, env: {}, stored }).shown,
     organization: textOrNull(values['organization'] || null),
-    // Stored, or given by a command.
+    // Whether a token is stored or a token command is set.
     token: tokens.has(name) || Boolean(values['token_command']),
     protected: isTrue(values['protected']),
     read_only: isTrue(values['read_only']),

@@ -1,4 +1,4 @@
-// Declares `fleet sandbox`: the whole service on this machine, for trying and testing.
+// Declares `fleet sandbox`: a simulated service on this machine, for trying and testing.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { collectWith, plain } from '../../cli/completions.js';
@@ -11,7 +11,7 @@ import type { ServiceKind } from '../../sandbox/index.js';
 
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
-/** Each kind of fault, as it is written. */
+/** The kinds of faults, as typed. */
 const FAULT_WORDS =
   'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s cache=60s throttle=5s expire=60s';
 const FAULTS = FAULT_WORDS.split(' ');

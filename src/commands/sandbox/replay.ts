@@ -1,4 +1,5 @@
-// `fleet sandbox --replay`: the fleet of a mirror as it was, and what happened to it since, at any speed.
+// `fleet sandbox --replay`: serves the recorded past of a mirror's fleet and plays its changes at
+// any speed.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -12,19 +13,22 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 
 export interface ReplaySource {
   to: MirrorAddress;
-  /** A time or an age, as it was typed. */
+  /** The typed time or age. */
   since: string | undefined;
   speed: number;
 }
 
-/** Opens the mirror while `use` runs; passes the fleet as it was and a function that plays the rest. */
+/**
+ * Opens the mirror while `use` runs. Passes the fleet at the start and a function that plays the
+ * changes.
+ */
 export async function withPast(
   context: Context,
   { to, since, speed }: ReplaySource,
   use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sinceMs = since === undefined ? undefined : readTimeFlag('--since', since, context.now());
-  // Whose fleet it is makes no difference here.
+  // The service of the mirror does not matter here.
   const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
   try {
     const { database, organizations, baseUrl = '' } = mirror;
@@ -51,7 +55,9 @@ export async function withPast(
   }
 }
 
-/** What left the list is kept in `departed` until it comes back. */
+/**
+ * Applies a recorded change. Bicycles that left the list are kept in `departed` until they return.
+ */
 function take(
   sandbox: Sandbox,
   { bicycle: uuid, changes }: Happening,

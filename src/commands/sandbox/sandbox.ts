@@ -1,4 +1,5 @@
-// `fleet sandbox`: starts the service, saves it as a profile, and keeps both alive until Ctrl-C.
+// `fleet sandbox`: starts the simulated service, saves it as a profile, and keeps both valid until
+// Ctrl-C.
 
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
@@ -22,13 +23,16 @@ export interface SandboxFlags extends Required<Pick<SandboxOptions, Served>> {
   fault?: string[];
   webhook?: string;
   webhookSecret?: string;
-  /** The database whose history is served. */
+  /** The database with the history to replay. */
   replay?: MirrorAddress;
   since?: string;
   speed?: number;
 }
 
-/** Runs the sandbox service until the signal ends it. Throws a FleetError of kind `usage` when a port is taken. */
+/**
+ * Runs the sandbox until a signal ends it. Throws a FleetError of kind `usage` when a port is in
+ * use.
+ */
 export async function runSandbox(context: Context, flags: SandboxFlags): Promise<void> {
   const { replay, since, speed, ...others } = flags;
   if (replay === undefined) {
@@ -53,7 +57,7 @@ async function serve(
   { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
   replay?: Replay,
 ): Promise<void> {
-  // The global flag has the same name and takes the value.
+  // The global flag has the same name, so commander stores the value there.
   const served = { ...given, pageSize: context.flags.pageSize ?? given.pageSize };
   const options = replay === undefined ? served : { ...served, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
@@ -135,7 +139,10 @@ async function announce(
   await io.stdout.write(drawList(rows));
 }
 
-/** Saves addresses, organization and token as the profile, and says how to use them elsewhere. Says whether it could. */
+/**
+ * Saves addresses, organization and token as a profile, and prints how to use them elsewhere.
+ * Returns whether the profile was saved.
+ */
 async function saveAsProfile(
   context: Context,
   place: SettingsFolder,
@@ -162,8 +169,8 @@ async function saveAsProfile(
 }
 
 /**
- * Saves the token anew before it ends, so that a watch in the next terminal can live longer than one token. Ends when the signal does,
- * with its reason.
+ * Renews the stored token before it expires, so that a watch in another terminal can run for longer
+ * than one token. Ends with the signal's reason.
  */
 async function keepToken(
   context: Context,
@@ -174,11 +181,11 @@ async function keepToken(
   const { signal, clock } = context;
   let token = firstToken;
   for (;;) {
-    // Half of what is left of its life, a second at least.
+    // Renew after half of the remaining time, but at least one second.
     const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
-    // Another sandbox, or a login, may own the profile by now.
+    // Another sandbox or a login may own the profile now.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }

@@ -1,12 +1,14 @@
-// Refuses a change when the profile is read-only, and asks before it when the profile is protected.
+// Refuses a change when the profile is read-only, and asks for confirmation when the profile is
+// protected.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { readOnlyFailure } from '../../settings/resolve.js';
 
 /**
- * Throws a FleetError of kind `config` when the settings allow no change. The client refuses each such
- * request too; this check comes before anything is read, asked or written. `--dry-run` is allowed.
+ * Throws a FleetError of kind `config` when the settings do not allow changes. The client also
+ * refuses each such request, but this check comes before anything is read, asked or written.
+ * `--dry-run` is allowed.
  */
 export async function refuseIfReadOnly(
   context: Context,
@@ -17,9 +19,9 @@ export async function refuseIfReadOnly(
 }
 
 /**
- * Asks whether the change shall be made, where the profile in use is protected and `--yes` was not given. Throws a
- * FleetError of kind `usage` when it was not confirmed, or nobody can be asked: then nothing has been sent.
- * @param what the change as an infinitive, cleaned: `POST /bicycles/`
+ * Asks for confirmation when the profile is protected and `--yes` is missing. Throws a FleetError
+ * of kind `usage` when the user declines or cannot be asked; nothing has been sent then.
+ * @param what the change as an infinitive without control characters: `POST /bicycles/`
  */
 export async function askIfProtected(
   context: Context,

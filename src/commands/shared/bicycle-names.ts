@@ -1,4 +1,4 @@
-// Looks up names of bicycles by link, in the mirror where there is one.
+// Looks up names of bicycles by link in a mirror, if there is one.
 
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
@@ -6,13 +6,13 @@ import type { Mirror } from '../../mirror/open.js';
 import { within } from '../../system/clock.js';
 import { openChosen, withMirror } from './offline.js';
 
-/** The name of the bicycle of a link; undefined where none is known. */
+/** Returns the name of a linked bicycle, or undefined when it is unknown. */
 export type NameOf = (link: unknown) => string | undefined;
 
-/** Nobody waits longer for names. */
+/** The maximum time for reading names. */
 const WAIT_LIMIT_MS = 2_000;
 
-/** Reads the names of all bicycles that the mirror of this run has now; none where there is no mirror that can be read. */
+/** Reads the names of all bicycles in the mirror; none without a readable mirror. */
 export async function readBicycleNames(context: Context): Promise<NameOf> {
   const names = new Map<string, string>();
   const read = async (mirror: Mirror) => {

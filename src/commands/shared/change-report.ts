@@ -1,4 +1,4 @@
-// Prints fleet's own results (settings, profiles, a status) in every format that applies.
+// Prints fleet's own results (settings, profiles, a status) in every suitable format.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -6,12 +6,12 @@ import { escapeJson } from '../../terminal/clean.js';
 import { FORMATS, type Format, type Shape } from '../../terminal/formats.js';
 import { printRows } from './list/result.js';
 
-/** These hold bicycles and nothing else. */
+/** Formats that only apply to bicycles. */
 const FORMATS_OF_BICYCLES: readonly Format[] = ['geojson', 'uuid'];
 
 /**
- * The format for such findings. One of bicycles is refused (kind `usage`) when a flag asks for it; in a profile or variable it was
- * meant for bicycles, and a table it is.
+ * Chooses the format of a report. A format for bicycles is refused (kind `usage`) when it comes
+ * from a flag. When it comes from a profile or variable, a table is printed instead.
  */
 export function chooseReportFormat({ value, origin }: { value: Format; origin: string }): Format {
   if (!FORMATS_OF_BICYCLES.includes(value)) return value;
@@ -20,7 +20,9 @@ export function chooseReportFormat({ value, origin }: { value: Format; origin: s
   throw usageError(`--output ${value} does not apply here`, `formats: ${formats.join(', ')}`);
 }
 
-/** Prints the rows; `--jq` and `--columns` work as for lists, and a table is cut to the terminal. */
+/**
+ * Prints the rows. `--jq` and `--columns` work as for lists, and a table is fitted to the terminal.
+ */
 export async function printReport<T>(
   context: Context,
   shape: Shape<T>,

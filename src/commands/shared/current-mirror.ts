@@ -1,4 +1,4 @@
-// Opens the profile's mirror for commands that use it automatically: only when it is current.
+// Opens the profile's mirror for commands that use it automatically, but only when it is current.
 
 import { promises as files } from 'node:fs';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -10,15 +10,15 @@ import { organizationsOf } from '../../settings/token.js';
 import { within } from '../../system/clock.js';
 import { chosenDatabase, type MirrorContext, openChosen, withMirror } from './offline.js';
 
-/** A database that does not answer at once is not waited for. */
+/** How long to wait for a database before the service is used instead. */
 const PATIENCE_MS = 2_000;
 
 type Opener = MirrorContext &
   Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
- * Opens the mirror of this run, for the caller to close; undefined where there is none that is current, it cannot be read, or
- * `--no-mirror` was given. Where there is none, it costs one look at a path.
+ * Opens the mirror of this run; the caller closes it. Undefined when it is missing, not current or
+ * unreadable, or with `--no-mirror`. Without a mirror, this only checks a path.
  */
 async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;
@@ -28,17 +28,20 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await context.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...context, signal }, address);
-    // One that belongs to nobody yet says nothing of this service.
+    // A mirror without a base URL cannot answer for this service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
-  // Where it fails the service is asked instead.
+  // After a failure, the service is asked instead.
   if ((await within(context, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
   await mirror?.close().catch(() => undefined);
   context.signal.throwIfAborted();
   return undefined;
 }
 
-/** Hands a current mirror to `use`, and resolves with what that gives; undefined where there is none, or it failed. */
+/**
+ * Passes a current mirror to `use` and resolves with its result; undefined without a current mirror
+ * or after a failure.
+ */
 export async function withCurrentMirror<T>(
   context: Opener,
   use: (mirror: Mirror) => Promise<T | undefined>,
@@ -51,7 +54,10 @@ export async function withCurrentMirror<T>(
   });
 }
 
-/** Whether a mirror holds every bicycle that the service would look among: those of one organization, or of all that the token names. */
+/**
+ * Whether a mirror contains all bicycles that the service would search: those of one organization,
+ * or of all organizations in the token.
+ */
 export async function holdsAll(
   { organizations }: Mirror,
   one: string | undefined,
@@ -61,14 +67,15 @@ export async function holdsAll(
   return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
 
-/** The mirror behind a client of `--offline`. */
+/** Returns the mirror of a client for `--offline`. */
 export function mirrorOf(client: Client): Mirror | undefined {
   return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
 }
 
 /**
- * Every bicycle of the organizations, the longest unmodified first, and when that was read, on the monotonic clock; undefined without a current
- * mirror that holds them all, or where there are more than `most`.
+ * Reads all bicycles of the organizations, least recently modified first, with the time of the read
+ * on the monotonic clock. Undefined without a current mirror of all these organizations, or for
+ * more than `most` bicycles.
  */
 export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
@@ -91,11 +98,14 @@ export function rememberFleet(context: Context, organizations: readonly string[]
 
 export type States = ReturnType<typeof openStates>;
 
-/** States of bicycles as a current mirror has them: opened when the first is asked for, and looked at each time whether it still is current. */
+/**
+ * Reads states of bicycles from a current mirror. Opens it for the first bicycle, and checks each
+ * time whether it is still current.
+ */
 export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;
   return {
-    /** The bicycle as JSON; undefined in every doubt. */
+    /** Returns the bicycle as JSON, or undefined when the mirror may be wrong. */
     async of(uuid: string): Promise<string | undefined> {
       opening ??= openCurrentMirror(context);
       try {

@@ -1,16 +1,20 @@
-// Gives changes in flight one second for their answer after Ctrl-C; then their outcome is unknown.
+// After Ctrl-C, waits one second for the answers to changes in flight. Afterwards their outcome is
+// unknown.
 
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { count as countOf } from '../../terminal/count.js';
 
-/** How long what is in flight may take after the first signal, which ends the program within two seconds (cli.md section 4, promise 8). */
+/**
+ * How long changes in flight may take after the first signal. The program must end within two
+ * seconds (cli.md section 4, promise 8).
+ */
 const GRACE_MS = 1000;
 
 const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
 
-/** What is said when a signal finds so many changes in flight. */
+/** The message when a signal arrives while changes are in flight. */
 export function waitingFor(count: number): string {
   return `waiting ${GRACE_MS / 1000} s for ${countOf(count, 'request')} in flight; Ctrl-C again does not wait`;
 }
@@ -22,7 +26,10 @@ export function isSignal(reason: unknown): reason is FleetError {
   );
 }
 
-/** Lets what is in flight finish for a moment after the first signal, and gives it up then, or at the second signal. */
+/**
+ * Lets requests in flight finish for a moment after the first signal. Gives them up after that time
+ * or at the second signal.
+ */
 export function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
   const given = new AbortController();
   let cancel = () => {};
@@ -37,7 +44,9 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
   signal.addEventListener('abort', begin);
   urgentSignal.addEventListener('abort', giveUp);
   return {
-    /** Aborted when no answer is waited for any longer; the reason says that the outcome is unknown. */
+    /**
+     * Aborted when fleet stops waiting for answers. The reason says that the outcome is unknown.
+     */
     givenUp: given.signal,
     close() {
       cancel();
@@ -48,8 +57,9 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
 }
 
 /**
- * Sends one change with a client that goes on for one second after Ctrl-C; a change that has no answer by then is reported as unknown.
- * Throws what sending throws, and the signal's reason when it came before.
+ * Sends one change with a client that continues for one second after Ctrl-C. A change without an
+ * answer by then has an unknown outcome. Throws the client's errors, or the signal's reason when
+ * the signal came before.
  */
 export async function sendChange<Answer>(
   context: Context,
@@ -60,7 +70,7 @@ export async function sendChange<Answer>(
   try {
     return await send(await context.client({ signal: givenUp }));
   } catch (thrown) {
-    // The end by a signal is not reported, and this is more than that.
+    // An end by a signal prints no error, so the unknown outcome is printed here.
     if (isSignal(thrown)) await context.notice(thrown.message);
     throw thrown;
   } finally {

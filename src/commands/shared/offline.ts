@@ -1,4 +1,5 @@
-// `--offline`: runs the same command with a client that the mirror answers, and says how old the mirror is.
+// `--offline`: runs a command with a client that reads from the mirror, and prints the mirror's
+// age.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -12,14 +13,16 @@ import { showDuration } from '../../terminal/time.js';
 
 export interface OfflineFlags {
   offline?: boolean;
-  /** The database; undefined is that of the profile. */
+  /** The database; undefined for that of the profile. */
   to?: MirrorAddress;
 }
 
-/** What finds the mirror of a run. */
+/** The parts of a context that are needed to find the mirror. */
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
-/** The database of this run's mirror: `--to`, else that of the profile, else the default file. */
+/**
+ * Returns the database of the mirror: that of `--to`, then of the profile, then the default file.
+ */
 export async function chosenDatabase(
   { settings, io }: MirrorContext,
   to?: MirrorAddress,
@@ -28,7 +31,9 @@ export async function chosenDatabase(
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
-/** Opens the mirror of this run for reading, in the database `to`, else in that of the profile; for the caller to close. */
+/**
+ * Opens the mirror for reading, in the database `to` or that of the profile. The caller closes it.
+ */
 export async function openChosen(
   context: MirrorContext & Pick<Context, 'signal'>,
   to?: MirrorAddress,
@@ -39,7 +44,7 @@ export async function openChosen(
   return openMirror(await chosenDatabase(context, to), { signal, env: io.env, baseUrl });
 }
 
-/** Hands over an opened mirror, and closes it afterwards. */
+/** Passes an opened mirror to `use` and closes it afterwards. */
 export async function withMirror<T>(
   opening: Promise<Mirror>,
   use: (mirror: Mirror) => Promise<T>,
@@ -48,7 +53,10 @@ export async function withMirror<T>(
   return use(mirror).finally(() => mirror.close().catch(() => undefined));
 }
 
-/** Runs the action with a context whose client is the mirror in the database `to`, else in that of the profile. */
+/**
+ * Runs the action with a client that reads from the mirror in the database `to` or that of the
+ * profile.
+ */
 export async function runOffline(
   context: Context,
   action: (context: Context) => Promise<void>,
@@ -76,7 +84,7 @@ export async function runOffline(
     );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
-    // Counts and cards of bicycles have alerts beside them, which a token may not see.
+    // Counts and cards of bicycles also show alerts, but work without them.
     const isOfAlerts =
       client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
@@ -91,7 +99,7 @@ export async function runOffline(
   });
 }
 
-/** `from the mirror, current, 2 s old`, or what it lacks. */
+/** Describes the mirror: `from the mirror, current, 2 s old`, or why it is not current. */
 export function describeAge(status: MirrorStatus): string {
   const {
     ageMs,
@@ -124,7 +132,7 @@ export function describeAge(status: MirrorStatus): string {
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;
 }
 
-/** The organizations whose writers are gone, where others run. */
+/** Returns the organizations without a running writer, if others have one. */
 function unwritten({ writers }: MirrorStatus): string {
   const silent = writers.flatMap(({ isWritten, organization }) =>
     isWritten ? [] : [organization],

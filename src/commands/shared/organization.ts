@@ -1,4 +1,5 @@
-// Resolves the organization of a command: the one that was named, else that of the settings, else the only one there is.
+// Chooses the organization of a command: the given one, then that of the settings, then the only
+// one available.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -10,7 +11,10 @@ import { organizationsOf } from '../../settings/token.js';
 import { readNames, uuidOfNamed } from '../named/find.js';
 import { listSome } from './list/pick-one.js';
 
-/** The UUID of the organization that was named, else that of the settings; undefined where neither says. A name is looked up. */
+/**
+ * Returns the UUID of the given organization or that of the settings; undefined without both. A
+ * name is looked up.
+ */
 export async function chosenOrganization(
   context: Context,
   text?: string,
@@ -19,7 +23,7 @@ export async function chosenOrganization(
   return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
-/** The same as a part of the query of a list. */
+/** Returns the organization as a part of the query of a list. */
 export async function scopeOf(
   context: Context,
   text?: string,
@@ -28,7 +32,10 @@ export async function scopeOf(
   return organization === undefined ? [] : [['organization', organization]];
 }
 
-/** The only one of requireOrganizations. Throws a FleetError of kind `usage` that lists several. */
+/**
+ * Returns the only result of `requireOrganizations`. Throws a FleetError of kind `usage` that lists
+ * several.
+ */
 export async function requireOrganization(
   context: Context,
   text: string | undefined,
@@ -40,9 +47,10 @@ export async function requireOrganization(
 }
 
 /**
- * Those that were named, else that of the settings, else all that the token names, else the only one that the bicycles of the first page of the
- * list name; each once, in lower case. One that was found is reported. Throws a FleetError of kind `usage` where there is none, or several that
- * only the bicycles name.
+ * Returns the given organizations, then that of the settings, then all in the token, then the only
+ * one that the first page of bicycles contains. Without duplicates and in lower case. An
+ * organization that was found automatically is reported. Throws a FleetError of kind `usage` when
+ * there is none, or when only the bicycles name several.
  */
 export async function requireOrganizations(
   context: Context,
@@ -62,7 +70,7 @@ export async function requireOrganizations(
   return [...found];
 }
 
-/** Observed: a bicycle has a link to its own. */
+/** Observed: a bicycle has a link to its organization. */
 async function readOwners(context: Context): Promise<string[]> {
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { items } = await firstPage<Bicycle>(await context.client(), request);

@@ -2,7 +2,7 @@
 
 import { type OwnServer, openHttpServer } from '../../system/http-server.js';
 
-/** A name with its labels, what it means, its kind and its value. */
+/** A metric: its name, description, type, value and labels. */
 export type Metric = readonly [
   name: string,
   help: string,
@@ -11,16 +11,19 @@ export type Metric = readonly [
   labels?: string | undefined,
 ];
 
-/** What is told when somebody asks. */
+/** The state that is served. */
 export interface Health {
   readonly metrics: readonly Metric[];
-  /** Why it is not healthy; undefined where it is. */
+  /** Why the process is not healthy; undefined when it is. */
   readonly problem: string | undefined;
-  /** What it says of itself while it is. */
+  /** The health check's text when the process is healthy. */
   readonly fine: string;
 }
 
-/** The text of Prometheus' exposition format 0.0.4; metrics of one name stand together. */
+/**
+ * Returns metrics in Prometheus' exposition format 0.0.4. Metrics with the same name must be
+ * adjacent.
+ */
 function metricsText(metrics: readonly Metric[]): string {
   let before = '';
   return metrics
@@ -37,7 +40,10 @@ const HEADERS = {
   'cache-control': 'no-store',
 };
 
-/** Serves `/metrics` and `/healthz` on loopback. Rejects with a FleetError of kind `usage` when the port is taken. */
+/**
+ * Serves `/metrics` and `/healthz` on loopback. Rejects with a FleetError of kind `usage` when the
+ * port is in use.
+ */
 export async function serveMetrics(port: number, look: () => Health): Promise<OwnServer> {
   return openHttpServer({ host: '127.0.0.1', port, flag: '--metrics' }, (request, response) => {
     const [pathname] = (request.url ?? '').split('?', 1);

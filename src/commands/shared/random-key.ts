@@ -1,4 +1,4 @@
-// A random key that is kept between runs: for the address of a served page, and for the IDs of a feed.
+// A random key that is kept between runs: for the address of a served page and the IDs of a feed.
 
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -11,7 +11,10 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../syste
 const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
-/** The key of that name in this user's state folder, made where there is none; where it cannot be kept, one for this run alone, which is said. */
+/**
+ * Returns the key with this name from the user's state folder; creates it when it does not exist.
+ * When the key cannot be stored, returns one for this run and prints a notice.
+ */
 export async function keptKey(
   { io, notice }: Context,
   name: string,
@@ -25,7 +28,7 @@ export async function keptKey(
     const write = (flag: 'wx' | 'w') =>
       writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
-    // Of two runs that start at once, both take the key of the one that was faster.
+    // When two runs start at the same moment, both use the key of the faster one.
     await write('wx').catch((error) =>
       hasCode(error, 'EEXIST') ? undefined : Promise.reject(error),
     );

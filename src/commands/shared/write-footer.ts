@@ -7,8 +7,8 @@ import { loadPaint } from '../../terminal/colour.js';
 import { forScreen, splitMark } from '../../terminal/marks.js';
 
 /**
- * Writes the lines, none with `--quiet`. `isBelow` says that something stands above them on the same terminal: then an empty line comes
- * first. Lines that begin with a mark are not dimmed.
+ * Writes the lines, unless `--quiet` is given. With `isBelow`, the result is above on the same
+ * terminal, and an empty line is printed first. Lines that begin with a mark are not dimmed.
  */
 export async function writeFooter(
   { io, flags, notice }: Context,
