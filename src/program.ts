@@ -288,8 +288,8 @@ export interface ProgramOptions {
   /** The screen that shows the texts. */
   screen?: HelpScreen;
   /**
-   * The command line. When it begins with a noun of `WORK`, only that noun is loaded, which saves a
-   * third of the start-up.
+   * The command line. When it begins with a noun of `WORK`, only that noun is loaded, which saves
+   * time.
    */
   words?: readonly string[];
 }

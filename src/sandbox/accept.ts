@@ -1,16 +1,17 @@
 // The Accept header: media types and the version parameter (interface.md section 9).
 import { refuse } from './problem.js';
 
-/** The only version there is. Assumed: "Other supported versions … not shown". */
+/** The only version. Assumed: "Other supported versions … not shown". */
 export const API_VERSION = '1.0';
 
-/** What JSON, and an event stream, may be asked for as. */
+/** Media types that accept JSON and event streams. */
 export const JSON_MEDIA_TYPES = /application\/(?:json|\*)|\*\/\*/i;
 export const STREAM_MEDIA_TYPES = /text\/event-stream|application\/json|\*\/\*/i;
 
 /**
- * Throws a 406 Problem when the header takes neither the media type nor any, or names a version but 1.0. Assumed: no header, and a header
- * without a version, mean 1.0, unless one is needed, as observed.
+ * Throws a 406 Problem when the header does not accept the media type or names another version than
+ * 1.0. Assumed: no header, and a header without a version, mean 1.0, unless `needsVersion`, as
+ * observed.
  */
 export function checkAccept(
   header: string | undefined,

@@ -1,4 +1,5 @@
-// The alerts of the fleet: how they read, and how they are raised, changed and acted on (interface.md sections 2.2 to 2.4 and 3.2).
+// The alerts: their content, and how they are raised, changed and acted on (interface.md sections
+// 2.2 to 2.4 and 3.2).
 import { ALERT_ACTIONS, type Alert } from '../api/alert.js';
 import type { AlertRow, BicycleRow, ServedAlert, ServedFleet, Zone } from './fleet.js';
 import { linkTo, nextMoment, serialise, timeText } from './fleet.js';
@@ -22,16 +23,19 @@ const ALERT_MESSAGES: { [alertType: string]: string } = {
   'zone.low_threshold': 'Fewer bicycles than wanted',
 };
 
-/** What is chosen of an alert; the rest follows from its bicycle. */
+/** The chosen fields of an alert; the others depend on its bicycle. */
 type AlertInput = Pick<
   ServedAlert,
   'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'
 >;
 
-/** What an alert is about. */
+/** The fields about the subject of an alert. */
 type Subject = Pick<ServedAlert, 'user' | 'causality' | 'extra' | 'bicycle' | 'message'>;
 
-/** An alert about a bicycle, or about the zone of its organization; `modifiedAt` in microseconds since the epoch. */
+/**
+ * Makes an alert about a bicycle or the zone of its organization; `modifiedAt` is in microseconds
+ * since the epoch.
+ */
 export function makeAlert(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -61,7 +65,7 @@ export function makeAlert(
   };
 }
 
-/** In the shape of section 2.4. */
+/** Returns the subject in the shape of section 2.4. */
 function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string): Subject {
   const { uuid, name, lock, bleid, latitude, longitude, state_of_charge: charge } = row.body;
   const bicycle = linkTo(fleet, 'bicycles', uuid);
@@ -82,7 +86,7 @@ function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string):
   };
 }
 
-/** Observed: an alert about a zone belongs to no bicycle. */
+/** Observed: an alert about a zone does not have a bicycle. */
 function zoneSubject(fleet: ServedFleet, { uuid, name }: Zone): Subject {
   const extra = { zone_uuid: uuid, zone_name: name };
   return {
@@ -94,7 +98,7 @@ function zoneSubject(fleet: ServedFleet, { uuid, name }: Zone): Subject {
   };
 }
 
-/** Raises an alert about a bicycle now, in the state "new". */
+/** Raises an alert about a bicycle in the state "new". */
 export function raiseAlert(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -111,7 +115,7 @@ export function raiseAlert(
   return alert;
 }
 
-/** Changes fields of an alert, its state for instance. */
+/** Changes fields of an alert, for example its state. */
 export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<Alert>): void {
   row.modifiedAt = nextMoment(fleet);
   Object.assign(row.body, changes, { modified: timeText(fleet, row.modifiedAt) });
@@ -120,7 +124,8 @@ export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<
 }
 
 function publishAlert(fleet: ServedFleet, row: AlertRow): void {
-  // Assumed: "Topics for senders other than bicycle … not shown", so alerts have one of their own, by analogy. Observed: they are not pushed.
+  // Assumed by analogy: alerts have their own topic ("Topics for senders other than bicycle … not
+  // shown"). Observed: they are not pushed.
   if (!fleet.isObserved) {
     fleet.publish({
       sender: 'alert',
@@ -131,7 +136,7 @@ function publishAlert(fleet: ServedFleet, row: AlertRow): void {
   fleet.onAlert(row.body);
 }
 
-/** Observed: a silenced alert takes only stop, a resolved or stopped one nothing. */
+/** Observed: a silenced alert only accepts stop; a resolved or stopped alert accepts no action. */
 const ALERT_ACTION_TABLE: {
   [action in ServedAlertAction]: { from: readonly string[]; to: string };
 } = {
@@ -141,12 +146,12 @@ const ALERT_ACTION_TABLE: {
   stop: { from: ['new', 'escalated', 'silenced'], to: 'stopped' },
 };
 
-/** What an alert takes in a state. */
+/** Returns the actions that an alert accepts in a state. */
 export function availableAlertActions(state: string): ServedAlertAction[] {
   return ALERT_ACTIONS.filter((action) => ALERT_ACTION_TABLE[action].from.includes(state));
 }
 
-/** Runs an action on an alert; returns false and changes nothing when its state does not allow it. */
+/** Runs an action on an alert. Returns false without a change when its state does not allow it. */
 export function actOnAlert(
   fleet: ServedFleet,
   row: AlertRow,

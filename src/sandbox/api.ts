@@ -1,4 +1,4 @@
-// The pull side: which paths there are, and what holds for every request (interface.md section 4).
+// The API port: its paths, and the checks for every request (interface.md section 4).
 import { ALERT_ACTIONS } from '../api/alert.js';
 import { checkAccept, JSON_MEDIA_TYPES } from './accept.js';
 import { actOnAlert, availableAlertActions } from './alerts.js';
@@ -29,7 +29,7 @@ interface Route {
   isOpen: boolean;
 }
 
-/** Makes the handler of the API port. */
+/** Creates the handler of the API port. */
 export function createApi(options: ServedApiOptions): (exchange: Exchange) => void {
   const { prefix, tokens, fleet } = options;
   const { isObserved } = fleet;
@@ -45,7 +45,8 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   addAlertRoutes(options, route);
   addLoginRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
-  // The order of the checks is the one of Django REST framework: version, token, method, then what the handler checks.
+  // The checks are in the order of Django REST framework: version, token, method, then those of the
+  // handler.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
     const [path = '', query = ''] = url.split(/\?(.*)/s);
@@ -73,7 +74,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   };
 }
 
-/** The answer in iso-8859-1; JSON escapes the characters that it lacks. */
+/** Encodes the answer in iso-8859-1. JSON escapes replace missing characters. */
 function inLatin1({ body, headers, ...answer }: ServedAnswer): ServedAnswer {
   const type = headers?.['Content-Type'] ?? 'application/json';
   const text = (body ?? '')
@@ -94,13 +95,16 @@ function methodsOf(handlers: Handlers): string[] {
   return Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** Who logs in. */
+/** The viewer before a login. */
 const NOBODY: Viewer = {
   ...{ role: 'renter', subject: '', organization: undefined, affiliations: {} },
   ...{ issuedAt: 0, expiresAt: Number.POSITIVE_INFINITY },
 };
 
-/** Assumed: a path without its trailing slash is answered as Django does, which loses no body only with a read. */
+/**
+ * Assumed: a path without its trailing slash is answered like Django does, with a redirect for
+ * reads.
+ */
 function answerUnknownPath(routes: readonly Route[], { record }: Exchange): ServedAnswer {
   const [path = '', query] = record.url.split(/\?(.*)/s);
   if (!routes.some(({ pattern }) => pattern.test(`${path}/`))) {

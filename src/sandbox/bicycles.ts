@@ -1,4 +1,5 @@
-// The routes of bicycles: lists, creation, edits, transitions and their history (interface.md sections 4.1 to 4.4).
+// The routes of bicycles: lists, creation, edits, transitions and history (interface.md sections
+// 4.1 to 4.4).
 import { TRANSITIONS } from '../api/transitions.js';
 import { readEdit, readNewBicycle } from './bodies.js';
 import type { AddRoute, ApiRequest, Handler, ServedApiOptions } from './exchange.js';
@@ -33,7 +34,9 @@ import {
   TRANSITION_TABLE,
 } from './transitions.js';
 
-/** Adds the routes; those that interface.md does not name only when they are wanted. */
+/**
+ * Adds the routes. Those that interface.md does not name are only added for the observed service.
+ */
 export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet } = options;
   const lists = createLists(fleet, fleet.bicycles);
@@ -44,7 +47,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
-      // The rows are those of this answer; the next page is of the list without it.
+      // This answer keeps its rows; the next page is from the shorter list.
       if (isFirstOfSeveral && options.faults.has('shrink'))
         setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
@@ -145,7 +148,10 @@ function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAn
   return { ...answer, headers: { ...answer.headers, Age: age, Date: date } };
 }
 
-/** Section 4.3; the order of the checks is as observed: the bicycle, the transition, permission, state, conditions. */
+/**
+ * Section 4.3. The checks are in the observed order: bicycle, transition, permission, state,
+ * conditions.
+ */
 function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 
@@ -167,7 +173,8 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
     checkPace(row, viewer);
     checkState(row, transition);
     if (fleet.isObserved) checkConditions(fleet, row, transition, riderOf(body, viewer));
-    // Observed: "would be allowed"; interface.md names no such field, so a service that follows it alone performs the request.
+    // Observed: with `dry_run`, the answer means "would be allowed". interface.md does not name
+    // this field, so a service that only follows it performs the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
     // Assumed: "Response … not shown"; 200 with the updated bicycle.
@@ -175,7 +182,7 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   };
 }
 
-/** Observed: an operator may rent or reserve for a user, whom the body names by a link. */
+/** Observed: an operator may rent or reserve for another user, with a link in the body. */
 function riderOf(body: { [field: string]: unknown }, viewer: Viewer): string {
   const { user } = body;
   if (viewer.role === 'renter' || typeof user !== 'string') return viewer.subject;
@@ -207,12 +214,12 @@ function checkPermission(
   if (fleet.isObserved && isForeign && isOwn) throw refuseRole();
   if (viewer.role !== 'renter') return;
   if (by !== 'renter') throw refuseRole();
-  // Assumed: what one renter has reserved is not for another one.
+  // Assumed: a renter cannot use a bicycle that another renter has reserved.
   if (row.body.state === 'reserved' && isForeign)
     throw refuseRole('The bicycle is reserved by another user.');
 }
 
-/** Throws a 400 Problem when the transition does not start in the bicycle's state. */
+/** Throws a 400 Problem when the bicycle's state does not allow the transition. */
 function checkState(row: BicycleRow, transition: ServedTransition): void {
   const { state } = row.body;
   if (allowsTransition(state, transition)) return;
@@ -220,7 +227,7 @@ function checkState(row: BicycleRow, transition: ServedTransition): void {
   throw refuseAction(`${message}. Available actions: ${availableTransitions(state).join(', ')}`);
 }
 
-/** Observed: what a transition asks for beyond the state. Throws a 400 Problem. */
+/** Observed: further conditions of transitions. Throws a 400 Problem. */
 function checkConditions(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -234,7 +241,8 @@ function checkConditions(
     throw refuseAction('The bicycle has no device.');
   }
   const isTaking = transition === 'rent' || transition === 'reserve';
-  // Assumed: the limit is for those who ride; an operator tries things out on many bicycles at once.
+  // Assumed: the limit only applies to renters, because an operator tests many bicycles at the same
+  // time.
   const isRenter = fleet.users.indexOf(rider) >= 2;
   if (
     isTaking &&

@@ -1,20 +1,23 @@
-// Bodies that create or edit a bicycle: reading and checking each field (interface.md sections 4.2 and 4.4).
+// Parses and checks bodies that create or edit a bicycle (interface.md sections 4.2 and 4.4).
 import { type BicycleRow, hasOrganization, linkTo, type ServedFleet } from './fleet.js';
 import { type Detail, Problem, refuseRole } from './problem.js';
 import type { Viewer } from './token.js';
 
 type Body = { [field: string]: unknown };
 
-/** Observed: the longest name. */
+/** Observed: the maximum length of a name. */
 const LONGEST_NAME = 128;
 
-/** Observed: the states in which a lock may be taken off or put on. */
+/** Observed: the states in which a lock may be changed. */
 const WORKSHOP_STATES: readonly string[] = ['in_maintenance', 'retired'];
 
 const TEXT_FIELDS = ['name', 'serial_number', 'description'];
 const REQUIRED_FIELDS = ['name', 'organization'];
 
-/** Reads the fields that creation and edit have in common, and what is wrong with them. Unknown fields are ignored (assumed). */
+/**
+ * Parses the fields that creations and edits share, and collects their errors. Unknown fields are
+ * ignored (assumed).
+ */
 function readFields(
   fleet: ServedFleet,
   body: Body,
@@ -29,8 +32,9 @@ function readFields(
   };
   const isGiven = (field: string) => body[field] !== undefined && body[field] !== null;
   const prefix = new URL(fleet.baseUrl).pathname.replace(/\/$/, '');
-  // "Related resources are referenced by absolute URL (a link to the resource), not by bare identifier" (section 2).
-  // Assumed: as with Django, only the path of the link counts, since a proxy may stand in front.
+  // "Related resources are referenced by absolute URL (a link to the resource), not by bare
+  // identifier" (section 2). Assumed: as in Django, only the path of the link counts, because a
+  // proxy may be in front.
   const readLink = (field: string, collection: string, isThere: (uuid: string) => boolean) => {
     if (!isGiven(field)) return undefined;
     const text = String(body[field]);
@@ -69,14 +73,17 @@ function readFields(
   return { organization, fields, detail, complain };
 }
 
-/** What a bicycle becomes: where it belongs, its name, and the row that it has already. */
+/** The organization and name that a bicycle will have, and its existing row. */
 interface Claim {
   organization: string;
   name: string | null | undefined;
   own?: BicycleRow;
 }
 
-/** Observed: a name is there once in an organization; the empty one does not count. Throws a 400 or 403 Problem. */
+/**
+ * Observed: a name is unique within an organization, except the empty name. Throws a 400 or 403
+ * Problem.
+ */
 function check(
   fleet: ServedFleet,
   viewer: Viewer,
@@ -92,7 +99,7 @@ function check(
   throw new Problem(400, { non_field_errors: [{ message, code: 'unique' }] });
 }
 
-/** Section 4.2. Throws a 400 Problem that names every field that is wrong, or a 403 Problem. */
+/** Section 4.2. Throws a 400 Problem that names every invalid field, or a 403 Problem. */
 export function readNewBicycle(
   fleet: ServedFleet,
   body: Body,
@@ -108,8 +115,8 @@ export function readNewBicycle(
 }
 
 /**
- * Observed: an edit, whole (PUT) or in part (PATCH). `state` and unknown fields are ignored, a lock changes only in the
- * workshop. Throws a 400 or 403 Problem.
+ * Parses an edit. Observed: it is complete (PUT) or partial (PATCH), `state` and unknown fields are
+ * ignored, and a lock can only be changed in WORKSHOP_STATES. Throws a 400 or 403 Problem.
  */
 export function readEdit(
   fleet: ServedFleet,

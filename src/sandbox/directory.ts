@@ -1,4 +1,5 @@
-// What a running service was observed to offer beside bicycles and alerts: organizations, zones, models, locks and users.
+// The collections that were observed besides bicycles and alerts: organizations, zones, models,
+// locks and users.
 import type { AddRoute, ServedApiOptions } from './exchange.js';
 import { answerList, answerText } from './exchange.js';
 import { linkTo, type ServedFleet } from './fleet.js';
@@ -7,7 +8,7 @@ import type { Viewer } from './token.js';
 
 type Item = { uuid: string; [field: string]: unknown };
 
-/** Adds a list and its single items. */
+/** Adds the lists and their single items. */
 export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): void {
   const collections: { [name: string]: (fleet: ServedFleet, viewer: Viewer) => Item[] } = {
     organizations: listOrganizations,

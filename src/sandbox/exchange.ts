@@ -1,4 +1,5 @@
-// What every route of the API port shares: what it knows, who asks, and how it answers (interface.md section 2.6).
+// Shared parts of all routes of the API port: options, requests and answers (interface.md section
+// 2.6).
 import { text as readText } from 'node:stream/consumers';
 import type { Faults } from './faults.js';
 import type { ServedFleet } from './fleet.js';
@@ -11,21 +12,21 @@ export interface ServedApiOptions {
   fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
-  /** Items on a page that nobody asked to be larger or smaller. */
+  /** The default number of items on a page. */
   pageSize: number;
-  /** In front of every path, such as `/api`; '' for none. */
+  /** The prefix of every path, such as `/api`; '' without a prefix. */
   prefix: string;
-  /** A uuid for a new bicycle, from the seed. */
+  /** Returns a uuid for a new bicycle, determined by the seed. */
   nextUuid: () => string;
 }
 
 /** A request of the API port. */
 export interface ApiRequest {
   exchange: Exchange;
-  /** Below the prefix, without the query. */
+  /** The path below the prefix, without the query. */
   path: string;
   query: URLSearchParams;
-  /** The one in the path, in lower case; '' where the path has none. */
+  /** The uuid in the path in lower case; '' without one. */
   uuid: string;
 }
 
@@ -33,7 +34,7 @@ export type Handler = (request: ApiRequest, viewer: Viewer) => ServedAnswer | Pr
 
 export type Handlers = { [method in 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE']?: Handler };
 
-/** Adds a path that needs a version and a token, unless it is open. `:uuid` stands for one segment. */
+/** Adds a path. It requires a version and a token unless `isOpen`. `:uuid` matches one segment. */
 export type AddRoute = (path: string, handlers: Handlers, isOpen?: boolean) => void;
 
 export function answerText(status: 200 | 201, body: string): ServedAnswer {
@@ -42,7 +43,10 @@ export function answerText(status: 200 | 201, body: string): ServedAnswer {
 
 export const NOTHING: ServedAnswer = { status: 204 };
 
-/** Section 2.6: count, next, previous, results. Assumed: "empty when none" is null, and every list has the envelope. */
+/**
+ * Section 2.6: count, next, previous, results. Assumed: "empty when none" means null, and every
+ * list has the envelope.
+ */
 export function answerList<Row>(
   { query, path }: ApiRequest,
   options: ServedApiOptions,
@@ -53,7 +57,7 @@ export function answerList<Row>(
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
   const page = readPageNumber(query, lastPage);
   const linkToPage = (number: number) => {
-    // The other parameters stay as they are; the link to the first page does without `page`, as Django's does.
+    // Other parameters stay unchanged. The link to the first page omits `page`, like Django's.
     const parameters = new URLSearchParams(query);
     if (number === 1) parameters.delete('page');
     else parameters.set('page', String(number));
@@ -80,7 +84,7 @@ export function answerList<Row>(
   return answerText(200, text);
 }
 
-/** The body of a request as an object. Throws a 415 or 400 Problem. */
+/** Returns the body of a request as an object. Throws a 415 or 400 Problem. */
 export async function readObject({ exchange }: ApiRequest): Promise<{ [field: string]: unknown }> {
   const { incoming, record } = exchange;
   const mediaType =

@@ -1,4 +1,5 @@
-// The bicycles of the fleet and everything that can change them: transitions, creation, edits (interface.md sections 2 and 3).
+// The bicycles and everything that changes them: transitions, creation and edits (interface.md
+// sections 2 and 3).
 import type { Alert } from '../api/alert.js';
 import { BICYCLE_FIELDS, type Bicycle } from '../api/bicycle.js';
 import type { ServedBox } from './geometry.js';
@@ -12,11 +13,11 @@ import {
 export interface Organization {
   uuid: string;
   name: string;
-  /** The uuid of the organization above it, if there is one. */
+  /** The uuid of the parent organization, if there is one. */
   parent: string | undefined;
 }
 
-/** A geographic zone: a box that belongs to one organization. */
+/** A geographic zone: a box of one organization. */
 export interface Zone {
   uuid: string;
   name: string;
@@ -32,18 +33,21 @@ export interface Model {
   url: string;
 }
 
-/** A bicycle as it is served: the fields of section 2.1. Assumed: `modified` is among them, since one can order by it. */
+/**
+ * A served bicycle with the fields of section 2.1. Assumed: `modified` is one of them, because
+ * lists can be ordered by it.
+ */
 export type ServedBicycle = Bicycle & {
   uuid: string;
   name: string;
   state: string;
   created: string;
   modified: string;
-  /** Observed: grows with each save, not by one. */
+  /** Observed: increases with each save, but not always by one. */
   concurrency_version?: number;
 };
 
-/** An alert as it is served: the fields of section 2.2. */
+/** A served alert with the fields of section 2.2. */
 export type ServedAlert = Alert & {
   uuid: string;
   state: string;
@@ -53,74 +57,77 @@ export type ServedAlert = Alert & {
 };
 
 interface Row<Body> {
-  /** The place in creation order, which is the order of an unordered list. */
+  /** The position in creation order, which is the order of an unordered list. */
   index: number;
   /** The uuid of the organization. */
   organization: string;
-  /** Microseconds since the epoch; strictly increasing over all changes, so that `-modified` is exact. */
+  /**
+   * Microseconds since the epoch. Strictly increasing over all changes, so that `-modified` is
+   * exact.
+   */
   modifiedAt: number;
   body: Body;
-  /** The serialised body, made when first needed and dropped at each change. */
+  /** The serialised body, created on first use and dropped at each change. */
   json: string | undefined;
 }
 
 export interface BicycleRow extends Row<ServedBicycle> {
-  /** The uuid of the user who rents or has reserved it. */
+  /** The uuid of the user who rents or has reserved the bicycle. */
   rider: string | undefined;
-  /** Microseconds since the epoch of the last change of state. */
+  /** When the state last changed, in microseconds since the epoch. */
   stateSince: number;
-  /** Its transitions since the sandbox started, the newest last; none yet when absent. */
+  /** The transitions since the sandbox started, newest last; undefined before the first one. */
   history?: ServedHistoryEntry[];
-  /** How many transitions requests have carried out on it. */
+  /** How many transitions were requested. */
   actions?: number;
 }
 
-/** One line of `GET /bicycles/{uuid}/transitions/`. */
+/** An entry of `GET /bicycles/{uuid}/transitions/`. */
 export interface ServedHistoryEntry {
   timestamp: string;
-  /** The state that the transition led to. */
+  /** The state after the transition. */
   state: string;
   transition: string | null;
-  /** A link to the user, or null when the service did it by itself. */
+  /** A link to the user; null for an automatic transition. */
   by: string | null;
 }
 
 export interface AlertRow extends Row<ServedAlert> {
-  /** The uuid of its bicycle; none for an alert about a zone. */
+  /** The uuid of its bicycle; undefined for an alert about a zone. */
   bicycle: string | undefined;
 }
 
-/** A message for the push channel: the same text goes to each topic. */
+/** A message for the push channel. Every topic gets the same text. */
 export interface Publication {
   sender: string;
   topics: string[];
-  /** The topic that the envelope names; the one that was subscribed to when absent. */
+  /** The topic in the envelope. Default: the subscribed topic. */
   envelopeTopic?: string;
   /** The serialised `message` of the envelope. */
   message: string;
 }
 
-/** What bicycles belong to. */
+/** Resources that bicycles belong to. */
 export interface Surroundings {
   organizations: Organization[];
   zones: Zone[];
   models: Model[];
-  /** The uuids of the users; the first three are the default subjects of the roles. */
+  /** The uuids of the users. The first three are the default subjects of the roles. */
   users: string[];
 }
 
-/** The service around the fleet. */
+/** The simulated service around the fleet. */
 export interface FleetService {
-  /** Whether it behaves as a running service was observed to, or as interface.md alone says. */
+  /** Whether it behaves like the observed service, or only like interface.md. */
   isObserved: boolean;
-  /** Without a trailing slash; links are absolute and lie below it. */
+  /** Without a trailing slash. Links are absolute and below this URL. */
   baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
   /** Returns a text of a creation or an edit as the service stores it. */
   storedText: (text: string) => string | null;
-  /** Receives each alert that is raised or changed, for the webhook. */
+  /** Receives each new or changed alert, for the webhook. */
   onAlert: (alert: ServedAlert) => void;
 }
 
@@ -128,9 +135,9 @@ export interface ServedFleet extends Surroundings, FleetService {
   bicycles: BicycleRow[];
   bicyclesByUuid: Map<string, BicycleRow>;
   alerts: AlertRow[];
-  /** Counts up at every change, so that orders and selections know when they are stale. */
+  /** Increases at every change, to invalidate cached lists. */
   version: number;
-  /** Microseconds since the epoch of the last change. */
+  /** The time of the last change in microseconds since the epoch. */
   lastChange: number;
 }
 
@@ -142,10 +149,10 @@ export function hasOrganization({ organizations }: Surroundings, organization: s
   return organizations.some(({ uuid }) => uuid === organization);
 }
 
-/** What is kept of a bicycle's history. */
+/** How many entries of a bicycle's history are kept. */
 const HISTORY_ENTRIES = 200;
 
-/** Observed: pushed bicycles carry no hyperlink fields. */
+/** Observed: pushed bicycles do not contain hyperlink fields. */
 const LINK_FIELDS = [
   'model',
   'lock',
@@ -158,8 +165,8 @@ const LINK_FIELDS = [
 ];
 
 /**
- * Runs a transition, pushes the new state and returns true; returns false and changes nothing when the state does not
- * allow it. `rider` is the user who rents or reserves.
+ * Runs a transition and pushes the new state. Returns false without a change when the state does
+ * not allow the transition. `rider` is the user who rents or reserves.
  */
 export function runTransition(
   fleet: ServedFleet,
@@ -191,7 +198,10 @@ function nameInHistory({ isObserved }: FleetService, transition: ServedTransitio
   return isObserved && transition === 'return' ? 'return_' : transition;
 }
 
-/** The transitions of a bicycle, the oldest first; one that led to its first state is made up. */
+/**
+ * Returns the transitions of a bicycle, oldest first. Before the first transition, returns a
+ * made-up one into the current state.
+ */
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
   const { state } = row.body;
@@ -205,7 +215,7 @@ export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEnt
   ];
 }
 
-/** Changes fields of a bicycle, whatever the transitions say, and pushes it. */
+/** Changes fields of a bicycle, regardless of transitions, and pushes it. */
 export function changeBicycle(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -218,7 +228,8 @@ export function changeBicycle(
   if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  // Assumed: it comes before the update, so that a client that merges messages ends up with the new state.
+  // Assumed: this message comes before the update, so that a client that merges messages ends with
+  // the new state.
   if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),
@@ -233,14 +244,17 @@ function publishBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.publish({ ...addressOf(fleet, row), sender: 'bicycle', message: pushedText(row) });
 }
 
-/** The bicycle as it is pushed. */
+/** Returns the bicycle in the form in which it is pushed. */
 function pushedText(row: BicycleRow): string {
   return JSON.stringify(
     Object.fromEntries(Object.entries(row.body).filter(([field]) => !LINK_FIELDS.includes(field))),
   );
 }
 
-/** Section 6.1: the topics that a bicycle's messages go to. Observed: the envelope names the bicycle's own, and a parent organization has one more. */
+/**
+ * Returns the topics of a bicycle's messages (section 6.1). Observed: the envelope has the
+ * bicycle's own topic, and a parent organization has an additional topic.
+ */
 function addressOf(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -258,7 +272,7 @@ export function addBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicyclesByUuid.set(row.body.uuid, row);
 }
 
-/** A bicycle as it is kept; `moment` is that of its last change, in microseconds since the epoch. */
+/** Makes the row of a bicycle. `moment` is its last change, in microseconds since the epoch. */
 export function makeRow(
   body: ServedBicycle,
   place: { index: number; organization: string; moment: number; rider?: string | undefined },
@@ -275,12 +289,12 @@ export function makeRow(
   };
 }
 
-/** The place of a bicycle that is added now. */
+/** Returns the index of the next new bicycle. */
 export function nextIndex({ bicycles }: ServedFleet): number {
   return (bicycles.at(-1)?.index ?? -1) + 1;
 }
 
-/** Takes a bicycle out of all lists; nothing is pushed (assumed). */
+/** Removes a bicycle from all lists without a message (assumed). */
 export function removeBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicycles.splice(fleet.bicycles.indexOf(row), 1);
   fleet.bicyclesByUuid.delete(row.body.uuid);
@@ -315,7 +329,10 @@ export function createBicycle(
   return row;
 }
 
-/** Observed: the fields that interface.md does not name. Nothing happens in a service that follows the interface alone. */
+/**
+ * Adds the observed fields that interface.md does not name. Does nothing in a service that only
+ * follows the interface.
+ */
 export function addObservedFields(fleet: ServedFleet, row: BicycleRow): void {
   if (!fleet.isObserved) return;
   const { uuid, model, lock, state_of_charge: charge, latest_gps_accuracy: accuracy } = row.body;
@@ -337,25 +354,31 @@ export function addObservedFields(fleet: ServedFleet, row: BicycleRow): void {
   });
 }
 
-/** The body as JSON; kept until the next change. */
+/** Returns the body as JSON, cached until the next change. */
 export function serialise(row: BicycleRow | AlertRow): string {
   row.json ??= JSON.stringify(row.body);
   return row.json;
 }
 
-/** The absolute link to a resource (section 2). Assumed: the collection names but bicycles and alerts. */
+/**
+ * Returns the absolute link to a resource (section 2). Assumed: the names of collections other than
+ * bicycles and alerts.
+ */
 export function linkTo(fleet: { baseUrl: string }, collection: string, uuid: string): string {
   return `${fleet.baseUrl}/${collection}/${uuid}/`;
 }
 
-/** The moment of a change in microseconds: now, or a bit later, so that no two changes share one. */
+/**
+ * Returns the time of a change in microseconds: the current time, or slightly later, so that every
+ * change has a different time.
+ */
 export function nextMoment(fleet: ServedFleet): number {
   fleet.version += 1;
   fleet.lastChange = Math.max(Math.floor(fleet.now() * 1000), fleet.lastChange + 1);
   return fleet.lastChange;
 }
 
-/** ISO 8601 in UTC with microseconds, or as observed in whole seconds. */
+/** Formats a time as ISO 8601 in UTC with microseconds, or with whole seconds as observed. */
 export function timeText(fleet: { isObserved: boolean }, microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   if (fleet.isObserved) return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;

@@ -1,6 +1,9 @@
-// Boxes on the globe: reading the bbox parameter, and whether a position lies inside (interface.md section 4.1).
+// Boxes on the globe: parses the bbox parameter and checks positions (interface.md section 4.1).
 
-/** A box between two meridians and two parallels, in degrees. `west` above `east` crosses the antimeridian. */
+/**
+ * A box between two meridians and two parallels, in degrees. It crosses the antimeridian when
+ * `west` is greater than `east`.
+ */
 export interface ServedBox {
   north: number;
   east: number;
@@ -8,13 +11,15 @@ export interface ServedBox {
   west: number;
 }
 
-// Assumed: plain decimals only; the interface says "four comma-separated numbers" and shows no exponent.
+// Assumed: only plain decimals, because the interface says "four comma-separated numbers" and shows
+// no exponent.
 const PLAIN_DECIMAL = /^-?\d+(?:\.\d+)?$/;
 
 /**
- * Reads "<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>" in degrees.
- * Returns the box, or a sentence that says what is wrong with it. With `isAnyCorner`, as observed, any two opposite corners
- * do, so no box crosses the antimeridian.
+ * Parses
+ * "<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>" in
+ * degrees. Returns the box or an error message. With `isAnyCorner`, any two opposite corners are
+ * accepted, as observed, so that no box crosses the antimeridian.
  */
 export function parseBox(text: string, isAnyCorner = false): ServedBox | string {
   const parts = text.split(',');
@@ -37,13 +42,13 @@ export function parseBox(text: string, isAnyCorner = false): ServedBox | string 
   return { north, east, south, west };
 }
 
-/** Whether a position is inside the box, its edges included. A missing position is inside no box. */
+/** Whether a position is inside the box or on its edge. A missing position is outside every box. */
 export function isInside(box: ServedBox, latitude: unknown, longitude: unknown): boolean {
   const north = numberFrom(latitude);
   const east = numberFrom(longitude);
   if (north === null || east === null) return false;
   if (north > box.north || north < box.south) return false;
-  // Assumed: a box whose west edge is greater than its east edge is one across the antimeridian.
+  // Assumed: a box with a west edge greater than its east edge crosses the antimeridian.
   return box.west <= box.east
     ? east >= box.west && east <= box.east
     : east >= box.west || east <= box.east;
@@ -51,7 +56,10 @@ export function isInside(box: ServedBox, latitude: unknown, longitude: unknown):
 
 const METRES_A_DEGREE = 111_195;
 
-/** Observed: metres to the middle of a box, roughly, as if the earth were flat there; null without a position. */
+/**
+ * Returns the approximate distance to the centre of a box in metres, as on a flat earth (observed);
+ * null without a position.
+ */
 export function distanceToMiddle(
   box: ServedBox,
   latitude: unknown,
@@ -65,7 +73,7 @@ export function distanceToMiddle(
   return Math.round(Math.hypot(up, right) * 10) / 10;
 }
 
-/** A number that may have come as text ("decimal number"), or null when there is none. */
+/** Returns a number, which may be sent as text ("decimal number"), or null. */
 export function numberFrom(value: unknown): number | null {
   if (typeof value === 'number') return value;
   if (typeof value !== 'string' || value === '') return null;
@@ -73,7 +81,7 @@ export function numberFrom(value: unknown): number | null {
   return Number.isNaN(number) ? null : number;
 }
 
-/** Brings a longitude back between -180 and 180 degrees. */
+/** Normalizes a longitude to the range from -180 to 180 degrees. */
 export function wrapLongitude(longitude: number): number {
   if (longitude > 180) return longitude - 360;
   return longitude < -180 ? longitude + 360 : longitude;

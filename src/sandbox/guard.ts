@@ -3,7 +3,10 @@ import { type Problem, refuse } from './problem.js';
 
 export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
-/** The refusal of a request that is not addressed to this port on loopback, or that a web page makes; undefined for all others. */
+/**
+ * Returns the refusal of a request that is not addressed to this port on loopback or comes from a
+ * web page; otherwise undefined.
+ */
 export function refusalOf(
   headers: { host?: string | undefined; origin?: string | undefined },
   port: number,
@@ -15,7 +18,8 @@ export function refusalOf(
       'misdirected_request',
     );
   }
-  // Every browser names the page with requests to another origin, and the sandbox has no pages of its own.
+  // Browsers send an Origin with requests to another origin, and the sandbox does not have its own
+  // pages.
   if (headers.origin !== undefined) {
     return refuse(
       403,

@@ -1,4 +1,5 @@
-// The sandbox: the whole service of interface.md on two loopback ports, in memory, seeded, with faults on request.
+// The sandbox: the service of interface.md on two loopback ports, in memory, with a seed and faults
+// on request.
 import { createApi } from './api.js';
 import { createFaults, type Fault } from './faults.js';
 import { surroundingsOf } from './fleet.js';
@@ -22,63 +23,78 @@ export type { SandboxState, ServedTransition } from './transitions.js';
 export { TRANSITION_TABLE } from './transitions.js';
 export { parseWebhookUrl } from './webhook.js';
 
-/** Which service it plays: interface.md to the letter, or one that also does what was observed of a running service. */
+/**
+ * The simulated service: exactly interface.md, or also the behaviour that was observed of a running
+ * service.
+ */
 export type ServiceKind = 'interface' | 'observed';
 
-/** What there is, and what happens to it. */
+/** The simulated world and its events. */
 export interface SandboxWorld {
-  /** How many bicycles there are at the beginning; 500. */
+  /** The number of bicycles at the start. Default: 500. */
   bicycles?: number;
-  /** A fleet that was recorded, instead of so many bicycles; nothing happens by itself then, unless `rate` says so. */
+  /**
+   * A recorded fleet instead of generated bicycles. Without `rate`, no events happen automatically
+   * then.
+   */
   recorded?: Recorded;
-  /** The same seed and number of bicycles give the same fleet; 1. */
+  /** The same seed and number of bicycles produce the same fleet. Default: 1. */
   seed?: number;
-  /** Events a second that happen by themselves; 2. 0 is still. */
+  /** Automatic events per second. Default: 2; 0 for none. */
   rate?: number;
-  /** The date, in milliseconds since the epoch; it dates everything and judges tokens. A test may step it both ways. */
+  /**
+   * Returns the date in milliseconds since the epoch. It dates all data and decides whether tokens
+   * are valid. Tests may move it in both directions.
+   */
   now?: () => number;
-  /** Where each alert is sent that is raised or changed (section 6.2). */
+  /** The receiver of new and changed alerts (section 6.2). */
   webhook?: WebhookOptions;
 }
 
-/** How it is reached, and how it answers. */
+/** The addresses and the behaviour of the sandbox. */
 export interface SandboxOptions extends SandboxWorld {
-  /** Returns a text of a creation or an edit as the service stores it; unchanged when absent. */
+  /** Returns a text of a creation or an edit as the service stores it. Default: unchanged. */
   storedText?: (text: string) => string | null;
-  /** `observed`: single bicycles, their history, edits, further filters and orderings, versions, whole seconds … */
+  /**
+   * `observed` adds single bicycles, their history, edits, more filters and orderings, versions,
+   * whole seconds and more.
+   */
   service?: ServiceKind;
-  /** API port; 0, the default, is any free one. */
+  /** API port. Default: 0, any free port. */
   port?: number;
-  /** Push port; 0, the default, is any free one. */
+  /** Push port. Default: 0, any free port. */
   ssePort?: number;
-  /** Items on a page; 20. */
+  /** Items on a page. Default: 20. */
   pageSize?: number;
-  /** A path in front of every API path, such as `/api`; ''. The push port has none. */
+  /** A prefix of every API path, such as `/api`. Default: none. The push port does not use it. */
   prefix?: string;
   faults?: Fault[];
-  /** How many events are kept for Last-Event-ID; 1000. */
+  /** How many events are kept for Last-Event-ID. Default: 1000. */
   replay?: number;
-  /** How often a quiet subscription gets a comment, in milliseconds; 15000. */
+  /** The interval of comments on a quiet subscription, in milliseconds. Default: 15000. */
   heartbeatMs?: number;
-  /** Told of each request when its answer leaves (for a subscription: when it opens). */
+  /** Called for each request when its answer is sent, or when a subscription opens. */
   onRequest?: (line: RequestLine) => void;
 }
 
-/** Two organizations; the first is the main one with nearly all the bicycles. Users: an admin, a fleet operator, then renters. */
+/**
+ * A running sandbox. It has two organizations; the first one has nearly all bicycles. Its users are
+ * an admin, a fleet operator, then renters.
+ */
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
-/** Enough for the longest test; bounds the memory of a sandbox that runs for days. */
+/** Enough for the longest test, and a limit for a sandbox that runs for days. */
 const RECORDED_REQUESTS = 5000;
 const RECORDED_LINES = 20_000;
 
-/** Streams of randomness of their own, so that faults and life do not depend on the size of the fleet. */
+/** Separate random sources, so that faults and events do not depend on the size of the fleet. */
 const FAULT_SEED = 0x0fa17;
 const LIFE_SEED = 0x011fe;
 const CREATION_SEED = 0x0c0de;
 
 /**
- * Starts the sandbox on loopback and resolves when both ports answer. Rejects with Node's error when a port is taken
- * (`code` EADDRINUSE).
+ * Starts the sandbox on loopback and resolves when both ports answer. Rejects with Node's error
+ * (`code` EADDRINUSE) when a port is in use.
  */
 export async function startSandbox(options: SandboxOptions = {}) {
   const webhook = options.webhook === undefined ? undefined : openWebhook(options.webhook);
@@ -91,7 +107,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   const baseUrl = `${api.url}${prefix}`;
   const { storedText = (text) => text } = options;
   const { seed = 1, recorded, rate = recorded === undefined ? 2 : 0 } = options;
-  /** The last requests in the order they came, and the last pushed events. */
+  /** The last requests in their order, and the last pushed events. */
   const logs = { requests: [] as RecordedRequest[], pushLog: [] as PushLine[] };
   const fleet = seedFleet(
     { seed, bicycles: recorded === undefined ? (options.bicycles ?? 500) : 0 },
@@ -127,29 +143,32 @@ export async function startSandbox(options: SandboxOptions = {}) {
   serve(pushing.server, { ...common, name: 'push', handle: push.handle });
   const endLife = startLife(fleet, createRandom(seed ^ LIFE_SEED), rate);
   return {
-    /** `http://127.0.0.1:PORT` with the prefix, without a trailing slash. */
+    /** `http://127.0.0.1:PORT` with the prefix and without a trailing slash. */
     baseUrl,
     sseUrl: pushing.url,
     ...surroundingsOf(fleet),
     ...logs,
     ...createSteering(fleet, nextUuid, push.publish),
     ...createPlayback(fleet, recorded?.baseUrl ?? baseUrl),
-    /** How many transitions requests have carried out on this bicycle; what the service does itself does not count. */
+    /**
+     * Returns how many transitions of this bicycle were requested. Automatic transitions do not
+     * count.
+     */
     actionCount: (uuid: string) => fleet.bicyclesByUuid.get(uuid)?.actions ?? 0,
-    /** How many subscriptions are open. */
+    /** Returns the number of open subscriptions. */
     streamCount: push.streamCount,
-    /** Cuts all subscriptions that are open; their sockets are destroyed. */
+    /** Destroys the sockets of all open subscriptions. */
     dropStreams: push.dropStreams,
-    /** Signs an access token: a fleet operator for 12 hours and all organizations, unless said otherwise. */
+    /** Signs an access token. Default: a fleet operator of all organizations, for 12 hours. */
     token: tokens.sign,
-    /** Replaces all faults; open subscriptions obey the new ones too. */
+    /** Replaces all faults. They also apply to open subscriptions. */
     setFaults(changed: Fault[]): void {
       faults.set(changed);
       push.obeyFaults();
     },
-    /** How many webhooks were delivered, wait to be, and were given up. */
+    /** Returns how many webhooks were delivered, wait, and were dropped. */
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
-    /** Stops at once: closes both ports, cuts what is open, ends all timers. */
+    /** Stops immediately: closes both ports and all connections, and ends all timers. */
     async close(): Promise<void> {
       endLife();
       webhook?.close();
@@ -159,7 +178,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   };
 }
 
-/** Appends, and forgets the oldest in batches, which keeps it cheap. */
+/** Appends a line. Removes the oldest lines in batches, which is cheap. */
 function keep<Line>(lines: Line[], line: Line, most: number): void {
   lines.push(line);
   if (lines.length > most * 1.25) lines.splice(0, lines.length - most);

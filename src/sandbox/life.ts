@@ -1,4 +1,4 @@
-// What happens by itself: rentals, reservations, rides and alerts.
+// Automatic events: rentals, reservations, rides and alerts.
 import { ALERT_TYPES } from '../api/alert.js';
 import { changeAlert, raiseAlert } from './alerts.js';
 import {
@@ -13,20 +13,23 @@ import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.
 import { ALERT_ROLES, findFitting } from './seed.js';
 import type { SandboxState, ServedTransition } from './transitions.js';
 
-/** At high rates several events share a tick, since timers are not finer than this. */
+/** The shortest timer interval. At high rates, several events share a tick. */
 const SHORTEST_TICK_MS = 5;
 
-/** About 50 m: as far as a bicycle rides between two of its messages. */
+/** About 50 m: how far a bicycle rides between two messages. */
 const RIDE_DEGREES = 0.0005;
 
-/** What a rented bicycle uses up between two messages, in percent of its charge. */
+/** How much charge a rented bicycle uses between two messages, in percent. */
 const RIDE_CHARGE = 0.2;
 
-/** Of the bicycles that could be rented or reserved, and of those that are, so many are at any time: life goes to and fro. */
+/**
+ * Rentals and reservations start and end so that these shares of the bicycles stay rented and
+ * reserved.
+ */
 const RENTED_SHARE = 0.12;
 const RESERVED_SHARE = 0.03;
 
-/** The condition behind an alert stays for so long at least, so that there are always some to look at. */
+/** The minimum time before an alert stops automatically, so that there are always some alerts. */
 const ALERT_STAYS_MS = 10 * 60 * 1000;
 
 const EVENT_WEIGHTS: readonly [
@@ -40,17 +43,18 @@ const EVENT_WEIGHTS: readonly [
   ['stop', 5],
 ];
 
-/** How often one looks for a bicycle on which the dice allow something. */
+/** How many bicycles are tried to find one for an event. */
 const TRIES = 50;
 
-/** Starts life at `rate` events a second; 0 is still. Returns what ends it. */
+/** Starts automatic events at `rate` per second; 0 for none. Returns a function that stops them. */
 export function startLife(fleet: ServedFleet, random: Random, rate: number): () => void {
   if (rate <= 0) return () => {};
   const startedAt = performance.now();
   let done = 0;
   const timer = setInterval(
     () => {
-      // Counting from the start makes up for late ticks; a machine that slept does not catch up on hours at once.
+      // Counting from the start compensates for late ticks. After the machine has slept, missed
+      // events are skipped.
       const due = Math.floor(((performance.now() - startedAt) / 1000) * rate);
       if (due - done > rate + 1) done = due - 1;
       for (; done < due; done += 1) liveOnce(fleet, random);
@@ -60,7 +64,7 @@ export function startLife(fleet: ServedFleet, random: Random, rate: number): () 
   return () => clearInterval(timer);
 }
 
-/** Lets one thing happen; when there is no bicycle for it, nothing does. */
+/** Runs one event. Does nothing when no bicycle is suitable. */
 export function liveOnce(fleet: ServedFleet, random: Random): void {
   const event = pickWeighted(random, EVENT_WEIGHTS);
   const find = (state: SandboxState) =>
@@ -68,7 +72,10 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   const rider = fleet.users[3 + Math.floor(random() * (fleet.users.length - 3))];
   const run = (row: BicycleRow, transition: ServedTransition) =>
     runTransition(fleet, row, transition, 'service', rider);
-  /** Ends what one bicycle is in, or begins it on another, so often that `share` of them are in it. */
+  /**
+   * Ends the state of one bicycle or begins it on another, so that `share` of the bicycles stay in
+   * it.
+   */
   const turn = (
     state: SandboxState,
     share: number,
@@ -104,7 +111,8 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
     };
     if (row !== undefined) raiseAlert(fleet, row, input);
   } else {
-    // Section 3.2: stopped is reached "automatically only", when "the condition that raised the alert is gone".
+    // Section 3.2: an alert becomes stopped "automatically only", when "the condition that raised
+    // the alert is gone".
     const alert = findFrom(
       fleet.alerts,
       random,

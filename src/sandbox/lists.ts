@@ -1,31 +1,34 @@
-// Lists in order: sorting and filtering whole fleets once, then serving page after page from what is remembered.
+// Sorts and filters whole fleets once, then serves pages from the cached lists.
 
 import type { ServedFleet } from './fleet.js';
 
-/** A field to sort by, and the value a row has in it; null when it has none. */
+/** A sort field and its value in a row; null without a value. */
 export interface Ordering<Row> {
   name: string;
   descending: boolean;
   sortValue: (row: Row) => number | string | null;
 }
 
-/** What is wanted of a list. */
+/** The requested rows and their order. */
 export interface Selection<Row> {
-  /** The first one counts most; none leaves the order of creation. */
+  /** The first ordering has priority. Without any, rows are in order of creation. */
   orderings: readonly Ordering<Row>[];
-  /** Whether a row is in it. */
+  /** Whether a row is selected. */
   accepts: (row: Row) => boolean;
-  /** Names `accepts`; the same name must always mean the same condition. */
+  /** A cache key for `accepts`. The same key must always mean the same condition. */
   acceptsName: string;
 }
 
-/** The rows of a selection, in order. Must not be changed, nor kept beyond the next change of the fleet. */
+/**
+ * Returns the selected rows in order. The caller must not change them or keep them beyond the next
+ * change of the fleet.
+ */
 export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
-/** Bounds the memory: a selection of 100,000 rows is close to a megabyte. */
+/** Limits the memory: a selection of 100,000 rows takes almost a megabyte. */
 const REMEMBERED_LISTS = 32;
 
-/** Makes a memory of sorted and filtered lists that are made anew when the fleet has changed. */
+/** Creates a cache of sorted and filtered lists, which is invalidated when the fleet changes. */
 export function createLists<Row extends { index: number }>(
   fleet: ServedFleet,
   all: readonly Row[],
@@ -48,7 +51,10 @@ export function createLists<Row extends { index: number }>(
   };
 }
 
-/** Assumed: rows without a value come last either way, and equal ones keep their order of creation, or its reverse. */
+/**
+ * Assumed: rows without a value come last in both directions, and equal rows keep their order of
+ * creation or its reverse.
+ */
 function comparison<Row extends { index: number }>(
   orderings: readonly Ordering<Row>[],
 ): (left: Row, right: Row) => number {

@@ -1,14 +1,14 @@
-// Serves the login and the renewal of tokens: with refresh tokens as observed, or by the token itself.
+// Serves login and renewal of tokens: with refresh tokens as observed, or with the token itself.
 import { randomUUID } from 'node:crypto';
 import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
 import { answerText, readObject } from './exchange.js';
 import { Problem, type Reason, refuse, type ServedAnswer } from './problem.js';
 import type { Role, Viewer } from './token.js';
 
-/** Observed: how long a token from a login is valid. */
+/** Observed: the lifetime of a token from a login. */
 const LOGIN_SECONDS = 30 * 60;
 
-/** Observed: so many different wrong passwords in a row lock the account for five minutes. */
+/** Observed: this many different wrong passwords in a row lock the account for five minutes. */
 const WRONG_PASSWORDS = 6;
 const LOCK_MS = 5 * 60_000;
 
@@ -18,7 +18,10 @@ interface Account {
   hasRefreshToken: boolean;
 }
 
-/** The accounts by the part of the e-mail address before the `@`. Every password is right except an empty one and "wrong…". */
+/**
+ * The accounts, by the part of the e-mail address before the `@`. Every password is accepted,
+ * except an empty one and "wrong…".
+ */
 const ACCOUNTS: { [name: string]: Account } = {
   admin: { role: 'admin', hasRefreshToken: true },
   operator: { role: 'fleet_operator', hasRefreshToken: true },
@@ -26,20 +29,20 @@ const ACCOUNTS: { [name: string]: Account } = {
   renter: { role: 'renter', hasRefreshToken: false },
 };
 
-/** What a renewed token is made from. */
+/** The user data for a renewed token. */
 type Owner = Pick<Viewer, 'role' | 'subject' | 'organization' | 'affiliations'>;
 
-/** The wrong passwords of an account, and until when it is locked. */
+/** The wrong passwords of an account, and the end of its lock. */
 interface Failures {
   passwords: Set<string>;
   lockedUntilMs: number;
 }
 
-/** Adds `/jwt/login/` and `/jwt/refresh_token/`, which need no token. */
+/** Adds `/jwt/login/` and `/jwt/refresh_token/`, which do not need a token. */
 export function addLoginRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet, tokens } = options;
   const { isObserved } = fleet;
-  /** Each refresh token is valid once: its renewal returns the next one. */
+  /** Each refresh token is valid once. Its renewal returns the next one. */
   const refreshTokens = new Map<string, Owner>();
   const failures = new Map<string, Failures>();
 
@@ -113,7 +116,7 @@ function claimsOf({ role, subject, organization, affiliations }: Owner) {
   };
 }
 
-/** Observed: 403 whatever the password. */
+/** Observed: 403 for every password. */
 function refuseLocked(): Problem {
   return refuse(403, 'The account is locked for 5 minutes.', 'account_locked');
 }

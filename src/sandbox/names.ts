@@ -1,6 +1,6 @@
-// The made-up world of the sandbox: its cities, organizations, models and names.
+// The simulated world of the sandbox: cities, organizations, models and names.
 
-/** A city and the organization (by its place in ORGANIZATION_NAMES) that rents bicycles there. */
+/** A city, and the index in ORGANIZATION_NAMES of the organization that rents bicycles there. */
 export interface City {
   name: string;
   latitude: number;
@@ -8,7 +8,7 @@ export interface City {
   organization: 0 | 1;
 }
 
-/** Both hemispheres, both sides of longitude 0, and one town on the antimeridian. */
+/** Cities in both hemispheres, on both sides of longitude 0, and one town on the antimeridian. */
 export const CITIES: readonly City[] = [
   { name: 'Berlin', latitude: 52.52, longitude: 13.405, organization: 0 },
   { name: 'Lisbon', latitude: 38.7223, longitude: -9.1393, organization: 0 },
@@ -19,18 +19,21 @@ export const CITIES: readonly City[] = [
   { name: 'Reykjavík', latitude: 64.1466, longitude: -21.9426, organization: 1 },
 ];
 
-/** The first is the main one, with nearly all the bicycles. */
+/** The first one is the main organization and has nearly all bicycles. */
 export const ORGANIZATION_NAMES = ['Nordlicht Bikes', 'Ciclo Sur'] as const;
 
 export const MODEL_NAMES: readonly string[] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];
 
-/** Ordinary names; a bicycle gets one of them and its number, such as "Ada 0042". */
+/** Ordinary names. A bicycle gets one of them and its number, such as "Ada 0042". */
 export const GIVEN_NAMES: readonly string[] =
   'Ada Alan Annie Barbara Claude Donald Dorothy Edsger Emmy Grace Hedy Ida Joan Karen Katherine Linus Margaret Marie Niklaus Radia Rosalind Sophie Tim Vera'.split(
     ' ',
   );
 
-/** Names that columns, sorting and searching must cope with: other scripts, right-to-left, joiners, marks, long ones. */
+/**
+ * Names that columns, sorting and searching must handle: other scripts, right-to-left text,
+ * joiners, combining marks and long names.
+ */
 export const UNUSUAL_NAMES: readonly string[] = [
   'Zoë Çelik',
   'Łucja Świątek',

@@ -1,17 +1,17 @@
-// What the sandbox answers when it refuses: the shapes of errors, and one function for each reason.
+// The error answers of the sandbox: their shapes, and one function for each reason.
 
-/** One reason, for people and for programs. */
+/** A reason for people and for programs. */
 export interface Reason {
   message: string;
   code: string;
 }
 
-/** The inside of `detail` by field; what belongs to no field is under `non_field_errors`. */
+/** The content of `detail` by field. General errors are under `non_field_errors`. */
 export interface Detail {
   [field: string]: Reason[];
 }
 
-/** A refusal: thrown by whoever finds it, turned into a response at one place on each port. */
+/** A refusal. Each port converts a thrown Problem into a response in one place. */
 export class Problem extends Error {
   override readonly name = 'Problem';
 
@@ -24,7 +24,7 @@ export class Problem extends Error {
   }
 }
 
-/** What is sent; JSON unless a header says otherwise. */
+/** An answer. Its body is JSON unless a header declares another type. */
 export interface ServedAnswer {
   status: number;
   body?: string | Buffer;
@@ -32,8 +32,10 @@ export interface ServedAnswer {
 }
 
 /**
- * A refusal as it is sent; what is no Problem is a fault of the sandbox. Observed: 500 comes as a page. Assumed: interface.md section 7 says only
- * "not shown", so the shape is the one that was observed: `{"detail": {"<field>": [{"message", "code"}]}}`; what belongs to no field is a bare array.
+ * Returns the answer for a thrown value; other values than a Problem are a fault of the sandbox.
+ * Observed: 500 is an HTML page. Assumed: interface.md section 7 says only "not shown", so the
+ * shape is the observed one: `{"detail": {"<field>": [{"message", "code"}]}}`, with a bare array
+ * for general errors.
  */
 export function answerOf(thrown: unknown): ServedAnswer {
   const problem =
@@ -47,13 +49,16 @@ export function answerOf(thrown: unknown): ServedAnswer {
   };
 }
 
-/** A page as a proxy or a framework sends it. Observed: for unknown addresses and for 500. */
+/**
+ * Returns an HTML page like that of a proxy or a framework. Observed for unknown addresses and for
+ * 500.
+ */
 export function htmlPage(status: number, title: string): ServedAnswer {
   const body = `<!doctype html>\n<html lang="en">\n<head>\n  <title>${title}</title>\n</head>\n<body>\n  <h1>${title}</h1><p>${status}</p>\n</body>\n</html>\n`;
   return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
-/** A refusal that belongs to no field. */
+/** Makes a refusal that is not about a field. */
 export function refuse(
   status: number,
   message: string,
@@ -63,24 +68,24 @@ export function refuse(
   return new Problem(status, { non_field_errors: [{ message, code }] }, headers);
 }
 
-/** 400 for one field or query parameter. */
+/** Makes a 400 for a field or query parameter. */
 export function refuseField(field: string, message: string, code: string): Problem {
   return new Problem(400, { [field]: [{ message, code }] });
 }
 
-/** 404, also for what the viewer may not know of. */
+/** Makes a 404, also for resources that the viewer may not see. */
 export function refuseUnknown(message = 'Not found.'): Problem {
   return refuse(404, message, 'not_found');
 }
 
-/** 403: the token is good, but its role or organization may not do this. */
+/** Makes a 403: the token is valid, but its role or organization is not allowed. */
 export function refuseRole(
   message = 'You do not have permission to perform this action.',
 ): Problem {
   return refuse(403, message, 'permission_denied');
 }
 
-/** Observed: 409 when an edit was made on a version that is no longer the newest; nothing is carried out. */
+/** Makes a 409 for an edit of an outdated version, which is not carried out (observed). */
 export function refuseVersion(): Problem {
   return new Problem(409, {
     message: 'Concurrent edition: the bicycle has changed since.',
@@ -88,23 +93,23 @@ export function refuseVersion(): Problem {
   });
 }
 
-/** 429 that says in how many seconds to come again. */
+/** Makes a 429 with the seconds to wait. */
 export function refuseThrottled(seconds: number): Problem {
   const message = `Request was throttled. Expected available in ${seconds} second${seconds === 1 ? '' : 's'}.`;
   return refuse(429, message, 'throttled', { 'Retry-After': String(seconds) });
 }
 
-/** 400 for an action that its subject does not take. */
+/** Makes a 400 for an action that is not available. */
 export function refuseAction(message: string): Problem {
   return refuseField('actions', message, 'not_allowed');
 }
 
-/** 401 with the scheme the interface names (section 5). */
+/** Makes a 401 with the scheme of the interface (section 5). */
 export function refuseToken(message: string, code: string): Problem {
   return refuse(401, message, code, { 'WWW-Authenticate': 'JWT realm="api"' });
 }
 
-/** 405 with the methods that are allowed. */
+/** Makes a 405 with the allowed methods. */
 export function refuseMethod(method: string, allowed: string): Problem {
   return refuse(405, `Method "${method}" not allowed.`, 'method_not_allowed', { Allow: allowed });
 }

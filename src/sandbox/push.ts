@@ -1,4 +1,5 @@
-// The push side: subscriptions, replay and heartbeats as Server-Sent Events (interface.md sections 4.6 and 6.1).
+// The push port: subscriptions, replay and heartbeats as Server-Sent Events (interface.md sections
+// 4.6 and 6.1).
 import type { ServerResponse } from 'node:http';
 import { checkAccept, STREAM_MEDIA_TYPES } from './accept.js';
 import type { Faults } from './faults.js';
@@ -7,22 +8,24 @@ import { answerOf, refuseMethod, refuseRole, refuseUnknown } from './problem.js'
 import { type Exchange, sendAnswer } from './server.js';
 import type { TokenService, Viewer } from './token.js';
 
-/** What a subscriber may leave unread before it is cut: a slow reader must not fill the memory of the sandbox. */
+/**
+ * How much a subscriber may leave unread before it is disconnected. It limits the sandbox's memory.
+ */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** Node's timers take no more; a token that lives longer is not watched. */
+/** The longest timer of Node. A token that lives longer is not watched. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** One event as it was pushed, for tests. */
+/** An event that was pushed, for tests. */
 export type PushLine = Publication & { id: number };
 
 interface Connection {
   asked: Topic;
   viewer: Viewer;
   outgoing: ServerResponse;
-  /** On the monotonic clock: a step of the date neither drops nor stalls anything. */
+  /** On the monotonic clock, so that a change of the date does not trigger `drop` or `stall`. */
   openedAt: number;
-  /** A stalled connection stays open and gets nothing. */
+  /** Whether the connection is stalled: it stays open but gets no data. */
   stalled: boolean;
   timers: NodeJS.Timeout[];
 }
@@ -31,15 +34,15 @@ export interface PushOptions {
   fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
-  /** How many events are sent again after Last-Event-ID. */
+  /** How many events can be sent again after Last-Event-ID. */
   replay: number;
   heartbeatMs: number;
   log: PushLine[];
-  /** Appends to the log, which forgets the oldest. */
+  /** Appends to the log, which removes the oldest events. */
   keep: (line: PushLine) => void;
 }
 
-/** The push port: its subscriptions, and what is sent to them. */
+/** The push port with its subscriptions. */
 export class PushChannel {
   readonly #options: PushOptions;
   readonly #connections = new Set<Connection>();
@@ -47,7 +50,7 @@ export class PushChannel {
 
   constructor(options: PushOptions) {
     this.#options = options;
-    // Assumed: a comment, which is not an event, is what shows life while there is nothing to tell.
+    // Assumed: a comment, which is not an event, is the heartbeat of a quiet connection.
     this.#heartbeat = setInterval(() => {
       for (const connection of this.#connections) write(connection, ': heartbeat\n\n');
     }, options.heartbeatMs);
@@ -57,7 +60,7 @@ export class PushChannel {
     return this.#options.log.at(-1)?.id ?? 0;
   }
 
-  /** Returns the id of the event. */
+  /** Publishes an event and returns its id. */
   readonly publish = (publication: Publication): number => {
     if (isRented(publication) && this.#options.faults.has('norented')) return this.#lastId;
     const line = { id: this.#lastId + 1, ...publication };
@@ -122,12 +125,15 @@ export class PushChannel {
     });
     exchange.answered(200);
     outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-    // The comment makes the client see at once that the subscription stands.
+    // The comment shows the client immediately that the subscription is open.
     write(connection, `: open\n\n${this.#missedEvents(asked, incoming.headers['last-event-id'])}`);
     this.#setTimers(connection);
   }
 
-  /** Assumed: ids are whole numbers; after one that is no longer kept, or never was given out, it just goes on live. */
+  /**
+   * Returns the missed events. Assumed: ids are whole numbers; after an id that is unknown or no
+   * longer kept, only new events are sent.
+   */
   #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
     const { faults, replay, log } = this.#options;
     if (
@@ -160,7 +166,7 @@ export class PushChannel {
     after(left('stall'), () => {
       connection.stalled = true;
     });
-    // Assumed: a subscription ends with the token it was opened with.
+    // Assumed: a subscription ends when its token expires.
     after(tokens.endOf(connection.viewer) - fleet.now(), () => connection.outgoing.end());
   }
 }
@@ -180,7 +186,10 @@ function isRented({ sender, message }: Publication): boolean {
   return sender === 'bicycle' && /"state":\s*"rented"/.test(message);
 }
 
-/** An event with the envelope of section 2.5. Observed: the topic in it is always the bicycle's own. */
+/**
+ * Returns an event with the envelope of section 2.5. Observed: the topic in it is always the
+ * bicycle's own.
+ */
 function eventText(line: PushLine, { topic, role }: Topic): string {
   const named = (line.envelopeTopic ?? topic).replace('/admin/bicycles/', `/${role}/bicycles/`);
   const envelope = `{"topic":${JSON.stringify(named)},"sender":${JSON.stringify(line.sender)},"message":${line.message}}`;
@@ -188,9 +197,10 @@ function eventText(line: PushLine, { topic, role }: Topic): string {
 }
 
 /**
- * The topic of a raw path, or undefined when it is not written exactly so: "{topic} is the topic string URL-encoded with
- * no safe characters. Slashes inside the topic are encoded too, and so is the asterisk. The trailing slash after the
- * encoded topic is required." (section 4.6).
+ * Returns the topic of a raw path, or undefined when it is not encoded exactly as follows: "{topic}
+ * is the topic string URL-encoded with no safe characters. Slashes inside the topic are encoded
+ * too, and so is the asterisk. The trailing slash after the encoded topic is required." (section
+ * 4.6).
  */
 function topicOfPath(rawPath: string): string | undefined {
   const [, encoded] = /^\/subscribe\/([^/]+)\/$/.exec(rawPath) ?? [];
@@ -203,7 +213,7 @@ function topicOfPath(rawPath: string): string | undefined {
   }
 }
 
-/** Each byte but letters, digits and `_ . - ~` as `%` and two upper-case digits. */
+/** Encodes every byte except letters, digits and `_ . - ~` as `%` and two upper-case digits. */
 function encodeTopic(topic: string): string {
   return encodeURIComponent(topic).replace(
     /[!'()*]/g,
@@ -211,20 +221,23 @@ function encodeTopic(topic: string): string {
   );
 }
 
-/** A topic below `admin`, and the role that it was asked for as. */
+/** A topic below `admin`, and the requested role. */
 interface Topic {
   topic: string;
   role: string;
 }
 
-/** Observed: each bicycle is published under three roles, the same to all of them. */
+/** Observed: each bicycle is published under three roles with the same content. */
 function roleOfTopic(topic: string): Topic {
   const [, role] = /^\/[^/]+(?:\/\*)?\/(fleet_operator|mechanic)\/bicycles\//.exec(topic) ?? [];
   if (role === undefined) return { topic, role: 'admin' };
   return { topic: topic.replace(`/${role}/`, '/admin/'), role };
 }
 
-/** The organization whose topic it is, or undefined when there is no such topic (section 6.1). Observed: the children of an organization have one of their own, alerts have none. */
+/**
+ * Returns the organization of a topic, or undefined when the topic does not exist (section 6.1).
+ * Observed: the children of an organization have a common topic, and there is no topic for alerts.
+ */
 function organizationOfTopic(fleet: ServedFleet, topic: string): string | undefined {
   const [, parent = ''] = /^\/([^/]+)\/\*\/admin\/bicycles\/\*$/.exec(topic) ?? [];
   if (hasOrganization(fleet, parent)) return parent;

@@ -1,4 +1,4 @@
-// Query parameters: reading and checking each one (interface.md sections 4.1 and 4.5).
+// Parses and checks query parameters (interface.md sections 4.1 and 4.5).
 import { parseBox, type ServedBox } from './geometry.js';
 import { Problem, refuseField, refuseUnknown } from './problem.js';
 
@@ -7,12 +7,15 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Observed: "page_size up to 100, clamped silently". */
 const LARGEST_PAGE = 100;
 
-/** Assumed: of a single-valued parameter that is repeated the last one counts. */
+/** Assumed: when a single-valued parameter is repeated, the last value counts. */
 export function lastOf(query: URLSearchParams, name: string): string | undefined {
   return query.getAll(name).at(-1);
 }
 
-/** A uuid in lower case, or undefined when the parameter is absent. Throws a 400 Problem when it is malformed. */
+/**
+ * Returns a uuid in lower case, or undefined when the parameter is missing. Throws a 400 Problem
+ * when it is malformed.
+ */
 export function readUuid(query: URLSearchParams, name: string): string | undefined {
   const text = lastOf(query, name)?.toLowerCase();
   if (text !== undefined && !UUID.test(text))
@@ -20,20 +23,28 @@ export function readUuid(query: URLSearchParams, name: string): string | undefin
   return text;
 }
 
-/** "The query parameter page takes a single page number", from 1. Throws a 404 Problem when it is none (assumed). */
+/**
+ * "The query parameter page takes a single page number", from 1. Throws a 404 Problem for other
+ * values (assumed).
+ */
 export function readPageNumber(query: URLSearchParams, lastPage: number): number {
   const text = lastOf(query, 'page') ?? '1';
   if (!/^[1-9]\d{0,8}$/.test(text) || Number(text) > lastPage) throw refuseUnknown('Invalid page.');
   return Number(text);
 }
 
-/** Observed: how many items a page holds; what is no number from 1 is ignored. */
+/**
+ * Returns the number of items on a page. Observed: values that are not a number from 1 are ignored.
+ */
 export function readPageSize(query: URLSearchParams, usual: number, isObserved: boolean): number {
   const text = isObserved ? (lastOf(query, 'page_size') ?? '') : '';
   return /^[1-9]\d{0,8}$/.test(text) ? Math.min(Number(text), LARGEST_PAGE) : usual;
 }
 
-/** The bounding box, or undefined when the parameter is absent. Throws a 400 Problem when it is malformed. */
+/**
+ * Returns the bounding box, or undefined when the parameter is missing. Throws a 400 Problem when
+ * it is malformed.
+ */
 export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox | undefined {
   const text = lastOf(query, 'bbox');
   if (text === undefined) return undefined;
@@ -42,7 +53,7 @@ export function readBox(query: URLSearchParams, isObserved: boolean): ServedBox 
   return box;
 }
 
-/** Observed: what the service fails at. */
+/** Observed: orderings for which the service answers 500. */
 const BROKEN_ORDERINGS = [
   'bleid',
   'device_type',
@@ -53,7 +64,10 @@ const BROKEN_ORDERINGS = [
   'created_after',
 ];
 
-/** "Sort field; a leading - means descending." Observed: several with commas. Throws a 400 Problem when there is no such field. */
+/**
+ * "Sort field; a leading - means descending." Observed: several fields separated by commas. Throws
+ * a 400 Problem for an unknown field.
+ */
 export function readOrderings(
   query: URLSearchParams,
   fields: readonly string[],
@@ -69,7 +83,10 @@ export function readOrderings(
   });
 }
 
-/** The values of a parameter that may be repeated, none meaning all. Throws a 400 Problem for an unknown value. */
+/**
+ * Returns the values of a parameter that may be repeated; an empty result means all. Throws a 400
+ * Problem for an unknown value.
+ */
 export function readChoices(
   query: URLSearchParams,
   name: string,
@@ -81,7 +98,10 @@ export function readChoices(
   return values;
 }
 
-/** Values of a parameter that may be repeated or have commas; empty ones are left out. */
+/**
+ * Returns the values of a parameter that may be repeated or contain commas. Empty values are
+ * ignored.
+ */
 export function readQueryWords(query: URLSearchParams, name: string): string[] {
   return query
     .getAll(name)

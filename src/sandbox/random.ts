@@ -1,9 +1,12 @@
-// Small seeded randomness: the same seed gives the same fleet, the same uuids and the same faults.
+// Seeded random numbers: the same seed produces the same fleet, uuids and faults.
 
-/** A source of numbers from 0 (included) to 1 (excluded). */
+/** Returns a number from 0 (included) to 1 (excluded). */
 export type Random = () => number;
 
-/** Makes a source that repeats itself for the same seed (mulberry32: tiny, fast, good enough for a play fleet). */
+/**
+ * Creates a random source that is determined by the seed (mulberry32: small, fast and good enough
+ * here).
+ */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -14,22 +17,22 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** A whole number from `least` to `most`, both included. */
+/** Returns a whole number from `least` to `most`, both included. */
 export function randomInteger(random: Random, least: number, most: number): number {
   return least + Math.floor(random() * (most - least + 1));
 }
 
-/** A number from `least` to `most`, roughly bell-shaped around the middle. */
+/** Returns a number up to `spread` away from `middle`, with a roughly bell-shaped distribution. */
 export function randomAround(random: Random, middle: number, spread: number): number {
   return middle + (random() + random() + random() - 1.5) * (spread / 1.5);
 }
 
-/** One of the items, each as likely as the other. */
+/** Returns one of the items with equal probability. */
 export function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)] as Item;
 }
 
-/** One of the items, each as likely as its weight says. */
+/** Returns one of the items with a probability that is proportional to its weight. */
 export function pickWeighted<Item>(
   random: Random,
   items: readonly [[Item, number], ...[Item, number][]],
@@ -42,7 +45,7 @@ export function pickWeighted<Item>(
   return items[0][0];
 }
 
-/** As many hexadecimal digits as asked for. */
+/** Returns this many random hexadecimal digits. */
 export function randomHex(random: Random, digits: number): string {
   let text = '';
   while (text.length < digits) {
@@ -53,14 +56,14 @@ export function randomHex(random: Random, digits: number): string {
   return text.slice(0, digits);
 }
 
-/** A uuid of version 4 in its canonical lower-case form. */
+/** Returns a uuid of version 4 in lower case. */
 export function randomUuid(random: Random): string {
   const hex = randomHex(random, 32);
   const variant = '89ab'.charAt(Number.parseInt(hex.charAt(16), 16) & 3);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** The first row that fits, looking from a random place on and around. */
+/** Returns the first row that fits, searching from a random position and wrapping around. */
 export function findFrom<Row>(
   rows: readonly Row[],
   random: Random,

@@ -1,4 +1,5 @@
-// A recorded fleet in place of a made-up one: its organizations and bicycles as they were, with links that lead to the sandbox.
+// Serves a recorded fleet instead of a generated one: its organizations and bicycles, with links
+// changed to the sandbox.
 import type { Bicycle } from '../api/bicycle.js';
 import {
   addBicycle,
@@ -14,11 +15,11 @@ import {
   timeText,
 } from './fleet.js';
 
-/** A fleet as somebody recorded it. */
+/** A recorded fleet. */
 export interface Recorded {
-  /** Where it was recorded; links below it are led to the sandbox. */
+  /** The address of the recorded service. Links below it are changed to the sandbox. */
   baseUrl: string;
-  /** The uuids of its organizations, the main one first. */
+  /** The uuids of its organizations, main one first. */
   organizations: readonly string[];
   bicycles: Iterable<RecordedBicycle>;
 }
@@ -30,12 +31,15 @@ export interface RecordedBicycle {
 }
 
 /**
- * What happened to a recorded fleet, as it is played.
- * @param recordedAt the address at which it was recorded
+ * Plays the changes of a recorded fleet.
+ * @param recordedAt the address of the recorded service
  */
 export function createPlayback(fleet: ServedFleet, recordedAt: string) {
   return {
-    /** Changes a bicycle, its links led here; nothing happens where it is not there. */
+    /**
+     * Changes a bicycle, with links changed to the sandbox. Does nothing when the bicycle does not
+     * exist.
+     */
     playChanges(uuid: string, changes: Partial<Bicycle>): void {
       const row = fleet.bicyclesByUuid.get(uuid);
       if (row !== undefined)
@@ -43,7 +47,7 @@ export function createPlayback(fleet: ServedFleet, recordedAt: string) {
     },
     playArrival: (arrival: RecordedBicycle) =>
       changeBicycle(fleet, addRecordedBicycle(fleet, arrival, recordedAt), {}),
-    /** Takes a bicycle out of the lists. */
+    /** Removes a bicycle from the lists. */
     playDeparture(uuid: string): void {
       const row = fleet.bicyclesByUuid.get(uuid);
       if (row !== undefined) removeBicycle(fleet, row);
@@ -51,7 +55,7 @@ export function createPlayback(fleet: ServedFleet, recordedAt: string) {
   };
 }
 
-/** Fills a fleet that has no bicycle yet. */
+/** Fills an empty fleet. */
 export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   const [main = ''] = recorded.organizations;
   const organizations = recorded.organizations.map((uuid, index) => ({
@@ -66,7 +70,7 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   for (const each of sorted) addRecordedBicycle(fleet, each, recorded.baseUrl);
 }
 
-/** Adds a bicycle that came later; nothing is pushed, as for one that somebody else gave away. */
+/** Adds a bicycle that appeared later. Adding itself pushes nothing. */
 function addRecordedBicycle(
   fleet: ServedFleet,
   { bicycle, organization }: RecordedBicycle,
@@ -92,7 +96,7 @@ function addRecordedBicycle(
   return row;
 }
 
-/** A value with its links below one address led to another. */
+/** Replaces links below one address with links below another. */
 function leadHere<Value>(value: Value, from: string, to: string): Value {
   return JSON.parse(JSON.stringify(value).replaceAll(`"${from}/`, `"${to}/`));
 }

@@ -1,4 +1,5 @@
-// The fleet at the beginning: the same seed and number of bicycles give the same one, uuids included.
+// Generates the initial fleet. The same seed and number of bicycles produce the same fleet,
+// including uuids.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
 import { makeAlert } from './alerts.js';
 import {
@@ -42,13 +43,13 @@ import type { SandboxState } from './transitions.js';
 const DAY_MICROSECONDS = 86_400_000_000;
 const MINUTE_MICROSECONDS = 60_000_000;
 
-/** About 5 km: the distance from the middle of a city that no bicycle but a few exceed. */
+/** About 5 km: the radius around a city's centre that contains nearly all bicycles. */
 const CITY_RADIUS_DEGREES = 0.045;
 
-/** A bit less than the radius, so that a few bicycles stand outside the zone of their city. */
+/** Slightly less than the radius, so that a few bicycles are outside the zone of their city. */
 const ZONE_RADIUS_DEGREES = 0.04;
 
-/** The first bicycles get these states in turn, so that even a small fleet shows all of them. */
+/** The states of the first bicycles, so that even a small fleet has all states. */
 const FIRST_STATES: readonly SandboxState[] = [
   'available',
   'rented',
@@ -70,10 +71,10 @@ const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number]
   ['retired', 3],
 ];
 
-/** Enough for many pages; more would only cost memory in a very large fleet. */
+/** Enough for many pages. A very large fleet would otherwise need more memory. */
 const MOST_ALERTS = 10_000;
 
-/** Who may see an alert; section 2.2 names three roles as examples. */
+/** The roles that may see an alert; section 2.2 names three roles as examples. */
 export const ALERT_ROLES: readonly string[][] = [
   ['fleet_operator', 'admin'],
   ['fleet_operator', 'admin', 'renter'],
@@ -81,7 +82,10 @@ export const ALERT_ROLES: readonly string[][] = [
   ['admin'],
 ];
 
-/** Makes the fleet. Times lie before `now()` (milliseconds since the epoch) by amounts that follow from the seed. */
+/**
+ * Generates the fleet. Its times are before `now()` (milliseconds since the epoch) by amounts that
+ * the seed determines.
+ */
 export function seedFleet(
   { seed, bicycles }: { seed: number; bicycles: number },
   service: FleetService,
@@ -138,7 +142,7 @@ function seedZone(random: Random, organizations: readonly Organization[], city: 
 }
 
 function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: number): BicycleRow {
-  // One in twenty belongs to the second organization.
+  // One in twenty bicycles is of the second organization.
   const owner = index % 20 === 13 ? 1 : 0;
   const city = pick(random, (owner === 1 ? SECOND_CITIES : MAIN_CITIES) ?? CITIES);
   const uuid = randomUuid(random);
@@ -153,7 +157,7 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     silentFor -
     Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS -
     randomInteger(random, 0, 59e6);
-  // Some have never sent a position: lost ones often, others rarely; number 10 always.
+  // Some bicycles have never sent a position: lost ones often, others rarely, and number 10 always.
   const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
   const hasCharge = random() >= 0.04 && index !== 11;
   const model = pick(random, fleet.models).url;
@@ -194,7 +198,7 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     });
   }
   if (!hasCharge) body.state_of_charge = null;
-  // "decimal number" may come as text too: one in fifty does here.
+  // "decimal number" may also be sent as text; one in fifty is.
   else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
   const rider =
     state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
@@ -206,14 +210,14 @@ const [MAIN_CITIES, SECOND_CITIES] = [0, 1].map((owner) =>
   CITIES.filter(({ organization }) => organization === owner),
 );
 
-/** The first rented bicycle and the first reserved one are the default renter's (see `token`). */
+/** The default renter (see `token`) has the first rented and the first reserved bicycle. */
 function riderOf(random: Random, fleet: ServedFleet, index: number): string {
   const renters = fleet.users.slice(2);
   return index < FIRST_STATES.length ? (renters[0] ?? '') : pick(random, renters);
 }
 
 function nameOf(random: Random, index: number): string {
-  // One in twelve has an unusual name, each of them in turn.
+  // One in twelve bicycles has an unusual name; all unusual names are used in turn.
   if (index % 12 === 6) {
     const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? '';
     return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
@@ -221,7 +225,7 @@ function nameOf(random: Random, index: number): string {
   return `${pick(random, GIVEN_NAMES)} ${String(index + 1).padStart(4, '0')}`;
 }
 
-/** What an alert type says of its bicycle; the other types fit any. */
+/** The condition for each alert type; types without a condition fit any bicycle. */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
   'bicycle.ride_outside': ({ body }) => body.state === 'rented',
@@ -230,7 +234,7 @@ const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'bicycle.too_long_idle': ({ body }) => body.state === 'available',
 };
 
-/** A bicycle that an alert of this type may be about: one that fits, if there is any. */
+/** Finds a bicycle for an alert of this type: one that fits, if possible. */
 export function findFitting(
   fleet: ServedFleet,
   random: Random,
@@ -241,7 +245,7 @@ export function findFitting(
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
-/** So many that every type is there in every state. */
+/** Enough for every type in every state. */
 const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {

@@ -1,4 +1,4 @@
-// Which bicycles and alerts a list holds, and in which order (interface.md sections 4.1 and 4.5).
+// Selects and orders bicycles and alerts for lists (interface.md sections 4.1 and 4.5).
 import { ALERT_FIELDS, ALERT_ORDERINGS, ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_ORDERINGS } from '../api/bicycle.js';
 import type { AlertRow, BicycleRow, ServedFleet, Zone } from './fleet.js';
@@ -8,7 +8,10 @@ import { refuseField } from './problem.js';
 import { lastOf, readBox, readChoices, readOrderings, readQueryWords, readUuid } from './query.js';
 import type { Viewer } from './token.js';
 
-/** What `ordering` takes from alerts as interface.md says: roles and extra are no values that one could sort by. */
+/**
+ * The fields of alerts that `ordering` accepts: all in interface.md except roles and extra, which
+ * cannot be sorted.
+ */
 const SORTED_ALERT_FIELDS = ALERT_FIELDS.filter((field) => field !== 'roles' && field !== 'extra');
 
 const NUMBER_FIELDS: readonly string[] = [
@@ -18,10 +21,10 @@ const NUMBER_FIELDS: readonly string[] = [
   'state_of_charge',
 ];
 
-/** Observed: what comes first when nobody asks for an order. */
+/** Observed: the default order. */
 const NEWEST_FIRST = [{ name: 'created', descending: true }];
 
-/** The fields to sort by: one of those that interface.md names, or several of those that were observed to work. */
+/** Returns the sort fields: one that interface.md names, or several that were observed to work. */
 function orderingsOf(
   { isObserved }: ServedFleet,
   query: URLSearchParams,
@@ -42,7 +45,7 @@ export function selectBicycles(
   const zone = readZone(fleet, query, wanted ?? viewer.organization);
   const box = readBox(query, fleet.isObserved);
   const orderings = orderingsOf(fleet, query, BICYCLE_FIELDS, BICYCLE_ORDERINGS);
-  // Assumed: an organization that the viewer may not see, or that is not there, has no bicycles.
+  // Assumed: an organization that does not exist or that the viewer may not see has an empty list.
   const isForeign =
     viewer.organization !== undefined && wanted !== undefined && wanted !== viewer.organization;
   if (isForeign || zone === 'unknown') return [];
@@ -64,7 +67,10 @@ export function selectBicycles(
   });
 }
 
-/** Whether the viewer may know of a bicycle. Section 3.1: rented is "visible only to the current rider"; observed: only the available ones are seen by all. */
+/**
+ * Whether the viewer may see a bicycle. Section 3.1: rented is "visible only to the current rider";
+ * observed: only available bicycles are visible to all.
+ */
 export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): boolean {
   if (viewer.organization !== undefined && row.organization !== viewer.organization) return false;
   if (seesAll(fleet, viewer, row.organization)) return true;
@@ -82,7 +88,10 @@ function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string): bool
 
 const SEE_ALL: readonly string[] = ['admin', 'fleet_operator'];
 
-/** "The zone must belong to the same organization as the bicycles." Observed: an unknown zone gives an empty list. */
+/**
+ * "The zone must belong to the same organization as the bicycles." Observed: an unknown zone
+ * returns an empty list.
+ */
 function readZone(
   fleet: ServedFleet,
   query: URLSearchParams,
@@ -99,7 +108,7 @@ function readZone(
   return zone;
 }
 
-/** Observed: the filters that interface.md does not name. */
+/** Returns the observed filters that interface.md does not name. */
 function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolean {
   const states = readQueryWords(query, 'state');
   const text = withoutAccents(lastOf(query, 'query') ?? '');
@@ -112,7 +121,7 @@ function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolea
     );
 }
 
-/** The same name always means the same filters: all that is asked but for the page. */
+/** Returns a cache key for the filters: all parameters except those of the page. */
 function nameOf(query: URLSearchParams, viewer: Viewer): string {
   const asked = [...query].filter(
     ([name]) => name !== 'page' && name !== 'page_size' && name !== 'fields',
@@ -132,7 +141,7 @@ function bicycleValue(field: string): Ordering<BicycleRow>['sortValue'] {
   return ({ body }) => textOf(body[field]);
 }
 
-/** Observed: `query` ignores case and accents; `name` only case. */
+/** Observed: `query` ignores case and accents; `name` only ignores case. */
 function withoutAccents(text: string): string {
   return text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase();
 }

@@ -1,4 +1,5 @@
-// A loopback HTTP server as both ports need it: trace headers, a record of every request, latency and error faults.
+// The loopback HTTP server of both ports: trace headers, a record of every request, latency and
+// error faults.
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -8,41 +9,46 @@ import type { ServedFleet } from './fleet.js';
 import { refusalOf } from './guard.js';
 import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.js';
 
-/** Loopback only: the sandbox is nobody else's business. */
+/** Only loopback, so that other machines cannot connect. */
 const HOST = '127.0.0.1';
 
-/** Longer than any client keeps an idle connection, so that the server never closes one just as it is used again. */
+/**
+ * Longer than any client keeps an idle connection, so that the server never closes a connection
+ * while it is reused.
+ */
 const KEEP_ALIVE_MS = 120_000;
 
-/** One request as it came, and how it was answered. */
+/** A request and the status of its answer. */
 export interface RecordedRequest {
   server: 'api' | 'push';
   method: string;
-  /** The raw request target as it stood in the request line, query included. */
+  /** The unchanged target of the request line with its query. */
   url: string;
   /** By lower-case name. */
   headers: { [name: string]: string | string[] | undefined };
-  /** The body as text; empty when there was none, or when an error fault refused the request unread. */
+  /** The body as text; empty without a body or when an error fault refused the request unread. */
   body: string;
   /** Milliseconds since the epoch. */
   at: number;
   /** The X-Service-RequestId of the answer. */
   requestId: string;
-  /** 0 while there is no answer, and for good when the connection was cut before one. */
+  /** 0 before the answer, and permanently when the connection was cut. */
   status: number;
 }
 
-/** One line of the log that `fleet sandbox` prints; never the headers, since one of them is the token. */
+/**
+ * A line of the log that `fleet sandbox` prints. It has no headers, because they contain the token.
+ */
 export type RequestLine = Pick<RecordedRequest, 'method' | 'url' | 'status'>;
 
-/** A request on its way through the sandbox. */
+/** A request that is being processed. */
 export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   record: RecordedRequest;
-  /** Whether a cut fault wants the socket dead instead of an answer. */
+  /** Whether a fault cuts the connection instead of answering. */
   cut: boolean;
-  /** Reports the status, once, just before the answer leaves; 0 for none. */
+  /** Reports the status once, just before the answer is sent; 0 without an answer. */
   answered: (status: number) => void;
 }
 
@@ -64,7 +70,7 @@ function traceHeaders({ name }: ServerOptions) {
   };
 }
 
-/** Answers what comes to a server that listens. */
+/** Answers requests of a listening server. */
 export function serve(server: Server, options: ServerOptions): void {
   const waiting = new Set<NodeJS.Timeout>();
   server.on('request', (incoming, outgoing) => {
@@ -124,12 +130,12 @@ function openExchange(
     record.status = status;
     options.onRequest?.({ method: record.method, url: record.url, status });
   };
-  // Whoever gives up waiting is in the log too.
+  // Requests of clients that gave up are also logged.
   outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));
   return { incoming, outgoing, record, cut: false, answered };
 }
 
-/** Answers and ends the exchange, or cuts the connection where a fault wants that. */
+/** Sends the answer, or cuts the connection when a fault requires it. */
 export function sendAnswer(exchange: Exchange, { status, body = '', headers }: ServedAnswer): void {
   const { incoming, outgoing } = exchange;
   exchange.answered(exchange.cut ? 0 : status);
@@ -140,14 +146,17 @@ export function sendAnswer(exchange: Exchange, { status, body = '', headers }: S
   outgoing.end(body);
 }
 
-/** A server that listens on loopback; 0 is any free port. Rejects with Node's own error, EADDRINUSE for instance. */
+/**
+ * Starts a server on loopback; port 0 is any free port. Rejects with Node's errors, such as
+ * EADDRINUSE.
+ */
 export async function listen(port = 0): Promise<{ server: Server; url: string }> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }).listen(port, HOST);
   await once(server, 'listening');
   return { server, url: `http://${HOST}:${(server.address() as AddressInfo).port}` };
 }
 
-/** Stops listening and cuts whatever is open. */
+/** Stops listening and closes all connections. */
 export function closeServer(server: Server): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());

@@ -1,4 +1,4 @@
-// What tests steer and look at, past the interface: as if something happened in the service.
+// Functions for tests that change or read the sandbox directly, without the interface.
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
 import { changeAlert, raiseAlert } from './alerts.js';
@@ -14,27 +14,33 @@ export function createSteering(
   const bicycleRow = (uuid: string) => required(fleet.bicyclesByUuid.get(uuid), 'bicycle', uuid);
   const findAlert = (uuid: string) => fleet.alerts.find(({ body }) => body.uuid === uuid);
   return {
-    /** A copy of a bicycle as it is served now. */
+    /** Returns a copy of a bicycle as it is served now. */
     bicycle: (uuid: string) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
-    /** Copies of all bicycles, or those of one organization, in the order of an unordered list. */
+    /**
+     * Returns copies of all bicycles or those of one organization, in the order of an unordered
+     * list.
+     */
     bicycles(organization?: string): ServedBicycle[] {
       const isWanted = (row: BicycleRow) =>
         organization === undefined || row.organization === organization;
       return copiesInListOrder(fleet, fleet.bicycles.filter(isWanted));
     },
-    /** A copy of an alert as it is served now. */
+    /** Returns a copy of an alert as it is served now. */
     alert: (uuid: string) => structuredClone(findAlert(uuid)?.body),
-    /** Copies of all alerts in the order of an unordered list. */
+    /** Returns copies of all alerts in the order of an unordered list. */
     alerts: (): ServedAlert[] => copiesInListOrder(fleet, fleet.alerts),
-    /** The transitions of a bicycle, the oldest first. */
+    /** Returns the transitions of a bicycle, oldest first. */
     history: (uuid: string) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
-    /** Changes fields of a bicycle, pushes it, and returns a copy. Throws when there is no such bicycle. */
+    /**
+     * Changes fields of a bicycle, pushes it, and returns a copy. Throws when the bicycle does not
+     * exist.
+     */
     changeBicycle(uuid: string, changes: Partial<Bicycle>): ServedBicycle {
       const row = bicycleRow(uuid);
       changeBicycle(fleet, row, changes);
       return structuredClone(row.body);
     },
-    /** Runs a transition as the service itself. Throws when the bicycle's state does not allow it. */
+    /** Runs a transition as the service. Throws when the bicycle's state does not allow it. */
     act(uuid: string, transition: ServedTransition, rider = fleet.users[2]): ServedBicycle {
       const row = bicycleRow(uuid);
       const from = row.body.state;
@@ -43,24 +49,27 @@ export function createSteering(
       }
       return structuredClone(row.body);
     },
-    /** Raises an alert about a bicycle; `changes` are laid over its fields. */
+    /** Raises an alert about a bicycle; `changes` override its fields. */
     raiseAlert(bicycle: string, alertType: string, changes?: Partial<Alert>): ServedAlert {
       const input = { uuid: nextUuid(), alert_type: alertType, roles: ['fleet_operator', 'admin'] };
       return structuredClone(raiseAlert(fleet, bicycleRow(bicycle), input, changes).body);
     },
-    /** Changes fields of an alert, its state for instance. */
+    /** Changes fields of an alert, for example its state. */
     changeAlert(uuid: string, changes: Partial<Alert>): ServedAlert {
       const row = required(findAlert(uuid), 'alert', uuid);
       changeAlert(fleet, row, changes);
       return structuredClone(row.body);
     },
-    /** Pushes any message to the subscribers of any topic, as it is. Returns the event's id. */
+    /** Pushes any message unchanged to the subscribers of a topic. Returns the event's id. */
     publish: (topic: string, sender: string, message: unknown) =>
       publish({ sender, topics: [topic], message: JSON.stringify(message) }),
   };
 }
 
-/** Copies as they are listed when nobody asks for an order: as made, or the newest first as observed. */
+/**
+ * Returns the bicycles in the default order: by creation, or newest first with `--service
+ * observed`.
+ */
 function copiesInListOrder<Body extends { created?: string | null }>(
   fleet: ServedFleet,
   rows: readonly { index: number; body: Body }[],

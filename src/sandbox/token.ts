@@ -1,4 +1,4 @@
-// Access tokens: signing, checking, and what is read from them (interface.md section 5).
+// Signs, checks and reads access tokens (interface.md section 5).
 import { randomBytes } from 'node:crypto';
 import { errors, type JWTPayload, jwtVerify, SignJWT } from 'jose';
 import type { Faults } from './faults.js';
@@ -10,45 +10,46 @@ export const ROLES = ['admin', 'fleet_operator', 'renter'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** What a token that nobody asked a role of is in each organization. */
+/** The roles in each organization of a token without a requested role. */
 const USUAL_AFFILIATIONS: readonly string[] = ['admin', 'fleet_operator'];
 
-/** Who asks, as the token says. */
+/** The user of a request, from the token. */
 export interface Viewer {
   role: Role;
   /** The uuid of the user. */
   subject: string;
-  /** Assumed: a token with this claim sees this organization only, one without it sees all of them. */
+  /** Assumed: a token with this claim only sees this organization; a token without it sees all. */
   organization: string | undefined;
-  /** Observed: the roles in each organization; none when the token does not name them. */
+  /** Observed: the roles in each organization; empty when the token does not contain them. */
   affiliations: { [organization: string]: readonly string[] };
   /** Milliseconds since the epoch. */
   issuedAt: number;
-  /** Milliseconds since the epoch, as the token says; see `endOf`. */
+  /** Milliseconds since the epoch, from the token. See `endOf`. */
   expiresAt: number;
 }
 
 export interface TokenOptions {
   role?: Role;
-  /** What the claim `affs` names for each organization; the role alone when absent. */
+  /** The roles in the claim `affs` for each organization. Default: the role of the token. */
   affiliations?: readonly string[];
-  /** The default is 12 hours. */
+  /** Default: 12 hours. */
   expiresInSeconds?: number;
-  /** The uuid of a user; the default is a fixed one for each role. */
+  /** The uuid of a user. Default: a fixed user for each role. */
   subject?: string;
-  /** The uuid of an organization; the default is none, which means all. */
+  /** The uuid of an organization. Default: none, which means all organizations. */
   organization?: string;
 }
 
-/** A working day and a half: nobody wants to fetch a new token in the middle of trying things out. */
+/** Longer than a working day, so that a token does not expire during tests by a person. */
 const LIFETIME_SECONDS = 12 * 3600;
 
-/** Checked tokens are remembered, since a benchmark asks with the same one thousands of times. */
+/** Checked tokens are cached, because a benchmark uses the same token thousands of times. */
 const REMEMBERED_TOKENS = 1000;
 
 /**
- * Makes a signer and checker with a key of its own. Assumed: "How a token is obtained, its lifetime and its claims: not
- * shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and perhaps organization and affs.
+ * Creates a signer and checker with its own key. Assumed: "How a token is obtained, its lifetime
+ * and its claims: not shown", so it is a JWT (HS256) with sub, role, iat, exp, jti and optionally
+ * organization and affs.
  */
 export function createTokens(fleet: ServedFleet, faults: Faults) {
   const key = new Uint8Array(randomBytes(32));
@@ -97,7 +98,10 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
     }
   }
 
-  /** Reads an Authorization header. Throws a 401 Problem when it is missing, malformed, not ours or expired. */
+  /**
+   * Checks an Authorization header. Throws a 401 Problem when it is missing, malformed, expired or
+   * from another signer.
+   */
   async function check(authorization: string | undefined): Promise<Viewer> {
     if (authorization === undefined) {
       throw refuseToken('Authentication credentials were not provided.', 'not_authenticated');
@@ -115,10 +119,13 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
     return viewer;
   }
 
-  /** When the viewer's token ends, in milliseconds since the epoch; an `expire` fault is counted in. */
+  /**
+   * Returns when the viewer's token ends, in milliseconds since the epoch. Includes an `expire`
+   * fault.
+   */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // iat is cut to whole seconds, so a second is added: no token dies before its time.
+    // iat is rounded down to whole seconds, so one second is added: a token must not end early.
     return limitMs === undefined
       ? viewer.expiresAt
       : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
@@ -127,11 +134,11 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
   return { sign, check, endOf };
 }
 
-/** What our own tokens say beside what every token does. */
+/** The sandbox's own claims in addition to the standard ones. */
 type Claims = JWTPayload &
   Pick<Viewer, 'role' | 'organization'> & { affs?: Viewer['affiliations'] };
 
-/** Whom one of our own tokens names. */
+/** Returns the viewer of a token that the sandbox signed. */
 function viewerOf({ sub = '', iat = 0, exp = 0, role, organization, affs = {} }: Claims): Viewer {
   return {
     role,

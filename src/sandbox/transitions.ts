@@ -1,4 +1,5 @@
-// Which transitions there are, where each may start and end, and what else it asks for (interface.md section 3.1).
+// The transitions: their source and target states and further conditions (interface.md section
+// 3.1).
 import type { BICYCLE_STATES } from '../api/bicycle.js';
 import type { TRANSITIONS } from '../api/transitions.js';
 
@@ -16,19 +17,23 @@ const ANY_TO_MAINTENANCE: readonly SandboxState[] = [
 export interface TransitionRule {
   from: readonly SandboxState[];
   to: SandboxState;
-  /** Section 3.1 calls two automatic: the service runs them by itself. Assumed: a renter may run what is for riding. */
+  /**
+   * Who may run it besides operators. Section 3.1 calls two transitions automatic: only the service
+   * runs them. Assumed: a renter may run the transitions for riding.
+   */
   by?: 'service' | 'renter';
-  /** Observed: only the user may run it who rents or has reserved the bicycle. */
+  /** Observed: only the user who rents or has reserved the bicycle may run it. */
   isOwn?: true;
-  /** Observed: it is announced with the state that is left. */
+  /** Observed: a message with the state that is left announces it. */
   isAnnounced?: true;
-  /** interface.md does not name it. */
+  /** interface.md does not name this transition. */
   isObserved?: true;
 }
 
 /**
- * Where each transition may start and where it ends; the first that leads to a state usually does. Assumed: the whole table; section 3.1 says
- * "Source states, target states and conditions of each transition: not shown", and section 5 "Which role may call which operation: not shown".
+ * The source and target states of each transition. The first transition into a state is the usual
+ * one. Assumed: the whole table; section 3.1 says "Source states, target states and conditions of
+ * each transition: not shown", and section 5 "Which role may call which operation: not shown".
  */
 export const TRANSITION_TABLE: { [name in ServedTransition]: TransitionRule } = {
   declare_available: { from: ['in_maintenance', 'lost', 'unrecoverable'], to: 'available' },
@@ -53,19 +58,19 @@ export const TRANSITION_TABLE: { [name in ServedTransition]: TransitionRule } = 
 
 const NAMES = Object.keys(TRANSITION_TABLE) as ServedTransition[];
 
-/** Whether a transition may start in a state; a state the document does not know allows none. */
+/** Whether a transition may start in a state. A state that is not documented allows none. */
 export function allowsTransition(state: string, transition: ServedTransition): boolean {
   return TRANSITION_TABLE[transition].from.some((source) => source === state);
 }
 
-/** The transitions that may start in a state, those left out that run by themselves. */
+/** Returns the transitions that may start in a state, except automatic ones. */
 export function availableTransitions(state: string): ServedTransition[] {
   return NAMES.filter(
     (name) => TRANSITION_TABLE[name].by !== 'service' && allowsTransition(state, name),
   );
 }
 
-/** The transition that usually leads into a state, for the history of a bicycle that began in it. */
+/** Returns the usual transition into a state, for the history of a bicycle that started in it. */
 export function usualTransitionInto(state: string): ServedTransition | null {
   return NAMES.find((name) => TRANSITION_TABLE[name].to === state) ?? null;
 }

@@ -1,22 +1,23 @@
-// The webhook of section 6.2: each alert that is raised or changed is sent to one address, in order, with retries and a bounded queue.
+// The webhook of section 6.2: sends each new or changed alert to one address, in order, with
+// retries and a bounded queue.
 import { createHmac } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOOPBACK_NAMES } from './guard.js';
 
 export interface WebhookOptions {
-  /** Loopback over http only: the sandbox is nobody else's business. */
+  /** Only http to loopback is allowed. */
   url: string;
-  /** The key of the signature; without it nothing is signed. */
+  /** The key of the signature. Without it, requests are not signed. */
   secret?: string;
 }
 
-/** Alerts that wait while the receiver is down; the oldest are given up beyond it. */
+/** How many alerts may wait while the receiver is down. Older ones are dropped. */
 const MOST_WAITING = 10_000;
 
 const RETRY_AFTER_MS = 250;
 const ANSWER_LIMIT_MS = 10_000;
 
-/** Reads the address of a webhook. Throws an Error that says why it is not taken. */
+/** Parses the address of a webhook. Throws an Error that describes an invalid address. */
 export function parseWebhookUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== 'http:')
@@ -29,7 +30,7 @@ export function parseWebhookUrl(text: string): URL {
   return url;
 }
 
-/** Opens the queue. One request is in flight at a time, so that alerts arrive in the order they happened. */
+/** Opens the queue. Only one request is in flight, so that alerts arrive in order. */
 export function openWebhook({ url: address, secret }: WebhookOptions) {
   const url = parseWebhookUrl(address);
   const queue: string[] = [];
@@ -37,7 +38,10 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   const closing = new AbortController();
   let isBusy = false;
 
-  /** The status of the answer; 0 where there was none. Assumed: "Registration, payload, retries and signing of the webhook: not shown". */
+  /**
+   * Sends a webhook and returns the status of the answer; 0 without an answer. Assumed:
+   * "Registration, payload, retries and signing of the webhook: not shown".
+   */
   async function post(body: string): Promise<number> {
     const headers = {
       'Content-Type': 'application/json',
@@ -54,7 +58,7 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
     for (let [body] = queue; body !== undefined; [body] = queue) {
       const status = await post(body);
       const isTaken = status >= 200 && status < 300;
-      // A receiver that refuses for good gives the same answer each time; 408 and 429 ask to come again.
+      // Other client errors are permanent refusals; 408 and 429 ask for a retry.
       if (isTaken || (status >= 400 && status < 500 && status !== 408 && status !== 429)) {
         queue.shift();
         counts[isTaken ? 'delivered' : 'lost'] += 1;
@@ -67,9 +71,9 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
     /** Queues a JSON text. */
     send: (body: string) => {
       queue.push(body);
-      // The one in flight stays where it is.
+      // The request in flight keeps its place.
       if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
-      // Closing ends it in the middle.
+      // The work fails when the webhook is closed.
       work().catch(() => {});
     },
     counts: () => ({ ...counts, waiting: queue.length }),
@@ -77,7 +81,7 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
   };
 }
 
-/** `sha256=` and the HMAC-SHA256 of the body in hexadecimal digits. */
+/** Returns `sha256=` and the HMAC-SHA256 of the body in hexadecimal digits. */
 function signatureOf(secret: string, body: string): string {
   return `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 }

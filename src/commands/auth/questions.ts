@@ -55,8 +55,8 @@ export async function askPassword(context: Context, email: string, where: string
 
 /**
  * Asks for the default organization: one of those in the token, or of the service's list when the
- * token names none. Returns undefined when it is left open. Without any known organization, only
- * asks for a new address. Without a place, sends nothing.
+ * token names none. Returns undefined when the user leaves it open. When no organization is known,
+ * it only asks if the address is new. Without a place, it sends nothing.
  */
 export async function askOrganization(
   context: Context,

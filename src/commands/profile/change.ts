@@ -24,8 +24,8 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
 }
 
 /**
- * Deletes a profile and its token, after a question. Throws a FleetError of kind `usage` when there is no such profile, or without a
- * terminal `--yes` is missing.
+ * Deletes a profile and its token after a confirmation. Throws a FleetError of kind `usage` when
+ * the profile does not exist, or when `--yes` is missing without a terminal.
  */
 export async function removeProfile(
   context: Context,

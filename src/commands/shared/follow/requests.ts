@@ -23,8 +23,8 @@ const SUBJECT = 'the list of bicycles';
 /** How many pages are requested ahead. It hides the service's latency. */
 const PAGES_AHEAD = 4;
 /**
- * The queue counts an item of a list with its text length divided by this, because larger batches
- * have little benefit for page-by-page reading.
+ * In the queue, an item of a list counts this many times its text length. This keeps batches small:
+ * a list arrives page by page, and larger batches have little benefit.
  */
 const ITEM_WEIGHT = 8;
 
