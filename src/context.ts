@@ -102,7 +102,10 @@ type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
 export interface Signals {
-  /** Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`, `terminated` or `hangup` as its reason. */
+  /**
+   * Aborted by the first SIGINT, SIGTERM or SIGHUP, with a FleetError of kind `interrupted`,
+   * `terminated` or `hangup` as its reason.
+   */
   readonly signal: AbortSignal;
   /** Aborted by the second one: stop without waiting for what is in flight. */
   readonly urgentSignal: AbortSignal;

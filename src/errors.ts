@@ -1,6 +1,8 @@
 // The errors that an operator can see: their kind, exit code (cli.md section 3) and output.
 
-/** The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3). */
+/**
+ * The exit code of each kind of failure; other programs rely on these numbers (cli.md section 3).
+ */
 export const EXIT_CODES = {
   internal: 1,
   usage: 2,

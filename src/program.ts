@@ -156,8 +156,8 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
 
 /**
  * Reads the flags of the output: `--json` is short for `-o json`, `-o wide` is the table with every
- * column, `--file -` is stdout, and the extension of `--file` chooses a format. Throws a usage error
- * for contradictions.
+ * column, `--file -` is stdout, and the extension of `--file` chooses a format. Throws a usage
+ * error for contradictions.
  */
 function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Command): GlobalFlags {
   const flags: GlobalFlags = path === undefined || path === '-' ? rest : { ...rest, file: path };

@@ -21,7 +21,9 @@ import { followPages, type ListPage, type PageOptions, readPage } from './pages.
 import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
 
-/** What the client reports while it works; the context prints it for --trace, --verbose and retries. */
+/**
+ * What the client reports while it works; the context prints it for --trace, --verbose and retries.
+ */
 export interface HttpLog {
   request(method: string, url: URL, headers: Headers, body: string | undefined): void;
   response(method: string, url: URL, status: number, headers: Headers, milliseconds: number): void;

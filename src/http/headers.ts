@@ -1,4 +1,5 @@
-// The headers of every request and the trace headers of every answer (interface.md sections 5 and 9).
+// The headers of every request and the trace headers of every answer (interface.md sections 5 and
+// 9).
 
 import type { Trace } from '../errors.js';
 import { HIDDEN, type Secrets } from '../system/secrets.js';
@@ -9,7 +10,9 @@ export function authorization(token: string): string {
   return `JWT ${token}`;
 }
 
-/** Section 9: "the requested API version is given as a media-type parameter of the Accept header". */
+/**
+ * Section 9: "the requested API version is given as a media-type parameter of the Accept header".
+ */
 export function acceptJson(version: string): string {
   return `application/json; version=${version}`;
 }

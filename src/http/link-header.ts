@@ -10,8 +10,9 @@ interface Link {
 }
 
 /**
- * Returns the target of the first link with this relation type, or undefined when there is none. A link with an `anchor` is about
- * another resource and is ignored. A malformed rest of the header is ignored.
+ * Returns the target of the first link with this relation type, or undefined when there is none. A
+ * link with an `anchor` is about another resource and is ignored. A malformed rest of the header is
+ * ignored.
  */
 export function findLink(header: string | undefined, relation: string): string | undefined {
   const link = parseLinks(header ?? '').find(({ parameters }) => {

@@ -56,8 +56,8 @@ function objectAt(envelope: Envelope, field: string): Envelope {
 }
 
 /**
- * Returns the next link of an envelope, unparsed: null or '' on the last page, and undefined when the envelope does not have such a
- * field.
+ * Returns the next link of an envelope, unparsed: null or '' on the last page, and undefined when
+ * the envelope does not have such a field.
  */
 function findNext(envelope: Envelope): unknown {
   const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
@@ -108,7 +108,10 @@ export function hasTotal({ count, items, next }: Page<unknown>): boolean {
  */
 const MOST_ITEMS = 1_500_000;
 
-/** Splits the text of a page into its items and the rest. Returns undefined when it does not contain an array of items. */
+/**
+ * Splits the text of a page into its items and the rest. Returns undefined when it does not contain
+ * an array of items.
+ */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
   const { text } = answer;
   const at = findItems(text);
@@ -158,7 +161,10 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   });
 }
 
-/** The prototype of items of large pages: a getter in each item would take more memory than the item. */
+/**
+ * The prototype of items of large pages: a getter in each item would take more memory than the
+ * item.
+ */
 const LARGE_ITEM = {
   json: '',
   get value(): unknown {
@@ -203,8 +209,8 @@ export function pageNumber(query: Query): number | undefined {
 }
 
 /**
- * Whether the next page differs from the page before only by its number. If the link also has a cursor, later pages cannot be
- * guessed by counting.
+ * Whether the next page differs from the page before only by its number. If the link also has a
+ * cursor, later pages cannot be guessed by counting.
  */
 function isNumbered(before: Query, next: Query): boolean {
   return next.every(
@@ -230,7 +236,9 @@ export interface PageOptions {
    * bounds the memory.
    */
   seen?: Seen;
-  /** The maximum number of pages to read, also if they contain no new items, as on a second read. */
+  /**
+   * The maximum number of pages to read, also if they contain no new items, as on a second read.
+   */
   mostPages?: number;
 }
 
@@ -241,7 +249,10 @@ export interface ListPage<T> extends Page<T> {
 
 /** The list is endless after this number of consecutive pages without a new item. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
-/** The list is endless if it contains this many items more than twice its count. A small list may grow during the read. */
+/**
+ * The list is endless if it contains this many items more than twice its count. A small list may
+ * grow during the read.
+ */
 const MOST_BEYOND_COUNT = 1_000;
 
 /**

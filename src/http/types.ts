@@ -81,8 +81,8 @@ export interface HttpAnswer {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   /**
-   * The body, decompressed and decoded by its declared charset. Reading it throws a FleetError of kind `service` when a success
-   * does not fit its charset.
+   * The body, decompressed and decoded by its declared charset. Reading it throws a FleetError of
+   * kind `service` when a success does not fit its charset.
    */
   text: string;
   /** The body before decoding, for binary content. */

@@ -141,7 +141,9 @@ function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler 
   };
 }
 
-/** Returns a stored answer as a cache sends it (RFC 9111, section 5.1). Times are in milliseconds. */
+/**
+ * Returns a stored answer as a cache sends it (RFC 9111, section 5.1). Times are in milliseconds.
+ */
 function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAnswer {
   const age = String(Math.floor((nowMs - storedMs) / 1000));
   const date = new Date(storedMs).toUTCString();
@@ -189,7 +191,10 @@ function riderOf(body: { [field: string]: unknown }, viewer: Viewer): string {
   return /([0-9a-f-]{36})\/?$/i.exec(user)?.[1]?.toLowerCase() ?? viewer.subject;
 }
 
-/** Section 4.3: "a JSON object with field type, whose value is the name of a transition". Other fields are ignored. */
+/**
+ * Section 4.3: "a JSON object with field type, whose value is the name of a transition". Other
+ * fields are ignored.
+ */
 function readTransition(body: { [field: string]: unknown }, isObserved: boolean): ServedTransition {
   const { type } = body;
   if (type === undefined) throw refuseField('type', 'This field is required.', 'required');

@@ -78,7 +78,10 @@ export function isVisible(fleet: ServedFleet, row: BicycleRow, viewer: Viewer): 
   return isOpen || row.rider === viewer.subject;
 }
 
-/** Observed: "operators see all of their organization; mechanics and renters the available ones and their own". */
+/**
+ * Observed: "operators see all of their organization; mechanics and renters the available ones and
+ * their own".
+ */
 function seesAll(fleet: ServedFleet, viewer: Viewer, organization: string): boolean {
   const roles = viewer.affiliations[organization] ?? Object.values(viewer.affiliations).flat();
   const isMechanic =

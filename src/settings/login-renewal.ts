@@ -28,9 +28,9 @@ interface Renewed {
 }
 
 /**
- * Reads a stored token and renews it at half its life, so that a command every quarter of an hour keeps a
- * token of 30 minutes valid. `load` reads the token that is stored now. A failed renewal throws a
- * FleetError of kind `auth` that names the login.
+ * Reads a stored token and renews it at half its life, so that a command every quarter of an hour
+ * keeps a token of 30 minutes valid. `load` reads the token that is stored now. A failed renewal
+ * throws a FleetError of kind `auth` that names the login.
  */
 export function openRenewal(
   load: () => Promise<StoredToken>,
@@ -102,7 +102,10 @@ function canRenew(stored: StoredToken): stored is StoredToken & { login: Login }
   return stored.login !== undefined && stored.login.refreshToken !== null;
 }
 
-/** Returns the login with the refresh token of an answer; an answer without one leaves the old one valid. */
+/**
+ * Returns the login with the refresh token of an answer; an answer without one leaves the old one
+ * valid.
+ */
 function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: TokenInput): Login {
   if (typeof refreshToken === 'string') secrets.add(refreshToken);
   return { ...login, refreshToken: refreshToken ?? login.refreshToken, isRefused: undefined };

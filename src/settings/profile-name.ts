@@ -1,4 +1,5 @@
-// Checks the names of profiles. The mirror file of a profile is named after the profile, and Windows
+// Checks the names of profiles. The mirror file of a profile is named after the profile, and
+// Windows
 // and macOS treat some different names as the same file.
 
 import { usageError } from '../errors.js';
@@ -87,8 +88,8 @@ function groupByFile(names: Iterable<string>): string[][] {
 }
 
 /**
- * Returns the same text for all names that Windows or macOS treat as the same file. Both ignore case,
- * macOS also ignores Unicode normalization, and Windows ignores dots and spaces at the end.
+ * Returns the same text for all names that Windows or macOS treat as the same file. Both ignore
+ * case, macOS also ignores Unicode normalization, and Windows ignores dots and spaces at the end.
  */
 function foldFileName(name: string): string {
   const composed = name.normalize('NFC').replace(/[. ]+$/, '');

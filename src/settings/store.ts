@@ -134,9 +134,9 @@ function readLogin(login: unknown): Login | undefined {
 }
 
 /**
- * Adds values to a profile, and creates the profile when it does not exist. The caller has checked the
- * values with the parsers of keys.ts. Throws a FleetError of kind `usage` when a new profile cannot
- * have this name.
+ * Adds values to a profile, and creates the profile when it does not exist. The caller has checked
+ * the values with the parsers of keys.ts. Throws a FleetError of kind `usage` when a new profile
+ * cannot have this name.
  */
 export async function saveProfile(
   place: SettingsFolder,
@@ -186,7 +186,10 @@ export async function saveToken(
   );
 }
 
-/** Stores the token that `renew` returns for a profile, unless it returns undefined. Only one process at a time renews a token. */
+/**
+ * Stores the token that `renew` returns for a profile, unless it returns undefined. Only one
+ * process at a time renews a token.
+ */
 export async function renewToken(
   place: SettingsFolder,
   name: string,

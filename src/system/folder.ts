@@ -65,8 +65,8 @@ export function isWholePath(path: string, platform = process.platform): boolean 
 }
 
 /**
- * Returns the Windows path for a path of Git Bash or of a file URL: `c:\Users` for `/c/Users` and for
- * `/c:/Users`. Returns other paths unchanged.
+ * Returns the Windows path for a path of Git Bash or of a file URL: `c:\Users` for `/c/Users` and
+ * for `/c:/Users`. Returns other paths unchanged.
  */
 export function fromGitBash(path: string): string {
   const drive = /^[\\/]([a-z]):?(?=[\\/]|$)/i;

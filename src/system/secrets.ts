@@ -4,11 +4,20 @@
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
 
-/** The secrets of one run. Code that gets a token adds it, and code that handles foreign text hides the secrets in it. */
+/**
+ * The secrets of one run. Code that gets a token adds it, and code that handles foreign text hides
+ * the secrets in it.
+ */
 export interface Secrets {
-  /** A secret of fewer than 8 characters is hidden only when it is a password of at least 4 characters. */
+  /**
+   * A secret of fewer than 8 characters is hidden only when it is a password of at least 4
+   * characters.
+   */
   add(secret: string, isPassword?: boolean): void;
-  /** Returns the text with each secret replaced by `[hidden]`. Call it before the text is cut, escaped or quoted. */
+  /**
+   * Returns the text with each secret replaced by `[hidden]`. Call it before the text is cut,
+   * escaped or quoted.
+   */
   hide(text: string): string;
 }
 
@@ -86,8 +95,8 @@ const BYTES_A_GROUP = 3;
 const BITS_A_CHARACTER = 6;
 
 /**
- * Returns the base64 of a secret at each place in a longer text, such as `JWT <token>`: the characters
- * that depend on the text before or after it are left out.
+ * Returns the base64 of a secret at each place in a longer text, such as `JWT <token>`: the
+ * characters that depend on the text before or after it are left out.
  */
 function base64Of(secret: Buffer): string[] {
   // The base64 of a short secret inside a text is too short to be distinguished from a word.

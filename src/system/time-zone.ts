@@ -8,7 +8,10 @@ const QUARTER_MS = 15 * MINUTE_MS;
 export interface TimeZone {
   /** The IANA name; undefined for the machine's own zone. */
   readonly name: string | undefined;
-  /** Returns how many minutes local time is ahead of UTC at this instant, in milliseconds since the epoch. */
+  /**
+   * Returns how many minutes local time is ahead of UTC at this instant, in milliseconds since the
+   * epoch.
+   */
   offsetMinutes(atMs: number): number;
 }
 
@@ -44,7 +47,10 @@ export function canonicalTimeZone(text: string): string | undefined {
   }
 }
 
-/** Opens a zone by its IANA name, or the machine's zone without one. Throws a RangeError for an unknown name. */
+/**
+ * Opens a zone by its IANA name, or the machine's zone without one. Throws a RangeError for an
+ * unknown name.
+ */
 export function openTimeZone(name: string | undefined): TimeZone {
   if (name === undefined) return MACHINE_ZONE;
   const format = new Intl.DateTimeFormat('en-US', {

@@ -1,4 +1,5 @@
-// The prefix of the service's paths: "some samples prefix paths with /api and some do not" (interface.md section 4).
+// The prefix of the service's paths: "some samples prefix paths with /api and some do not"
+// (interface.md section 4).
 
 import { hasTotal, readPage } from '../../http/pages.js';
 import { isHtml } from '../../http/server-text.js';

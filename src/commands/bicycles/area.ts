@@ -14,10 +14,16 @@ export type Box = readonly [east: number, north: number, west: number, south: nu
 const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
-/** If a box would be wider than this across the date line, its corners are swapped: no fleet spans half the globe there. */
+/**
+ * If a box would be wider than this across the date line, its corners are swapped: no fleet spans
+ * half the globe there.
+ */
 const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
 
-/** The service may round the positions that it shows, so a bicycle on the edge may appear this far outside: 0.1 m. */
+/**
+ * The service may round the positions that it shows, so a bicycle on the edge may appear this far
+ * outside: 0.1 m.
+ */
 const EDGE_DEGREES = 1e-6;
 
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;

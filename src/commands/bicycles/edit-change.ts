@@ -83,7 +83,10 @@ export async function prepareEdit(
   return { task, wanted, before, changed };
 }
 
-/** Returns the key of a change in a journal: the place of the row or bicycle, and a hash of the body. */
+/**
+ * Returns the key of a change in a journal: the place of the row or bicycle, and a hash of the
+ * body.
+ */
 export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }

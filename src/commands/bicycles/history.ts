@@ -159,7 +159,10 @@ async function readService(
   }
 }
 
-/** Names the reason why a service shows no transitions: the role, a deleted bicycle, or no such list. */
+/**
+ * Names the reason why a service shows no transitions: the role, a deleted bicycle, or no such
+ * list.
+ */
 async function explainMissing(
   client: Client,
   uuid: string,

@@ -31,7 +31,9 @@ const NAME = 'Demo 0001';
  */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
-/** Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails. */
+/**
+ * Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails.
+ */
 export async function runDemo(context: Context, { seconds }: { seconds: number }): Promise<void> {
   const sandbox = await startSandbox({ bicycles: BICYCLES, rate: EVENTS_PER_SECOND });
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));

@@ -98,9 +98,9 @@ const LOOK_MS = 1_000;
 
 /**
  * Takes the lease and finds the position to continue from. A writer that was killed cannot release
- * its lease, so its next heartbeat shows whether it is alive. After the database was set back, a gap
- * begins at the surviving position, and the whole list is read. Throws a FleetError of kind `config`
- * when another writer is alive, unless this one is a standby.
+ * its lease, so its next heartbeat shows whether it is alive. After the database was set back, a
+ * gap begins at the surviving position, and the whole list is read. Throws a FleetError of kind
+ * `config` when another writer is alive, unless this one is a standby.
  */
 async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise<void> {
   const { context, keeper, writer, report, ledger, atEnd, written } = session;

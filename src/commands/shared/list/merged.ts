@@ -11,7 +11,9 @@ import { startTally, type Tally } from './footer.js';
 import { readItems } from './read-until-complete.js';
 
 interface Reading<T> {
-  /** Lists without common items, such as the two sides of the date line; all have the same ordering. */
+  /**
+   * Lists without common items, such as the two sides of the date line; all have the same ordering.
+   */
   requests: readonly HttpRequest[];
   shape: Shape<T>;
 }
