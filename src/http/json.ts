@@ -16,7 +16,7 @@ export function readJson(answer: HttpAnswer, text = answer.text): unknown {
     return parseJson(text);
   } catch (error) {
     const isDeep = error instanceof JsonError && error.kind === 'depth';
-    const hint = isDeep ? 'report it to those who run the service' : undefined;
+    const hint = isDeep ? 'report it to the operator of the service' : undefined;
     throw unexpected(answer, describeBody(answer, error), hint, error);
   }
 }
@@ -25,7 +25,7 @@ export function readJson(answer: HttpAnswer, text = answer.text): unknown {
 export function unexpected(
   { status, trace }: HttpAnswer,
   what: string,
-  hint = 'check that the base URL is that of the service, prefix such as /api included',
+  hint = 'check that the base URL is the address of the service, including a prefix such as /api',
   cause?: unknown,
 ): FleetError {
   return new FleetError('service', `unexpected answer from the service: ${what}`, {

@@ -293,22 +293,18 @@ export async function* followPages<T>(
       const next: Query | undefined = isEnough ? undefined : page.next;
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
-          throw endless(
-            page,
-            next,
-            'the list leads in a circle: "next" names a page that was already read',
-          );
+          throw endless(page, next, 'the list repeats: "next" names a page that was already read');
         if (mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
             page,
             next,
-            `the list has no end: ${withoutNews} pages in a row brought nothing new`,
+            `the list does not end: ${withoutNews} consecutive pages had no new item`,
           );
         if (read.items > 2 * (page.count ?? Number.POSITIVE_INFINITY) + MOST_BEYOND_COUNT)
           throw endless(
             page,
             next,
-            `the list has no end: ${read.items} came, and it counts ${page.count}`,
+            `the list does not end: ${read.items} items arrived, but its count is ${page.count}`,
           );
         const left =
           Math.min((page.count ?? 0) - read.items, limit - read.distinct) / page.items.length;
@@ -382,7 +378,7 @@ function pagesThatFit<T>({ items }: Page<T>): number {
 }
 
 function endless<T>({ trace }: Page<T>, next: Query, why: string): FleetError {
-  const hint = 'what was shown so far may be incomplete; report the request id to the service';
+  const hint = 'the result may be incomplete; report the request id to the operator of the service';
   return new FleetError('service', why, {
     trace,
     detail: { next: Object.fromEntries(next) },

@@ -14,7 +14,7 @@ export function refusalOf(
   if (!isOwnHost(headers.host ?? '', port)) {
     return refuse(
       421,
-      `The sandbox answers to 127.0.0.1:${port} and localhost:${port} alone.`,
+      `The sandbox only answers to 127.0.0.1:${port} and localhost:${port}.`,
       'misdirected_request',
     );
   }

@@ -58,7 +58,7 @@ function key<T, Fallback extends T | undefined = undefined>(
 /** A token that was pasted in the wrong place is not printed again. */
 const PASTED = {
   reason: 'this looks like a token, and is not repeated here',
-  hint: 'a token is given to "fleet auth login"',
+  hint: 'to store a token, run "fleet auth login"',
 };
 
 /** Makes a parser that quotes the refused text in its reason. */

@@ -72,7 +72,7 @@ function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnSer
   }
   if (error.code === 'EACCES')
     return usageError(
-      `port ${port} of ${host} may not be listened to by this user`,
+      `this user may not listen on port ${port} of ${host}`,
       `give a ${flag} from 1024 on`,
     );
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')

@@ -363,7 +363,7 @@ describe('the prefix', () => {
       'JSON that is no list',
       (response) => sendJson(response, 200, { hello: 1 }),
       7,
-      'something that is no list',
+      'something that is not a list',
     ],
     [
       'a redirect',

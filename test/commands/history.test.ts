@@ -92,7 +92,7 @@ test('with a mirror both are merged by time, each with its source', async () => 
   );
   expect([alone.code, alone.stderr]).toEqual([
     0,
-    expect.stringContaining('from the mirror alone: cannot reach'),
+    expect.stringContaining('only from the mirror: cannot reach'),
   ]);
 });
 

@@ -236,7 +236,7 @@ describe('a list without an end', () => {
   ])('%s', async (_what, results) => {
     const { code, stderr, requests } = await endless(results);
     expect(code).toBe(7);
-    expect(stderr).toContain('the list has no end: 10 pages in a row brought nothing new');
+    expect(stderr).toContain('the list does not end: 10 consecutive pages had no new item');
     expect(requests).toBeLessThan(40);
   });
 

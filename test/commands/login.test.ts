@@ -118,7 +118,7 @@ describe('auth login --email', () => {
       ' --login-path /login',
       'x',
       5,
-      'hint: this service has no login there',
+      'hint: this service has no login at this path',
     ],
   ])('refuses %s and stores nothing', async (_what, more, stdin, code, message) => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });

@@ -64,7 +64,7 @@ test.each(['svg', 'html'])(
     });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain('is not printed on a terminal');
-    expect(stderr).toContain(`give --file fleet.${form}`);
+    expect(stderr).toContain(`pass --file fleet.${form}`);
   },
 );
 
@@ -162,20 +162,20 @@ test.each([
   ['map --size 80,24 -o html', '--size'],
   ['map --serve 70000', '65535'],
   ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
-  ['map -o html --tiles https://tiles.example/{z}/{x}/{y}.pbf', 'no vector tiles'],
-  ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', '--tiles takes pictures of a server'],
+  ['map -o html --tiles https://tiles.example/{z}/{x}/{y}.pbf', 'needs a raster tile URL'],
+  ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', '--tiles needs a raster tile URL'],
   [
     'map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png',
-    '--tiles takes pictures of a server',
+    '--tiles needs a raster tile URL',
   ],
   [
     'map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png',
-    '--tiles takes pictures of a server',
+    '--tiles needs a raster tile URL',
   ],
-  ['map -o html --tiles https://*/{z}/{x}/{y}.png', '--tiles takes pictures of a server'],
+  ['map -o html --tiles https://*/{z}/{x}/{y}.png', '--tiles needs a raster tile URL'],
   [
     'map -o html --tiles https://{s}.tiles.example/{z}/{x}/{y}.png',
-    '--tiles takes pictures of a server',
+    '--tiles needs a raster tile URL',
   ],
   ['map -o html --tiles https://{z}.tiles.example/{x}/{y}.png', '{z}'],
   ['map -o html --tiles https://tiles.example/{x}/{y}.png#{z}', '{z}'],

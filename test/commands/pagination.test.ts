@@ -199,7 +199,7 @@ test('refuses a Link header that leads in a circle', async () => {
   );
   const { code, stderr } = await runFleet(['bicycles', 'list', '--all'], { env });
   expect(code).toBe(7);
-  expect(stderr).toContain('the list leads in a circle');
+  expect(stderr).toContain('the list repeats');
 });
 
 test('exits with 9 when fewer bicycles arrive than the total says', async () => {

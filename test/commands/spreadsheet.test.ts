@@ -394,7 +394,7 @@ describe('rows that name their bicycles', () => {
     ])
       expect([run.code, run.stderr]).toEqual([
         7,
-        expect.stringMatching(/the list has no end: \d+ came, and it counts 100/),
+        expect.stringMatching(/the list does not end: \d+ items arrived, but its count is 100/),
       ]);
     expect(pages).toBeLessThan(100);
   }, 30_000);

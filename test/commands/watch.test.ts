@@ -85,7 +85,7 @@ describe('what cannot be done is refused before anything is sent', () => {
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
     [['ORG', '--idle', '0'], '--idle takes seconds above 0'],
     [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
-    [['--topic', ''], '--topic takes a topic'],
+    [['--topic', ''], '--topic needs a value'],
   ])('%j: %s', async (args, message) => {
     const { requests } = sandbox();
     const before = requests.length;

@@ -30,7 +30,7 @@ export function addAlerts(program: Command, run: Run): void {
     ],
     ['list new alerts', 'fleet alerts list --state new'],
     ['count them', 'fleet alerts list --state new --count'],
-    ['print new alerts as they come', 'fleet alerts watch --state new'],
+    ['print new alerts as they arrive', 'fleet alerts watch --state new'],
   ).alias('alert');
   addList(alerts, run);
   addAct(alerts, run);

@@ -90,7 +90,7 @@ async function statePath(
   { host, port, path }: ListenOptions,
   base: string,
 ): Promise<string> {
-  const hint = 'set XDG_STATE_HOME to a folder of yours';
+  const hint = 'set XDG_STATE_HOME to a folder that you own';
   const folder = findStateFolder(context.io.env);
   if (folder === undefined) throw configError('there is no folder to remember alerts in', hint);
   await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {

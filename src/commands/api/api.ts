@@ -273,7 +273,7 @@ async function readBody(
   } catch {
     throw usageError(
       '--input is not JSON',
-      "for something else say what it is: -H 'Content-Type: text/plain'",
+      "for other content, declare its type: -H 'Content-Type: text/plain'",
     );
   }
 }

@@ -75,7 +75,7 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     }
     if (OURS.test(name.trim().toLowerCase()))
       throw usageError(
-        `the header ${name.trim()} cannot be given`,
+        `the header ${name.trim()} cannot be set`,
         'fleet sets it; the token comes from the settings',
       );
   }

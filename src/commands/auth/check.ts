@@ -26,7 +26,7 @@ export function clientOfLogin(
   context: Context,
   { settings, baseUrl, token }: LoginPlace,
 ): Promise<Client> {
-  const refusalHint = 'get a new token from those who run the service, and log in with it';
+  const refusalHint = 'get a new token from the operator of the service, and log in with it';
   return context.client({
     settings,
     baseUrl,

@@ -188,13 +188,7 @@ async function obtain(
         ? await pipe(context, '--with-token', 'token')
         : await askToken(context, where);
     return {
-      token: readToken(
-        typed,
-        'the token',
-        'give the token alone, on one line',
-        secrets,
-        usageError,
-      ),
+      token: readToken(typed, 'the token', 'give only the token, on one line', secrets, usageError),
     };
   }
   const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };
@@ -212,11 +206,11 @@ async function obtain(
       throw hinted;
     throw withHint(
       thrown,
-      'this service has no login there: give --login-path, or a token with "fleet auth login"',
+      'this service has no login at this path: give --login-path, or enter a token with "fleet auth login"',
     );
   });
   const hint =
-    'another address for it is given with --login-path; a token by hand with: fleet auth login';
+    'choose another login address with --login-path, or enter a token with: fleet auth login';
   const failure = (message: string) => new FleetError('service', message, { hint });
   const { refreshToken } = answer;
   if (typeof refreshToken === 'string') secrets.add(refreshToken);

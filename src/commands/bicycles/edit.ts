@@ -125,6 +125,6 @@ function explainFailure(
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return error;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
   const hint =
-    'nothing was changed: it was not found, you have no access, or this service edits no bicycles';
+    'nothing was changed: it was not found, you have no access, or this service cannot edit bicycles';
   return withHint(error, hint, `the service does not edit ${label}: ${reason}`);
 }

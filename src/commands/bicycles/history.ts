@@ -154,7 +154,7 @@ async function readService(
   } catch (thrown) {
     context.signal.throwIfAborted();
     if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
-    await context.notice(`! from the mirror alone: ${thrown.message}`);
+    await context.notice(`! only from the mirror: ${thrown.message}`);
     return [];
   }
 }

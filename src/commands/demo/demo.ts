@@ -68,16 +68,16 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
       'It starts in maintenance; make it available:',
       `bicycles act ${uuid} declare_available`,
     );
-    await show('What needs attention:', 'alerts list --state new --limit 5');
+    await show('The alerts that need attention:', 'alerts list --state new --limit 5');
     const stopRent = rentWhenWatched(context, sandbox, uuid);
     await show(
-      `The fleet for ${seconds} seconds; somebody rents the new bicycle meanwhile:`,
+      `The fleet for ${seconds} seconds, while a user rents the new bicycle:`,
       `watch ${organization} --for ${seconds}s`,
     );
     stopRent();
     const columns = Math.min(MAP_COLUMNS, context.io.stdout.width() ?? MAP_COLUMNS);
     await show(
-      'Where they are; a number stands for that many in one place:',
+      'A map of the fleet; a number is the count of bicycles in one place:',
       `map --size ${columns},${MAP_ROWS}`,
     );
     await say(

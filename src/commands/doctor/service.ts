@@ -137,7 +137,7 @@ async function judgePrefix(
   { status, headers, text }: HttpAnswer,
 ): Promise<Finding> {
   const location = headers['location'];
-  let what = status === 200 ? 'something that is no list' : `${status}`;
+  let what = status === 200 ? 'something that is not a list' : `${status}`;
   if (isHtml(text, headers['content-type'])) what = describeHtml(text);
   if (location !== undefined && status !== 200) what = `a redirect to ${foreignText(location)}`;
   const other = await findPrefix(baseUrl, (variant) => ask(known, variant));

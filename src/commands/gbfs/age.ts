@@ -57,7 +57,7 @@ export async function readAge(
 export async function checkAge(context: Context, folder: string): Promise<void> {
   const age = await readAge(context, folder);
   if (age === undefined)
-    throw new FleetError('partial', `there is no feed in ${folder} that says how old it is`);
+    throw new FleetError('partial', `no feed with a readable age was found in ${folder}`);
   const line = `the feed in ${folder} is ${describeFeedAge(context, age)}`;
   if (isOld(context, age))
     throw new FleetError('partial', line, {

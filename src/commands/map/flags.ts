@@ -29,7 +29,7 @@ const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 export function readTiles(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && url.username + url.password !== '')
-    throw usageError('--tiles takes no password: it would stand in the page');
+    throw usageError('--tiles must not contain a user name or password: the page would show it');
   const path = `${url?.pathname}${url?.search}`.replaceAll(/%7B/gi, '{').replaceAll(/%7D/gi, '}');
   const isOfPictures =
     ['{z}', '{x}', '{y}'].every((name) => path.includes(name)) && !/\.(pbf|mvt)(\?|$)/i.test(path);
@@ -41,10 +41,7 @@ export function readTiles(text: string): string {
   )
     return url.origin + path;
   const example = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
-  throw usageError(
-    `--tiles takes pictures of a server by {z}, {x} and {y}, no vector tiles, not "${text}"`,
-    example,
-  );
+  throw usageError(`--tiles needs a raster tile URL with {z}, {x} and {y}, not "${text}"`, example);
 }
 
 /** Returns the settings of the tiles for the page. */

@@ -105,13 +105,13 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     throw usageError('--size is for the terminal and -o svg; a page fits its window');
   if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
     throw usageError(
-      '--size is in columns and rows here, and that is too large',
+      '--size counts columns and rows here, and this size is too large',
       'give -o svg, or a size such as 300,100',
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
     throw usageError(
       `-o ${form} is not printed on a terminal`,
-      `give --file fleet.${form}, or redirect it`,
+      `pass --file fleet.${form}, or redirect the output`,
     );
   return form;
 }

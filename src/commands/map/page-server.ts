@@ -211,7 +211,8 @@ function refusalOf({
   const port = socket.localPort ?? 0;
   const host = (headers.host ?? '').toLowerCase();
   const own = [`${HOST}:${port}`, `localhost:${port}`, ...(port === 80 ? [HOST, 'localhost'] : [])];
-  if (!own.includes(host)) return { status: 421, reason: `this is ${HOST}:${port} alone` };
+  if (!own.includes(host))
+    return { status: 421, reason: `this server only answers to ${HOST}:${port}` };
   const site = headers['sec-fetch-site'];
   const isForeign = headers.origin !== undefined && headers.origin !== `http://${host}`;
   if (isForeign || site === 'cross-site' || site === 'same-site')

@@ -71,7 +71,7 @@ export function addMirror(program: Command, run: Run): void {
     mirror,
     ['upgrade', 'bring the mirror of an older version up to date', UPGRADE],
     ['the mirror of the profile in use', 'fleet mirror upgrade'],
-    ['from a script, before its writers are started anew', 'fleet mirror upgrade --quiet'],
+    ['from a script, before its writers are started again', 'fleet mirror upgrade --quiet'],
   ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }
 
@@ -129,7 +129,7 @@ function addReplay(mirror: Command, run: Run): void {
     ['replay', 'play what was recorded, at any speed', REPLAY],
     ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
     [
-      'what was lost yesterday, as JSON lines',
+      'the bicycles that were lost yesterday, as JSON lines',
       'fleet mirror replay --since 1d --where state=lost --speed max --json',
     ],
   )

@@ -53,10 +53,7 @@ export function readStatement(text: string): string {
       'write one such as "select state, count(*) from bicycles group by state"',
     );
   if (/[^\s;]/.test(bare.slice(statement.length)))
-    throw usageError(
-      'a query is one statement, and this text has several',
-      'run them one after another',
-    );
+    throw usageError('a query must be a single statement', 'run them one after another');
   if (!READING.includes(first.toUpperCase()))
     throw usageError(
       `a query only reads: "${first}" is refused`,

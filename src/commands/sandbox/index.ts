@@ -53,7 +53,7 @@ throttle: 429 for a second action within a time. expire ends tokens.
     )
     .option('--bicycles <n>', 'how many bicycles', wholeNumber('--bicycles', 0), 500)
     .option('--seed <n>', 'the same seed gives the same fleet', wholeNumber('--seed', 0), 1)
-    .option('--rate <events_per_second>', 'events that happen by themselves; 0: none', readRate, 2)
+    .option('--rate <events_per_second>', 'automatic events per second; 0 for none', readRate, 2)
     .option('--page-size <n>', 'items per page', wholeNumber('--page-size', 1), 20)
     .option(
       '--fault <fault>',
@@ -62,13 +62,13 @@ throttle: 429 for a second action within a time. expire ends tokens.
     )
     .option(
       '--service <kind>',
-      'observed: what a running service was seen to do; interface: only what the interface document describes',
+      'behaviour: observed (as seen at a running service) or interface (only the interface document)',
       oneOf('service', SERVICES),
       'observed' as ServiceKind,
     )
     .option(
       '--replay <database>',
-      'serve what a mirror recorded: sqlite:PATH or postgres://…',
+      'serve the recorded history of a mirror: sqlite:PATH or postgres://…',
       readReplay,
     )
     .option(
@@ -77,7 +77,7 @@ throttle: 429 for a second action within a time. expire ends tokens.
     )
     .option(
       '--speed <factor>',
-      'replay so many times as fast; max: without pauses (default: 1)',
+      'speed factor of the replay; max: without pauses (default: 1)',
       readSpeed,
     )
     .option('--webhook <url>', 'send each new or changed alert to this address on this machine')

@@ -71,7 +71,7 @@ export async function runOffline(
     const client = openMirrorClient(mirror);
     const refuse = async (): Promise<never> => {
       throw usageError(
-        'this needs the service, and --offline asks the mirror alone',
+        'this needs the service, but --offline only uses the mirror',
         'leave --offline out',
       );
     };

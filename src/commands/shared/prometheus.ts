@@ -49,7 +49,8 @@ export async function serveMetrics(port: number, look: () => Health): Promise<Ow
     const [pathname] = (request.url ?? '').split('?', 1);
     const send = (status: number, text: string) =>
       void response.writeHead(status, HEADERS).end(text);
-    if (request.method !== 'GET' && request.method !== 'HEAD') return send(405, 'GET alone\n');
+    if (request.method !== 'GET' && request.method !== 'HEAD')
+      return send(405, 'only GET is supported\n');
     const { metrics, problem, fine } = look();
     if (pathname === '/metrics') return send(200, metricsText(metrics));
     if (pathname === '/healthz')

@@ -37,7 +37,7 @@ export async function keptKey(
     if (KEY.test(kept)) return kept.trim();
     await write('w');
   } catch (error) {
-    await notice(`${what} for this run alone: ${reasonOf(error)}`);
+    await notice(`${what} only valid for this run: ${reasonOf(error)}`);
   }
   return fresh;
 }

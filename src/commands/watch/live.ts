@@ -79,7 +79,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       () => {
         isWriting = false;
       },
-      () => stop('failed', new FleetError('output', 'the terminal has gone')),
+      () => stop('failed', new FleetError('output', 'the terminal was closed')),
     );
   });
   const screen = openScreen({

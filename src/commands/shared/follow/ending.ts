@@ -73,7 +73,7 @@ export function openEnding(
  */
 export function whatStopped(thrown: unknown): Error {
   if (thrown === OVER)
-    return new FleetError('output', 'the program of --jq was not done at the end');
+    return new FleetError('output', 'the --jq program did not finish before the end');
   if (thrown instanceof ReaderStopped) return thrown;
   throw thrown;
 }

@@ -110,7 +110,7 @@ export async function readBicycle(client: Client, uuid: string): Promise<Bicycle
       subject: `the bicycle ${uuid}`,
     });
     const value = readJson(answer);
-    if (!isObject(value)) throw unexpected(answer, 'something that is no bicycle');
+    if (!isObject(value)) throw unexpected(answer, 'something that is not a bicycle');
     return value as Bicycle;
   } catch (thrown) {
     const status = thrown instanceof FleetError ? thrown.status : undefined;

@@ -75,7 +75,9 @@ async function waitForToken(
       const monotonicMs = clock.monotonicMs();
       const downMs = monotonicMs - startMs;
       if (downMs >= forMs)
-        throw new FleetError('network', `no token came: ${error.message}`, { hint: error.hint });
+        throw new FleetError('network', `could not get a token: ${error.message}`, {
+          hint: error.hint,
+        });
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       const retryInMs = Math.round(
         Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs),
