@@ -125,7 +125,7 @@ export interface Tokens {
   /** The token to send now. */
   get(): Promise<string>;
   /**
-   * Returns a newer token after a 401, or undefined when there is none. Rejects like `get` when the
+   * Returns a newer token after a 401, or undefined without one. Rejects like `get` when the
    * source fails.
    */
   renew(refused: string): Promise<string | undefined>;

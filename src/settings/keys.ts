@@ -103,7 +103,7 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-/** Returns an address as it is stored in config.json. */
+/** Returns an address in the form of config.json. */
 export function showAddress(url: URL): string {
   return url.pathname === '/' ? url.origin : url.href;
 }

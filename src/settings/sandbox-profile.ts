@@ -10,7 +10,7 @@ import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './stor
 export const SANDBOX_PROFILE = 'sandbox';
 
 /**
- * Whether the profile belongs to the sandbox: it has this name, and its address is on this machine.
+ * Whether `fleet sandbox` owns the profile: it has this name, and its address is on this machine.
  */
 export function isSandboxProfile(
   name: string,

@@ -54,8 +54,8 @@ function findDue(token: string, now: number): number {
 
 /**
  * Runs the command through the shell and returns its stdout, which is not shown. Its stderr is
- * printed line by line. It has no stdin, so that it cannot consume the input of fleet; it can ask
- * questions on /dev/tty. Its time limit is that of a request (`--timeout`).
+ * printed line by line. Its stdin is empty, so that it cannot consume the input of fleet; it can
+ * ask questions on /dev/tty. Its time limit is that of a request (`--timeout`).
  */
 async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {
   const { env, signal, notice, clock, settings } = input;

@@ -20,7 +20,9 @@ export interface TokenPlace {
   readonly origin: string;
   /** Whether the environment or the profile names this source. */
   readonly level: 'environment' | 'profile';
-  /** What to do when the source has no token or the service refuses it. Only names this source. */
+  /**
+   * What to do when the source returns no token or the service refuses it. Only names this source.
+   */
   readonly refusalHint: string;
   /**
    * The token, the path of the file, or the command; '' for a stored token, which is read again

@@ -45,7 +45,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const place = await findTokenPlace(env, stored, settings);
   if (place === undefined) throw missingToken(profile);
   const { kind, login, origin, refusalHint } = place;
-  // `fleet sandbox` renews the token of its own profile.
+  // `fleet sandbox` renews the token of its profile.
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);

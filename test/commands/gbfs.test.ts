@@ -259,7 +259,10 @@ test.skipIf(process.platform === 'win32')(
     const out = newFolder();
     execFileSync('mkfifo', [join(out, 'gbfs.json')]);
     const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
-    expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('no feed with a readable age')]);
+    expect([run.code, run.stderr]).toEqual([
+      9,
+      expect.stringContaining('no feed with a readable age'),
+    ]);
   },
 );
 

@@ -146,7 +146,7 @@ function addWatch(alerts: Command, run: Run): void {
       '--since <time>',
       'also show what changed since this time: 2h, yesterday, "2026-11-23 08:00"',
     )
-    .option('--state-file <path>', 'remember what was printed in this file, across restarts')
+    .option('--state-file <path>', 'remember the printed alerts in this file, across restarts')
     .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option(
       '--topic <topic>',

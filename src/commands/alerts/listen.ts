@@ -92,7 +92,7 @@ async function statePath(
 ): Promise<string> {
   const hint = 'set XDG_STATE_HOME to a folder that you own';
   const folder = findStateFolder(context.io.env);
-  if (folder === undefined) throw configError('there is no folder to remember alerts in', hint);
+  if (folder === undefined) throw configError('no folder was found for the state of alerts', hint);
   await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {
     throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
   });

@@ -192,7 +192,7 @@ function nameOf(holder: Holder | undefined): string {
 const CANNOT_WRITE = {
   config: 'check the folder and its permissions, or choose another path',
   output:
-    'what was printed last may be printed again after a restart, and a webhook that was not answered has to be sent again',
+    'the last alerts may be printed again after a restart, and webhooks without an answer must be sent again',
 };
 
 /** Writes to a log. Errors are of kind `config` while the log is opened. */

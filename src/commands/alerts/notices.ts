@@ -15,7 +15,7 @@ export interface SummaryInput {
   /** The number of commands of --exec that ran and that failed. */
   done: { executed: number; execFailed: number };
   undelivered: number;
-  /** What a receiver adds to the summary, for programs and for people. */
+  /** The receiver's part of the summary, for programs and for people. */
   more?: { fields: LogFields; facts: readonly string[]; isPromise: boolean } | undefined;
 }
 
@@ -32,7 +32,7 @@ export function openAlertsReport(
   return {
     /** Reports a damaged state file. */
     damaged(keptAs: string): void {
-      const line = `the state file is damaged and was kept as ${keptAs}; what it may have missed is printed, also what was printed before`;
+      const line = `the state file is damaged and was kept as ${keptAs}; missing alerts are printed, and some alerts are printed again`;
       say({ event: 'damaged', kept_as: keptAs }, line);
     },
     /** Reports an effect. Alerts are printed elsewhere; only their marks are recorded here. */
@@ -48,7 +48,7 @@ export function openAlertsReport(
         const fields = { event: 'lost', ...errorFields(error), retry_in_seconds: retryInMs / 1000 };
         say(fields, `the alerts could not be read: ${error.message}; ${again}`);
       } else if (effect.type === 'back') {
-        const line = `the alerts can be read again after ${showDuration(effect.downMs)}; what was missed follows`;
+        const line = `the alerts can be read again after ${showDuration(effect.downMs)}; the missed alerts follow`;
         say({ event: 'back', seconds: Math.round(effect.downMs) / 1000 }, line);
       } else if (effect.type === 'bound') {
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;

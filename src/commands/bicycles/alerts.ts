@@ -23,7 +23,7 @@ export async function readOpenAlerts(
 }
 
 /**
- * Returns the alerts of a query that belong to the bicycles (UUIDs in lower case). With a limit,
+ * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). With a limit,
  * only reads enough pages for that many. Returns undefined after a notice when alerts cannot be
  * read. fleet checks the bicycles itself, because a service may ignore a filter.
  */

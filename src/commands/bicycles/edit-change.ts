@@ -45,13 +45,13 @@ export interface EditOptions extends FieldFlags, ChangeOptions, InputFlags {
 /** Fields of a bicycle as the service sent them, with exact numbers. */
 export type BicycleFields = { readonly [field: string]: unknown };
 
-/** A bicycle as it was read, and the fields to change. */
+/** A bicycle before the edit, and the fields to change. */
 export interface Edit {
   task: Task;
   wanted: BicycleFields;
   before: BicycleFields;
   changed: readonly (readonly [string, unknown])[];
-  /** The `concurrency_version` of the row; undefined when the row has none. */
+  /** The `concurrency_version` of the row; undefined when the row does not contain it. */
   version?: unknown;
 }
 
@@ -62,8 +62,8 @@ export const SUBJECT = 'the edit';
 export const METHOD_NOT_SERVED = 405;
 
 /**
- * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the row of a
- * file as it was read; the key in a journal depends on it, or on the wanted fields without it.
+ * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the
+ * unchanged row of a file; the key in a journal depends on it, or on the wanted fields without it.
  */
 export async function prepareEdit(
   context: Context,

@@ -14,7 +14,7 @@ import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
  * Prints the findings, failures first, then throws the first failure; causes are checked before
- * their consequences. Resolves when there are no failures. Changes nothing, and only sends the
+ * their consequences. Resolves without failures. Changes nothing, and only sends the
  * token to the origins of base_url and sse_url.
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
@@ -57,7 +57,7 @@ function checkBuild(): Finding {
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
-/** Checks how each address is reached and what it answers. */
+/** Checks the route to each address and its answers. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);

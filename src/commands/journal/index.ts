@@ -12,7 +12,7 @@ file beside the journal (FILE.count) shows that there were more.`;
 
 export function addJournal(program: Command, run: Run): void {
   const lines = [
-    ['what became of each', 'fleet journal show j.jsonl'],
+    ['the outcome of each bicycle', 'fleet journal show j.jsonl'],
     [
       'those with an unknown outcome',
       `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
@@ -24,7 +24,7 @@ export function addJournal(program: Command, run: Run): void {
     ['journal', 'show what the journal of a bulk run says', description],
     ...lines,
   );
-  addVerb(journal, ['show', 'show what became of each bicycle', SHOW], ...lines)
+  addVerb(journal, ['show', 'show the outcome of each bicycle bicycle', SHOW], ...lines)
     .argument('<file>', 'a journal')
     .action(run(async () => (await import('./show.js')).showJournal));
 }

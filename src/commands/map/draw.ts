@@ -15,7 +15,7 @@ import { drawMap } from '../../views/map/terminal.js';
 import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
 
-/** The size for a pipe or a file, which have no size of their own. */
+/** The size for a pipe or a file, because their readers do not report a size. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
 /** The rows of the shell's prompt below the drawing. */
 const PROMPT_ROWS = 1;

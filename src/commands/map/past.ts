@@ -7,8 +7,8 @@ import { readTime } from '../../terminal/time.js';
 import { openChosen } from '../shared/offline.js';
 
 /**
- * Opens the past. Returns undefined when there is no mirror of this service or it has no records;
- * the page then has no slider.
+ * Opens the past. Returns undefined without a mirror of this service or without records in it; the
+ * page is then shown without its slider.
  */
 export async function openPast(
   context: Context,

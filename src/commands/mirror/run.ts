@@ -192,7 +192,7 @@ async function catchUpOnce(
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) {
       const why = whole.wanted === undefined ? '' : `: ${whole.wanted.reason}`;
-      const hint = 'run it again; what was read is kept';
+      const hint = 'run it again; the data that was read is kept';
       throw new FleetError('partial', `the mirror is incomplete${why}`, { hint });
     }
     const { changes, gone, alerts } = counters;

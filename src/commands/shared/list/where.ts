@@ -32,7 +32,7 @@ type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
  * Parses a condition; spaces around its three parts are ignored. Throws a usage error for other
- * text, and for two consecutive operators such as `==`, because the second one could belong to the
+ * text, and for two consecutive operators such as `==`, because the second one could be part of the
  * value.
  */
 export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
