@@ -24,7 +24,7 @@ export function addJournal(program: Command, run: Run): void {
     ['journal', 'show what the journal of a bulk run says', description],
     ...lines,
   );
-  addVerb(journal, ['show', 'show the outcome of each bicycle bicycle', SHOW], ...lines)
+  addVerb(journal, ['show', 'show the outcome of each bicycle', SHOW], ...lines)
     .argument('<file>', 'a journal')
     .action(run(async () => (await import('./show.js')).showJournal));
 }
