@@ -30,6 +30,8 @@ export interface Examination extends CheckedSettings {
   context: Context;
   /** The role of `--role`. */
   role: TopicRole | undefined;
+  /** Ends every request after the longest time that all of them may take together. */
+  limit: AbortSignal;
   /** The UUID of the organization of the settings; undefined where they name none, or none that could be found. */
   organization?: string | undefined;
 }
@@ -103,13 +105,17 @@ function missing(key: string, flag: string): Finding[] {
 }
 
 /** Reads the token, which goes nowhere from here, and looks for an organization in it; what is found of it is put into `known`. */
-export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
+export async function checkToken(
+  context: Context,
+  known: CheckedSettings,
+  limit: AbortSignal,
+): Promise<Finding[]> {
   const { clock, signal } = context;
   const zone = isScreen(context) ? context.zone : undefined;
   const findings: Finding[] = [];
   try {
     const source = await context.token(known);
-    known.token = await source.get();
+    known.token = await orAborted(source.get(), limit);
     known.renewal = source.refusalHint;
     findings.push(judgeToken(known.token, source, { now: clock.wallMs(), zone }));
   } catch (thrown) {
@@ -117,6 +123,15 @@ export async function checkToken(context: Context, known: CheckedSettings): Prom
     findings.push(failed('token', asFleetError(thrown)));
   }
   return [...findings, ...lookForOrganization(known)];
+}
+
+/** Rejects with the signal's reason when it is aborted first. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }
 
 /** The only one that the token names is used, as every command does. */
@@ -128,9 +143,10 @@ function lookForOrganization({
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
+  // The names of several are looked up later.
+  if (others.length > 0) return [];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
-  const named = first === undefined ? '' : `, and the token names ${others.length + 1}`;
-  return [warning('organization', `not set${named}: fleet watch needs one as an argument`, next)];
+  return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
 /** The command that changes a setting where it is set now. */
