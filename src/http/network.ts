@@ -42,7 +42,10 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   };
 }
 
+/** The code of requests that were in flight when the command ended and its connections were closed. */
+export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
+
 /** What connections are closed with. Node asks it for its stack, and V8 would count the lines of each file to draw that. */
 function closingReason(): Error {
-  return Object.assign(new Error('the command is over'), { stack: '' });
+  return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });
 }
