@@ -52,7 +52,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
 ) {
   return command.option(
     '--role <role>',
-    'subscribe as admin, fleet_operator or mechanic',
+    'subscribe as admin, fleet_operator, mechanic, renter, spectator, or as the user of the token',
     oneOf('role', TOPIC_ROLES),
   );
 }
