@@ -157,7 +157,7 @@ export function changeCommand(
 ): string {
   const { key, origin, from } = settings[name];
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
-  if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
+  if (origin === 'flag') return `use ${from} ${value}, or for good: ${command}`;
   return origin === 'environment' ? setVariables({ [from]: value }) : command;
 }
 
