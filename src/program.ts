@@ -153,10 +153,10 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   if (flags.json === true && output !== undefined && output !== 'json')
     throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
   const asked = flags.json === true ? 'json' : output;
-  if (flags.file !== undefined && !WRITES_ANY_FILE.includes(command.name()))
-    checkExtension(flags.file, flags, asked);
+  if (flags.file !== undefined && !hasOwnExtension(command, flags.file))
+    checkExtension(flags.file, flags, asked === WIDE ? undefined : asked);
   if (flags.json === true) return { ...flags, output: 'json' };
-  if (output === WIDE) return { ...flags, output: TABLE, wide: true };
+  if (output === WIDE) return { ...flags, output: formatOfFile(flags.file) ?? TABLE, wide: true };
   const picture = PICTURES.find((each) => each === output);
   // A map has its own extensions, and jq prints its results without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
@@ -192,6 +192,13 @@ function isSameFile(one: string, other: string): boolean {
 
 /** Commands whose `--file` may have any extension: an answer of the service, or a drawing. */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
+
+/** Whether a command writes a file with this extension in a way of its own. */
+function hasOwnExtension(command: Command, file: string): boolean {
+  if (WRITES_ANY_FILE.includes(command.name())) return true;
+  const isJournal = command.parent?.name() === 'journal';
+  return isJournal && /^html?$/.test(extensionOf(file) ?? '');
+}
 
 /** The formats by the extension of `--file`. */
 const FORMATS_BY_EXTENSION: { readonly [extension: string]: GlobalFlags['output'] } = {

@@ -76,7 +76,16 @@ export async function prepareEdit(
     ([field, value]) => !isSameValue(field, value, before[field]),
   );
   const key = keyOfBody(uuid, writeJson(asked ?? wanted));
-  const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
+  const sides = changed.map(([field, after]) => ({
+    before: `${field}: ${showValue(before[field])}`,
+    after: `${field}: ${showValue(after)}`,
+  }));
+  const values = {
+    before: sides.map((side) => side.before).join('; '),
+    after: sides.map((side) => side.after).join('; '),
+  };
+  const name = textOf(value.name) ?? null;
+  const task = { key, uuid, name, before: describeBefore(value), values };
   return { task, wanted, before, changed };
 }
 

@@ -44,8 +44,27 @@ export interface Sending {
   before: Before | null;
 }
 
+/** The values of the fields of an edit, for people. */
+export interface ChangedValues {
+  before: string;
+  after: string;
+}
+
+/** What a journal says of one run. */
+export interface RecordedRun {
+  /** Undefined when the run never came to send anything. */
+  startedAtMs: number | undefined;
+  /** The date of its last record that has one. */
+  lastAtMs: number | undefined;
+  /** Whether it ended by itself. A run without this was killed, or still runs. */
+  isEnded: boolean;
+  user: readonly Person[];
+}
+
 /** What the journal knows of one task. */
 export interface JournalEntry {
+  /** Undefined for other commands than edit. */
+  values?: ChangedValues | undefined;
   /** Undefined: it was about to be sent, and no answer is recorded. */
   result: ChangeResult | undefined;
   /** The bicycle that the service made, for creations. */
@@ -80,6 +99,8 @@ export function emptyJournal() {
     /** Undefined: there is none yet, not even its first line. */
     binding: undefined as Binding | undefined,
     entries: new Map<string, JournalEntry>(),
+    /** The runs that wrote it, in their order. */
+    runs: new Map<string, RecordedRun>(),
     holder: undefined as Holder | undefined,
     /** The start of the run that wrote last, and when that was. */
     start: NO_START,
@@ -114,6 +135,7 @@ interface JournalRecord
   answered?: string;
   after_ms?: number;
   before?: Before;
+  values?: ChangedValues;
   [name: string]: unknown;
 }
 
@@ -188,6 +210,7 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
   journal.records += 1;
   if (isHeader) return;
   checkNumber(journal, record);
+  noteRun(journal, record);
   takeRecord(journal, record);
 }
 
@@ -203,6 +226,26 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   if (accepts !== true) return;
   journal.damage = undefined;
   journal.latestAtMs = undefined;
+}
+
+/** Notes when a run began, when it last wrote, and whether it ended by itself. */
+function noteRun({ runs }: Journal, { claim, released, run, start, at }: JournalRecord): void {
+  const id = String(claim ?? released ?? run ?? '');
+  if (id === '') return;
+  const known = runs.get(id) ?? {
+    startedAtMs: undefined,
+    lastAtMs: undefined,
+    isEnded: false,
+    user: [],
+  };
+  const date = typeof at === 'number' ? at : undefined;
+  const isStart = start !== undefined;
+  runs.set(id, {
+    startedAtMs: isStart ? date : known.startedAtMs,
+    lastAtMs: date ?? known.lastAtMs,
+    isEnded: known.isEnded || released !== undefined,
+    user: Array.isArray(start?.user) ? start.user : known.user,
+  });
 }
 
 /** The dates of two machines can differ by so much. */
@@ -281,7 +324,8 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
     journal.startedAtMs = at;
   }
   const known = entries.get(sending ?? answered ?? '');
-  const about = { name: name ?? known?.name ?? null, how, run };
+  const values = readValues(record.values) ?? known?.values;
+  const about = { name: name ?? known?.name ?? null, how, run, values };
   const now = { start: journal.start, afterMs, before };
   if (isHolder && sending !== undefined) {
     const first = judgeEntry(known) === 'doubt' ? known?.sending : undefined;
@@ -289,6 +333,11 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
     entries.set(sending, { ...about, result: undefined, uuid: null, atMs, sending: first ?? now });
   } else if (answered !== undefined && isObject(result))
     entries.set(answered, { ...about, result, uuid, atMs: at, sending: known?.sending ?? now });
+}
+
+function readValues(values: unknown): ChangedValues | undefined {
+  if (!isObject(values)) return undefined;
+  return { before: String(values['before'] ?? ''), after: String(values['after'] ?? '') };
 }
 
 /** Statuses of a request that was not carried out and may be another time: too early, locked, saved by somebody else, given up by a gateway. */

@@ -268,6 +268,13 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
+/** What a journal records of a task that is about to be sent. */
+interface Announcement {
+  name: string | null;
+  before: records.Before | null;
+  values?: records.ChangedValues | undefined;
+}
+
 /** What a run writes its records with. */
 interface RecordsOptions {
   clock: Clock;
@@ -310,10 +317,7 @@ function openRecords(
       return write({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
-    announce(
-      key: string,
-      { name, before }: { name: string | null; before: records.Before | null },
-    ) {
+    announce(key: string, { name, before, values }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return write({
         sending: key,
@@ -321,6 +325,7 @@ function openRecords(
         after_ms: afterMs,
         name: name ?? undefined,
         before: before ?? undefined,
+        values,
       });
     },
     /**

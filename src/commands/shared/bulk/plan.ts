@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import type { Before, How, JournalEntry } from './journal-records.js';
+import type { Before, ChangedValues, How, JournalEntry } from './journal-records.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -33,6 +33,8 @@ export interface Task {
   name: string | null;
   /** State and version as the input has them. */
   before?: Before;
+  /** The values of an edit, for the journal. */
+  values?: ChangedValues;
   creation?: Creation;
 }
 

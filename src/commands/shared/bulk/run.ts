@@ -175,7 +175,8 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
     if (changed !== undefined) throw changed;
-    await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
+    const before = await run.beforeOf(task);
+    await journal?.announce(task.key, { name: task.name, before, values: task.values });
     sentAtMs = clock.monotonicMs();
   };
   const pause = async (milliseconds: number, failure: FleetError) => {
