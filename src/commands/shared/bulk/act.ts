@@ -22,16 +22,16 @@ export interface ActOptions extends ChangeOptions, InputFlags {
   field?: string[];
 }
 
-/** What is to be done; `verb` is the `type` of the request. */
+/** The action; `verb` is the `type` of the request. */
 export interface Action
   extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
-  /** The state that it leads to, where that is known before any answer has shown it. */
+  /** The state that the action leads to; undefined when only an answer can show it. */
   target: string | undefined;
   /** Added to the body of the request. */
   fields: { readonly [name: string]: string };
-  /** The bicycles or alerts as they were typed, or the input that names them. */
+  /** The typed bicycles or alerts, or the input that names them. */
   targets: readonly string[] | InputSource;
-  /** Finds the one that a text names. */
+  /** Finds the bicycle or alert that a text names. */
   find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
 }
 
@@ -108,14 +108,14 @@ function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Ta
 
 const STDIN = '-';
 
-/** What the last word of a command line may be. */
+/** The last words that a command line can have. */
 export interface Verbs {
   /** `transition`, `action`. */
   kind: string;
   known: readonly string[];
   /** Those that ask for a word to be typed. */
   grave?: readonly string[];
-  /** Whether others are sent, too. */
+  /** Whether unknown words are sent too. */
   mayBeUnknown: boolean;
 }
 
