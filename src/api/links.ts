@@ -1,7 +1,7 @@
 // Links between resources: the interface refers to them "by absolute URL, not by bare identifier"
 // (section 2).
 
-import { NAMED } from './named.js';
+import { articleOf, NAMED } from './named.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -52,7 +52,7 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
   ['alerts', 'an alert'],
   ...Object.values(NAMED).map(({ path, one }): [string, string] => [
     path.replaceAll('/', ''),
-    `${/^[aeo]/.test(one) ? 'an' : 'a'} ${one}`,
+    articleOf(one),
   ]),
 ]);
 

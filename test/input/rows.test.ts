@@ -60,7 +60,14 @@ describe('CSV', () => {
               .split('\n').length;
             return `${a}${b}`.trim() === ''
               ? []
-              : [{ place: { unit: 'line', number: before + 1 }, kind: 'cells', fields: { a, b } }];
+              : [
+                  {
+                    place: { unit: 'line', number: before + 1 },
+                    kind: 'cells',
+                    fields: { a, b },
+                    hasGuards: false,
+                  },
+                ];
           });
           expect(rows).toEqual(written);
         },
