@@ -467,6 +467,16 @@ describe('after a gap', () => {
     for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
   });
 
+  test.each([1, 2, 3, 9])('the board is drawn on a terminal of %i columns', async (columns) => {
+    const signals = new EventEmitter();
+    setTimeout(() => signals.emit('SIGINT'), 500);
+    const got = await watch([find().organization, '--live'], {
+      signals,
+      terminal: { columns, rows: 24 },
+    });
+    expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
+  });
+
   test('on a terminal what is reported breaks between words', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
