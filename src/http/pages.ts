@@ -233,6 +233,7 @@ const MOST_BEYOND_COUNT = 1_000;
  * Follows a list page by page, in order. Pages ahead are asked for by counting `page` on from the next link, and used only when the
  * links confirm them. Ends after the page without `next`. Throws a FleetError of kind `service` when a link leads back to a page
  * already read, when page after page brings nothing new, and when far more comes than the list counts.
+ * When a page vanished because the list shrank meanwhile (404), the list is read again once.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -249,10 +250,23 @@ export async function* followPages<T>(
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
+  let isReadAgain = false;
   let wanted: Query | undefined = request.query ?? [];
   try {
     while (wanted !== undefined) {
-      const page: Page<T> = await queue.take(wanted);
+      const page: Page<T> | undefined = await queue.take(wanted).catch((thrown: unknown) => {
+        if (isReadAgain || read.pages === 0 || !isPageGone(thrown)) throw thrown;
+        return undefined;
+      });
+      if (page === undefined) {
+        // Items may have moved to pages that were read before.
+        isReadAgain = true;
+        Object.assign(read, { pages: 0, items: 0 });
+        withoutNews = 0;
+        queries.clear();
+        wanted = request.query ?? [];
+        continue;
+      }
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
       // An item without a uuid may repeat on purpose: it is an item, but it does not count as new.
@@ -270,7 +284,9 @@ export async function* followPages<T>(
             next,
             'the list leads in a circle: "next" names a page that was already read',
           );
-        if (mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
+        // Most pages of a second reading bring nothing new.
+        const mayRepeat = isReadAgain || mostPages !== undefined;
+        if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
             page,
             next,
@@ -296,6 +312,11 @@ export async function* followPages<T>(
   } finally {
     queue.stop();
   }
+}
+
+/** Observed: a page beyond the end of a list is answered with 404 "Invalid page.". */
+function isPageGone(thrown: unknown): boolean {
+  return thrown instanceof FleetError && thrown.status === 404;
 }
 
 /** The pages that are requested ahead: the next page, and later pages by their numbers. */
