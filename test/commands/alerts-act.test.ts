@@ -92,7 +92,7 @@ test('many from a pipe, with a journal that a second run finds done', async () =
   const other = await fleet(
     sandbox,
     ['bicycles', 'act', '-', 'rent', '--journal', journal, '--yes'],
-    { stdin },
+    { stdin: `${sandbox.bicycles()[0]?.uuid}\n` },
   );
   expect([other.code, other.stderr]).toEqual([
     2,

@@ -110,7 +110,7 @@ describe('auth login --email', () => {
       '',
       'wrong horse',
       4,
-      'the service refused the login: the e-mail address or the password is wrong',
+      'the service refused the login: it does not know this e-mail address with this password',
     ],
     ['no password', '', '', 2, 'the password is empty'],
     [

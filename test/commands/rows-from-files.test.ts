@@ -430,3 +430,32 @@ describe('the file of --file', () => {
     expect((await fleet(['list', '--file', ''])).code).toBe(2);
   });
 });
+
+describe('inputs that belong to another command', () => {
+  test('rows of alerts are refused for bicycles, and rows of bicycles for alerts', async () => {
+    const env = await environmentOf(service());
+    service().raiseAlert(bicycle(0).uuid, 'lock.shutdown');
+    const alerts = await runFleet(['alerts', 'list', '-o', 'jsonl'], { env });
+    const acted = await fleet(['act', '-', 'reserve', '--yes'], alerts.stdout);
+    expect([acted.code, acted.stderr]).toEqual([2, expect.stringContaining('describes an alert')]);
+    const bicycles = await fleet(['list', '-o', 'jsonl']);
+    const resolved = await runFleet(['alerts', 'act', '-', 'resolve', '--yes'], {
+      env,
+      stdin: Readable.from([bicycles.stdout]),
+    });
+    expect([resolved.code, resolved.stderr]).toEqual([
+      2,
+      expect.stringContaining('describes a bicycle'),
+    ]);
+  });
+
+  test.each([
+    ['edit', (path: string) => ['edit', path, '--name', 'x', '--yes']],
+    ['act', (path: string) => ['act', path, 'reserve', '--yes']],
+  ])('%s names --from when a file stands in place of a bicycle', async (_, argsOf) => {
+    const path = join(folder, 'fleet.csv');
+    await writeFile(path, 'uuid\n');
+    const run = await fleet(argsOf(path));
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--from ${path}`)]);
+  });
+});

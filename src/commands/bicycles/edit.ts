@@ -8,7 +8,7 @@ import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { refuseIfReadOnly } from '../shared/allow-change.js';
-import { readInputSource } from '../shared/input/flags.js';
+import { readInputSource, refuseFileNames } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
 import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, SUBJECT } from './edit-change.js';
@@ -42,6 +42,7 @@ export async function editBicycles(
       'no bicycle given',
       'name a bicycle, or read rows from stdin with - or from a file with --from FILE',
     );
+  refuseFileNames(texts);
   if (options.empty !== undefined)
     throw usageError('--empty needs an input', 'add --from FILE, or - for stdin');
   if (texts.length === 1)

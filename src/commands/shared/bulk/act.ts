@@ -10,7 +10,7 @@ import type { Item } from '../../../http/types.js';
 import type { InputSource } from '../../../input/open.js';
 import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
-import { type InputFlags, readInputSource } from '../input/flags.js';
+import { type InputFlags, readInputSource, refuseFileNames } from '../input/flags.js';
 import { readTargets } from '../input/targets.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
@@ -165,6 +165,7 @@ export function readWords(
       `no ${one} given for "${name}"`,
       `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
+  refuseFileNames(texts);
   return { targets: texts, name };
 }
 

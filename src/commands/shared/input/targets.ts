@@ -107,6 +107,7 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   const hasGuards = row.kind === 'cells' && row.hasGuards;
   const rest = { place, fields, isCells, hasGuards };
   const collection = naming === 'none' ? 'alerts' : 'bicycles';
+  refuseOtherRow(fields, place, collection);
   if (first === undefined)
     return { ...rest, uuid: readUuid(written, place, collection), namedBy: 'uuid' };
   return {
@@ -115,6 +116,17 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
     namedBy: first.field,
     names: naming === 'all' ? names : [first],
   };
+}
+
+/** Refuses a row of another list, which its link or its type reveals: its UUID is no bicycle. */
+function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
+  const { url } = fields;
+  const byLink = typeof url === 'string' ? otherResource(url, collection) : undefined;
+  const isAlert = collection === 'bicycles' && Object.hasOwn(fields, 'alert_type');
+  const other = byLink ?? (isAlert ? 'an alert' : undefined);
+  if (other === undefined) return;
+  const wanted = collection === 'alerts' ? 'an alert' : 'a bicycle';
+  throw new UnreadableInput(`the row describes ${other}, not ${wanted}`, place);
 }
 
 /** Reads the UUID of a row. A comment may follow it. */
