@@ -115,7 +115,7 @@ test.each([
     'several unknown columns, in one message',
     'name,colour,size\nNAME,red,M\n',
     ['--yes'],
-    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note; rename a column with --map',
+    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note, tags; rename a column with --map',
   ],
   [
     'the same bicycle twice',

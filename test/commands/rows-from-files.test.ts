@@ -165,13 +165,21 @@ describe('special values', () => {
     expect(run.stdout).not.toContain(bicycle(1).uuid);
   });
 
+  test('a list must be JSON, and the text "null" is shown as one', async () => {
+    const wrong = await edit(`uuid,tags\n${bicycle(0).uuid},hello\n`);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('tags is not valid')]);
+    const list = await edit(`uuid,tags\n${bicycle(0).uuid},"[""a""]"\n`, '--dry-run');
+    expect(list.stdout).toContain('"tags":["a"]');
+    const text = await edit(`uuid,note\n${bicycle(0).uuid},null\n`, '--dry-run');
+    expect(text.stdout + text.stderr).toContain('-> "null"');
+  });
+
   test('a column of a dotted path is unchanged, and refused when it was changed', async () => {
-    await store(0, { tags: ['a'] });
-    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,tags.0']);
+    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,devices.0']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
-    const changed = `uuid,tags.0\n${bicycle(0).uuid},b\n`;
+    const changed = `uuid,devices.0\n${bicycle(0).uuid},b\n`;
     expect(await changesDuring(() => edit(changed))).toBe(0);
-    expect((await edit(changed)).stderr).toContain('"tags.0" cannot be changed alone');
+    expect((await edit(changed)).stderr).toContain('"devices.0" cannot be changed alone');
   });
 
   test('a field of "edit" is a column of a list, also when no bicycle has it', async () => {

@@ -157,7 +157,7 @@ async function readWanted(
       refuseChangedPath(source, row, field, before);
       continue;
     }
-    const present = before[field];
+    const present = Object.hasOwn(before, field) ? before[field] : undefined;
     if (row.isCells && value === null) {
       if (isClearing) wanted.push([field, clearedValue(field, present)]);
       continue;
@@ -227,7 +227,7 @@ function refuseUnknownColumns(
   const meant = others.length === 0 ? nearest(first, TEXT_FIELDS) : undefined;
   throw usageError(
     `unknown ${others.length === 0 ? 'column' : 'columns'} ${names} in ${source}; nothing was sent`,
-    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${TEXT_FIELDS.join(', ')}; rename a column with --map 'HEADING=FIELD'`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${[...TEXT_FIELDS, 'tags'].join(', ')}; rename a column with --map 'HEADING=FIELD'`,
   );
 }
 

@@ -60,7 +60,10 @@ export async function editBicycles(
     isFound ||= item !== undefined;
     const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
       const wanted = new Map<string, unknown>();
-      for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
+      for (const [field, valueFor] of asked) {
+        const present = Object.hasOwn(before, field) ? before[field] : undefined;
+        wanted.set(field, await valueFor(present));
+      }
       return Object.fromEntries(wanted);
     });
     for (const [field, value] of edit.changed) refuseControlCharacters(field, value);

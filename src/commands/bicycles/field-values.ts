@@ -153,20 +153,32 @@ async function readText(
   if (text === before) return text;
   if (isLinkField(field)) return readLink(context, field, text);
   if (TEXT_FIELDS.includes(field) || typeof before === 'string') return text;
-  if (typeof before === 'object' && before !== null && /^\s*[[{]/.test(text))
-    return readCollection(field, text);
+  if (LIST_FIELDS.includes(field) || isCollection(before)) return readCollection(field, text);
   return typedField(field, text).value;
 }
 
-/** Reads a list or an object, such as `tags`, which csv has as JSON. */
+/** Fields that hold lists. Observed; any other field with a list is known by its present value. */
+const LIST_FIELDS: readonly string[] = ['tags'];
+
+function isCollection(value: unknown): boolean {
+  return Array.isArray(value) || (isObject(value) && writtenNumber(value) === undefined);
+}
+
+/**
+ * Reads a list or an object, such as `tags`, which csv has as JSON. Throws a FleetError of kind
+ * `usage` for any other text.
+ */
 function readCollection(field: string, text: string): unknown {
+  const example = `write it as JSON, for example ${field} = ["a","b"]`;
   try {
     parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw usageError(`${field} is not valid JSON: ${error.message}`);
+    throw usageError(`${field} is not valid JSON: ${error.message}`, example);
   }
-  return readExact(text);
+  const value = readExact(text);
+  if (isCollection(value)) return value;
+  throw usageError(`${field} is a list or an object, not ${clean(text.slice(0, 40))}`, example);
 }
 
 /** Returns the value of a cleared field: an empty text where the service refuses null. */
@@ -213,10 +225,13 @@ function showPlain(value: unknown): string {
   return text === undefined ? '(none)' : clean(text);
 }
 
-/** Whether the text of a value shows all of it: nothing is hidden, and no blanks are at its ends. */
+/**
+ * Whether the text of a value shows all of it: it has no hidden characters and no blanks at its
+ * ends, and it is not the text `null`.
+ */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);
-  return text === undefined || (isClean(text) && text === text.trim());
+  return text === undefined || (isClean(text) && text === text.trim() && text !== 'null');
 }
 
 function showAsJson(value: unknown): string {

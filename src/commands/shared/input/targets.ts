@@ -145,11 +145,15 @@ function readUuid(written: unknown, place: RowPlace, collection: string): string
 
 /** The error for a row that cannot be read. `source` is the name of the input. */
 export function badRow(source: string, place: RowPlace, reason: string): FleetError {
-  const isColumnMissing = reason.startsWith('no column names');
   return usageError(
     `${describePlace(place)} of ${source}: ${reason}; nothing was sent`,
-    isColumnMissing
-      ? "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'"
-      : 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv',
+    hintFor(reason),
   );
+}
+
+function hintFor(reason: string): string {
+  if (reason.startsWith('no column names'))
+    return "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'";
+  if (reason.startsWith('two columns')) return 'remove one of the two columns, or rename it';
+  return 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv';
 }
