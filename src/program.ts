@@ -239,7 +239,7 @@ function checkExtension(
   const extension = extensionOf(file);
   if (extension === undefined) return;
   if (extension === 'xlsx' && excel === true)
-    throw usageError('--excel writes csv, and an .xlsx file needs no --excel', 'leave out --excel');
+    throw usageError('--excel applies only to csv, not to an .xlsx file', 'leave out --excel');
   if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
     throw usageError(
       `--file "${file}" must not contain ${jq === undefined ? output : 'the output of jq'}`,

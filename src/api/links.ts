@@ -57,8 +57,9 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns what the link of another collection names, such as `an alert` for `…/alerts/UUID/`;
- * undefined for a UUID, for a link of the wanted collection, and for a collection that is unknown.
+ * Returns the kind of resource of a link that belongs to another collection, such as `an alert` for
+ * `…/alerts/UUID/`. Returns undefined for a UUID, and for a link of the wanted collection or of an
+ * unknown one.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';

@@ -284,7 +284,7 @@ class SheetReader implements SheetRows {
     if (this.#options.hiddenRows !== undefined || this.#hidden.count === 0) return;
     throw usageError(
       `${place} has hidden rows: ${this.#hidden.describe()}`,
-      'show them, or say what to do with them: --hidden-rows take or --hidden-rows skip',
+      'unhide the rows, or use --hidden-rows take or --hidden-rows skip',
     );
   }
 

@@ -161,7 +161,7 @@ test.each([
   [['alerts', 'act', SOME], 'the action is missing'],
   [['alerts', 'act', SOME, 'resolved'], 'did you mean "resolve"?'],
   [['alerts', 'act', 'resolve'], 'no alert given for "resolve"'],
-  [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], '--field dry_run is not sent'],
+  [['alerts', 'act', SOME, 'resolve', '--field', 'dry_run=true'], '--field cannot set dry_run'],
 ])('%j is refused before anything is sent: %s', async (args, message) => {
   const { env, asked } = await openServer((response) => void response.end());
   const { code, stderr } = await runFleet(args, { env });

@@ -124,7 +124,7 @@ describe('a bicycle created meanwhile', () => {
 });
 
 describe('what is still missing', () => {
-  const words = 'error: 1 of 7 bicycles is missing: what was shown is incomplete';
+  const words = 'error: 1 of 7 bicycles is missing: the output above is incomplete';
 
   test.each([
     [['--all'], SIX],

@@ -411,7 +411,7 @@ describe('edit', () => {
     const missing: Service['edit'] = () => [404, { detail: 'Not found.' }];
     const ran = await run({ isObserved: true, edit: missing }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(5);
-    expect(ran.stderr).toContain(`the service does not edit ${UUID_1} (Emmy 0001): Not found.`);
+    expect(ran.stderr).toContain(`the service cannot edit ${UUID_1} (Emmy 0001): Not found.`);
     expect(ran.stderr).not.toContain('prefix');
   });
 

@@ -83,9 +83,9 @@ describe('what cannot be done is refused before anything is sent', () => {
     [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
     [['ORG', '--for', '60'], '--for takes a number with a unit'],
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
-    [['ORG', '--idle', '0'], '--idle takes seconds above 0'],
+    [['ORG', '--idle', '0'], '--idle must be above 0'],
     [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
-    [['--topic', ''], '--topic takes a topic'],
+    [['--topic', ''], '--topic needs a topic'],
   ])('%j: %s', async (args, message) => {
     const { requests } = sandbox();
     const before = requests.length;

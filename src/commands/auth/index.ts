@@ -19,7 +19,7 @@ function readPath(text: string): string {
   const leadsAway = text.split('/').some((word) => word === '.' || word === '..');
   if (isPath && !leadsAway) return `/${text}/`.replaceAll(/\/+/g, '/');
   throw usageError(
-    `--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`,
+    `--login-path must be a path relative to the address of the service, such as ${LOGIN_PATH}`,
   );
 }
 

@@ -263,7 +263,7 @@ function withoutGuards(fields: { [column: string]: string | null }): RowFields {
   );
 }
 
-/** The text of a field; a number keeps its digits. */
+/** Returns the value of a field as text. A number keeps all its digits. */
 function textOfField(field: string, value: unknown): string {
   if (typeof value === 'string') return value;
   const isNumber = typeof value === 'number' || writtenNumber(value) !== undefined;

@@ -245,7 +245,7 @@ function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAns
   const isPartial = left.length < changed.length;
   const nothing = altered.length === 0 ? 'nothing was changed; ' : '';
   const rest = isPartial ? 'the other fields were changed; ' : nothing;
-  const hint = `${rest}some fields can be edited in some states only, and some texts have a limit`;
+  const hint = `${rest}some fields can be edited only in certain states, and some texts have a maximum length`;
   const message =
     altered.length === 0
       ? `the service ignored the change of: ${left.join(', ')}`

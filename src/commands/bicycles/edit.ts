@@ -129,5 +129,5 @@ function explainFailure(
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
   const hint =
     'nothing was changed: it was not found, you have no access, or this service edits no bicycles';
-  return withHint(error, hint, `the service does not edit ${label}: ${reason}`);
+  return withHint(error, hint, `the service cannot edit ${label}: ${reason}`);
 }

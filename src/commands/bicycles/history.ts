@@ -188,9 +188,12 @@ function reasonIn({ message }: FleetError): string {
   return /: (.*)$/s.exec(message)?.[1] ?? message;
 }
 
-/** Whether neither the address of the bicycle nor the list shows it. A service that ignores the filter lists others. */
+/**
+ * Whether the bicycle is missing from both its address and the filtered list. A service that ignores
+ * the filter returns other bicycles.
+ */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
-  // Observed: an unknown path is only "Not found.".
+  // Observed: for an unknown path, the service answers only "Not found.".
   if (/No Bicycle matches the given query/i.test(message)) return true;
   const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
   if (found !== undefined) return false;

@@ -60,7 +60,7 @@ export interface ConnectionOptions extends ConnectionContext {
   subject: string;
   /** Called for a 200 with an event stream. */
   onOpen(headers: Headers): void;
-  /** Called for every received chunk: "comments count as life" (cli.md, watch). */
+  /** Called for every received chunk, because comments also show that the stream is alive. */
   onReceived(received: Received): void;
 }
 

@@ -15,7 +15,7 @@ export function cellText(value: unknown): string {
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would calculate, as `--excel` does. A text
+ * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, as `--excel` does. A text
  * that already begins with such an apostrophe gets a second one, so that reading is unambiguous.
  */
 export function guardFormula(text: string): string {

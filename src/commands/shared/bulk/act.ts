@@ -201,7 +201,7 @@ export function readFields(texts: readonly string[] = []): Action['fields'] {
     // Its answer says "not carried out" with the words of "done", and who does not know it carries the action out.
     if (name === 'dry_run')
       throw usageError(
-        '--field dry_run is not sent',
+        '--field cannot set dry_run',
         '--dry-run prints the requests and sends nothing',
       );
     fields.set(name, text.slice(at + 1));

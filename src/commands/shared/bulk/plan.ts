@@ -95,7 +95,7 @@ export interface BulkPlan {
   shape: Shape<Ended>;
   /** Prints the answer to a single task, in place of its result. */
   show?(answer: HttpAnswer): Promise<void>;
-  /** Identifies the journal, beside command, profile and address. */
+  /** Identifies the journal, together with the command, the profile and the address. */
   identity?: { readonly [name: string]: string };
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
@@ -128,7 +128,7 @@ export interface TaskEnd {
   isFatal?: boolean;
 }
 
-/** A task in the queue of a run, with its end when no request is necessary. */
+/** A task in the queue of a run. Its outcome is already set when it needs no request. */
 export interface Turn extends Task {
   end?: TaskEnd;
   /** Whether an earlier request for this task may have been carried out. */
