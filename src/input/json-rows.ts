@@ -54,7 +54,7 @@ function* rowsOfArray(
 }
 
 function countLineEnds(text: string): number {
-  return text.split('\n').length - 1;
+  return text.split(/\r\n|\r|\n/).length - 1;
 }
 
 function fieldsOf(text: string, place: RowPlace): RowFields {

@@ -10,6 +10,7 @@ import {
   readRecord,
 } from './csv.js';
 import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
+import type { TextLine } from './lines.js';
 import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
 import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
@@ -30,8 +31,7 @@ export interface RowOptions {
 /** A value of several lines is kept until it ends; this is its longest text. */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
-interface Line {
-  text: string;
+interface Line extends TextLine {
   place: RowPlace;
 }
 
@@ -41,9 +41,9 @@ interface LineReader {
   putBack(lines: readonly Line[]): void;
 }
 
-/** Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row. */
+/** Reads rows from lines. Throws UnreadableInput, which names the row. */
 export async function* readRows(
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<TextLine>,
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
   const iterator = lines[Symbol.asyncIterator]();
@@ -55,7 +55,7 @@ export async function* readRows(
   }
 }
 
-function openLineReader(iterator: AsyncIterator<string>): LineReader {
+function openLineReader(iterator: AsyncIterator<TextLine>): LineReader {
   let number = 0;
   const waiting: Line[] = [];
   return {
@@ -65,7 +65,7 @@ function openLineReader(iterator: AsyncIterator<string>): LineReader {
       const { done, value } = await iterator.next();
       if (done === true) return undefined;
       number += 1;
-      return { text: value, place: { unit: 'line', number } };
+      return { text: value.text, end: value.end, place: { unit: 'line', number } };
     },
     putBack(lines) {
       waiting.unshift(...lines);
@@ -107,13 +107,13 @@ async function findHeader(
   reader: LineReader,
   separator: string | undefined,
   options: RowOptions,
-): Promise<Header | undefined> {
+): Promise<(Header & { place: RowPlace }) | undefined> {
   const lines = await readRecordLines(reader);
   const [first] = lines;
   if (first === undefined) return undefined;
   const { delimiter, names: written } = readHeader(joinLines(lines), first.place, separator);
   const names = renameHeadings(written, options);
-  if (options.isHeader(names, first.place)) return { delimiter, names };
+  if (options.isHeader(names, first.place)) return { delimiter, names, place: first.place };
   reader.putBack(lines);
   return undefined;
 }
@@ -148,32 +148,42 @@ function tooLarge(place: RowPlace): UnreadableInput {
   return new UnreadableInput('it is larger than 64 MB', place);
 }
 
-/** The text of the lines, without the CR at the end. */
+/** The text of the lines with the line ends between them. */
 function joinLines(lines: readonly Line[]): string {
-  return lines
-    .map(({ text }) => text)
-    .join('\n')
-    .replace(/\r$/, '');
+  const last = lines.length - 1;
+  return lines.map(({ text, end }, index) => (index === last ? text : text + end)).join('');
 }
 
 async function* readCsv(
   reader: LineReader,
-  header: Header,
+  header: Header & { place: RowPlace },
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
   // If the first column is not the UUID, `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
+  let isEmpty = true;
   for (;;) {
     const line = await reader.next();
-    if (line === undefined) return;
+    if (line === undefined) break;
     const text = line.text.trim();
     if (text === '' || (hasComments && text.startsWith('#'))) continue;
     reader.putBack([line]);
     const lines = await readRecordLines(reader);
     const fields = readRecord(joinLines(lines), header, line.place);
     if (!hasValue(fields)) continue;
+    isEmpty = false;
     yield { place: line.place, kind: 'cells', fields, hasGuards: options.isFromExcel === true };
   }
+  if (isEmpty) refuseRowsInHeader(header);
+}
+
+/** Refuses a header without rows whose headings have line breaks: they probably hold the rows. */
+function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
+  if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
+  throw new UnreadableInput(
+    'the header has line breaks in it, and no rows follow; check its quotes and the line ends',
+    place,
+  );
 }
 
 /** Whether a row has a cell with more than white space; rows without one are ignored. */

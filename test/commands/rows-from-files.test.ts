@@ -317,6 +317,56 @@ describe('encodings', () => {
   });
 });
 
+describe('line ends', () => {
+  /** Rows that set a description, in the format. */
+  const rowsIn = (format: string, description: string) => {
+    const { uuid } = bicycle(0);
+    const texts: { [format: string]: string } = {
+      csv: `uuid,description\r${uuid},${description}\r`,
+      tsv: `uuid\tdescription\r${uuid}\t${description}\r`,
+      jsonl: `{"uuid":"${uuid}","description":"${description}"}\r`,
+      yaml: `- uuid: ${uuid}\r  description: ${description}\r`,
+    };
+    return texts[format] ?? '';
+  };
+
+  test.each(['csv', 'tsv', 'jsonl', 'yaml'])('edit reads %s with CR line ends', async (format) => {
+    const run = await edit(rowsIn(format, `set by ${format}`));
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('1 bicycle: 1 done')]);
+    expect(bicycle(0).description).toBe(`set by ${format}`);
+  });
+
+  test('edit reads CR line ends in an encoding of old Macs', async () => {
+    const run = await edit(rowsIn('csv', 'mac'), '--encoding', 'macintosh');
+    expect([run.code, bicycle(0).description]).toEqual([0, 'mac']);
+  });
+
+  test('act and create read CR line ends', async () => {
+    const act = await fleet(
+      ['act', '-', 'take_over', '--dry-run'],
+      `${bicycle(0).uuid}\r${bicycle(1).uuid}\r`,
+    );
+    expect(act.stdout).toContain(bicycle(0).uuid);
+    expect(act.stdout).toContain(bicycle(1).uuid);
+    const created = await create('name,description\rOld Mac,"two\rlines"\r');
+    expect(created.code).toBe(0);
+    const found = service()
+      .bicycles()
+      .find(({ name }) => name === 'Old Mac');
+    expect(found?.description).toBe('two\rlines');
+  });
+
+  test.each([
+    ['uuid,name\u2028UUID,X\u2028', 'contains a UUID; each row needs its own line'],
+    ['uuid,"name\nUUID,X"\n', 'contains a UUID; each row needs its own line'],
+    ['name,"note\nEmmy 0001,X"\n', 'the header has line breaks in it, and no rows follow'],
+  ])('refuses a header that contains rows: %j', async (text, message) => {
+    const run = await edit(text.replace('UUID', bicycle(0).uuid));
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(run.stderr).toContain('line 1 of stdin');
+  });
+});
+
 describe('columns', () => {
   test('accepts empty columns and rows at the end', async () => {
     const text = `uuid;description;;\n${bicycle(0).uuid};trailing;;\n;;;\n;;;\n`;
@@ -354,7 +404,8 @@ describe('columns', () => {
   });
 
   test('reads columns under other names with --map', async () => {
-    const { serial_number: serial } = bicycle(3);
+    const serial = 'FR-0003';
+    await store(3, { serial_number: serial });
     const text = `Rahmennummer,Notiz = kurz\n${serial},neu\n`;
     const unnamed = await edit(text);
     expect([unnamed.code, unnamed.stderr]).toEqual([

@@ -80,7 +80,14 @@ function headerCheck(naming: Naming) {
     naming === 'none' ? ['uuid'] : ['uuid', 'id', ...NAMING_FIELDS];
   return (names: readonly string[], place: RowPlace): boolean => {
     refuseRepeatedNames(names, place);
-    if (names.some((name) => namingColumns.includes(name))) return true;
+    const isHeader = names.some((name) => namingColumns.includes(name));
+    const heading = names.find((name) => UUID_INSIDE.test(name));
+    if (isHeader && heading !== undefined)
+      throw new UnreadableInput(
+        `the heading "${shorten(heading)}" contains a UUID; each row needs its own line`,
+        place,
+      );
+    if (isHeader) return true;
     if (names.length === 1 || names.some((name) => wholeUuid(name) !== undefined)) return false;
     throw new UnreadableInput(
       `no column names the ${naming === 'none' ? 'alert' : 'bicycle'}; the columns are ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
@@ -88,6 +95,9 @@ function headerCheck(naming: Naming) {
     );
   };
 }
+
+/** Matches a heading that contains a UUID: the line ends of the file are probably lost. */
+const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Throws UnreadableInput when two columns have the same name. */
 export function refuseRepeatedNames(names: readonly string[], place: RowPlace): void {
