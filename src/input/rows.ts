@@ -172,7 +172,13 @@ async function* readCsv(
     const fields = readRecord(joinLines(lines), header, line.place);
     if (!hasValue(fields)) continue;
     isEmpty = false;
-    yield { place: line.place, kind: 'cells', fields, hasGuards: options.isFromExcel === true };
+    yield {
+      place: line.place,
+      kind: 'cells',
+      fields,
+      hasGuards: options.isFromExcel === true,
+      delimiter: header.delimiter,
+    };
   }
   if (isEmpty) refuseRowsInHeader(header);
 }

@@ -68,6 +68,7 @@ describe('CSV', () => {
                     kind: 'cells',
                     fields: { a, b },
                     hasGuards: false,
+                    delimiter,
                   },
                 ];
           });

@@ -6,11 +6,11 @@ import { isLinkField, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
-import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { readExact, toNumber, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { clean, escapeJson, isClean } from '../../terminal/clean.js';
 import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
-import { textOf } from '../../terminal/values.js';
+import { isJsonNumber, textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
 import { compareStored, type StoredForm } from '../shared/bulk/stored-text.js';
 import { isScientificNumber, TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
@@ -106,21 +106,81 @@ export async function readFlagValue(
 /**
  * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the export
  * of the present value leaves it unchanged, with its guard or without. With `hasGuards`, a changed
- * cell loses the apostrophe that guards a formula. Throws a FleetError of kind `usage` for a number
- * that Excel shortened.
+ * cell loses the apostrophe that guards a formula. `delimiter` is the sign between the columns of
+ * CSV. Throws a FleetError of kind `usage` for a number that Excel shortened, and for a cell that does
+ * not have the type of the present value.
  */
 export async function readCellValue(
   context: Context,
   field: string,
   cell: string,
   before: unknown,
-  { hasGuards }: { hasGuards: boolean },
+  { hasGuards, delimiter }: { hasGuards: boolean; delimiter?: string | undefined },
 ): Promise<unknown> {
-  if (isExportOf(cell, before)) return before;
   const text = hasGuards ? removeFormulaGuard(cell) : cell;
+  if (!TEXT_FIELDS.includes(field)) {
+    if (typeof before === 'boolean') return readBooleanCell(field, text);
+    if (numberText(before) !== undefined) return readNumberCell(field, text, before, delimiter);
+  }
+  if (isExportOf(cell, before)) return before;
   if (isExportOf(text, before)) return before;
   refuseScientificNumber(field, text);
   return readText(context, field, text, before);
+}
+
+/** The words that Excel writes for a boolean in several languages. */
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['wahr', true],
+  ['vrai', true],
+  ['vero', true],
+  ['verdadero', true],
+  ['false', false],
+  ['falsch', false],
+  ['faux', false],
+  ['falso', false],
+]);
+
+function readBooleanCell(field: string, cell: string): boolean {
+  const value = BOOLEAN_WORDS.get(cell.trim().toLowerCase());
+  if (value !== undefined) return value;
+  throw usageError(`${field} must be true or false, not "${clean(cell.slice(0, 40))}"`);
+}
+
+/** A number with a decimal point or comma. */
+const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e[+-]?\d+)?$/i;
+
+/**
+ * Reads a cell of a field that holds a number. The decimal sign is a comma in files with semicolons
+ * and a point in others. The other sign is accepted when it cannot separate thousands.
+ */
+function readNumberCell(
+  field: string,
+  cell: string,
+  before: unknown,
+  delimiter: string | undefined,
+): unknown {
+  const text = cell.trim();
+  const present = numberText(before) ?? '';
+  if (text === present) return before;
+  const { whole = '', sign, fraction = '', exponent = '' } = DECIMAL.exec(text)?.groups ?? {};
+  const decimalSign = delimiter === ';' ? ',' : '.';
+  const canBeGrouped = /^-?[1-9]\d{0,2}$/.test(whole) && fraction.length === 3 && exponent === '';
+  if (sign !== undefined && sign !== decimalSign && canBeGrouped)
+    throw usageError(
+      `${field} "${text}" is ambiguous: the ${sign === ',' ? 'comma' : 'point'} can separate thousands or decimals`,
+      `write ${whole}${fraction} or ${whole}${decimalSign}${fraction}0`,
+    );
+  const number = `${whole}${sign === undefined ? '' : '.'}${fraction}${exponent}`;
+  if (!isJsonNumber(number))
+    throw usageError(
+      `${field} must be a number, not "${clean(cell.slice(0, 40))}"`,
+      'write it without thousands separators and units',
+    );
+  if (isSameNumber(number, present)) return before;
+  if (isScientificNumber(text))
+    throw usageError(`${field} "${text}" is not the whole number`, TEXT_FORMAT_HINT);
+  return toNumber(number);
 }
 
 /** Refuses the number that Excel writes in place of a longer one. */

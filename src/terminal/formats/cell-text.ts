@@ -24,14 +24,14 @@ export function guardFormula(text: string): string {
 
 /**
  * Whether a cell is the export of a value, in csv, tsv or xlsx, with or without `--excel`. Numbers
- * are compared as numbers, also with a decimal comma. Line ends are compared without their CR,
- * because spreadsheets change them.
+ * with a decimal point are compared as numbers. Line ends are compared without their CR, because
+ * spreadsheets change them.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';
   if (typeof value === 'boolean') return cell.toLowerCase() === String(value);
   if (typeof value === 'number' || writtenNumber(value) !== undefined)
-    return isSameNumber(cell.trim().replace(',', '.'), textOf(value) ?? '');
+    return isSameNumber(cell.trim(), textOf(value) ?? '');
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;

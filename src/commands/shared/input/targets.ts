@@ -28,6 +28,8 @@ export interface TargetRow {
   isCells: boolean;
   /** Whether a cell such as `'-1` can mean `-1`. */
   hasGuards: boolean;
+  /** The sign between the columns of CSV; undefined for any other input. */
+  delimiter?: string | undefined;
   /** The field that identified the bicycle. */
   namedBy: string;
 }
@@ -115,7 +117,8 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
   const [first] = names;
   const hasGuards = row.kind === 'cells' && row.hasGuards;
-  const rest = { place, fields, isCells, hasGuards };
+  const delimiter = row.kind === 'cells' ? row.delimiter : undefined;
+  const rest = { place, fields, isCells, hasGuards, delimiter };
   const collection = naming === 'none' ? 'alerts' : 'bicycles';
   refuseOtherRow(fields, place, collection);
   if (first === undefined)
