@@ -3,6 +3,7 @@
 import { readTokens } from './text.js';
 
 const WRITTEN = Symbol('number as written');
+const SOURCE = Symbol('spelling that JSON does not have');
 
 /**
  * A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`,
@@ -10,6 +11,8 @@ const WRITTEN = Symbol('number as written');
  */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
+  /** The number as YAML spells it, such as `007` or `0x1F`. */
+  readonly [SOURCE]?: string;
 }
 
 /**
@@ -38,6 +41,21 @@ export function needsExactReading(json: string): boolean {
 export function writtenNumber(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && WRITTEN in value
     ? (value as ExactNumber)[WRITTEN]
+    : undefined;
+}
+
+/**
+ * Returns a number with a spelling that JSON does not have, such as `007`. `written` is the same
+ * number in JSON.
+ */
+export function toSpelledNumber(written: string, source: string): ExactNumber {
+  return { [WRITTEN]: written, [SOURCE]: source };
+}
+
+/** Returns the special spelling of a number, or undefined for any other value. */
+export function spellingOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && SOURCE in value
+    ? (value as ExactNumber)[SOURCE]
     : undefined;
 }
 

@@ -236,6 +236,47 @@ async function editByCell(present: Fields, text: string) {
   return { code, stderr, sent };
 }
 
+test.each(['007', '0o17', '0x1F', '+5', '.5', '1.50', '.inf', '12345678901234567890'])(
+  'a YAML number keeps its spelling in a text field: %s',
+  async (number) => {
+    const text = `- uuid: ${A}\n  serial_number: ${number}\n`;
+    const run = await editByCell({ serial_number: 'old' }, text);
+    expect([run.code, run.sent]).toEqual([0, [expect.objectContaining({ serial_number: number })]]);
+    const { code, sent } = await editByCell({ serial_number: number }, text);
+    expect([code, sent]).toEqual([0, []]);
+  },
+);
+
+test.each([
+  ['007', 7],
+  ['0x1F', 31],
+  ['0o17', 15],
+  ['.5', 0.5],
+])('a YAML number sets a number field: %s', async (number, value) => {
+  const text = `- uuid: ${A}\n  num: ${number}\n`;
+  const run = await editByCell({ num: 1 }, text);
+  expect([run.code, run.sent]).toEqual([0, [expect.objectContaining({ num: value })]]);
+  const { code, sent } = await editByCell({ num: value }, text);
+  expect([code, sent]).toEqual([0, []]);
+});
+
+test('a YAML number names a bicycle by its serial number, and creates one', async () => {
+  const sandbox = await openSandbox({ bicycles: 3 });
+  const env = {
+    ...(await environmentOf(sandbox)),
+    FLEET_ORGANIZATION: sandbox.organizations[0]?.uuid,
+  };
+  const create = ['bicycles', 'create', '--from', '-', '--yes'];
+  const created = await runFleet(create, { env, stdin: '- name: 0x10\n  serial_number: 007\n' });
+  expect(created.code).toBe(0);
+  const find = () => sandbox.bicycles().find(({ name }) => name === '0x10');
+  expect(find()?.serial_number).toBe('007');
+  const args = ['bicycles', 'edit', '-', '--yes'];
+  const stdin = '- serial_number: 007\n  description: found\n';
+  expect((await runFleet(args, { env, stdin })).code).toBe(0);
+  expect(find()?.description).toBe('found');
+});
+
 test.each([
   [true, 'FALSE', false],
   [true, 'falsch', false],

@@ -6,7 +6,7 @@ import { isLinkField, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
-import { readExact, toNumber, writeJson, writtenNumber } from '../../json/exact.js';
+import { readExact, spellingOf, toNumber, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { clean, escapeJson, isClean } from '../../terminal/clean.js';
 import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
@@ -197,11 +197,16 @@ export async function readObjectValue(
   before: unknown,
 ): Promise<unknown> {
   if (isSameValue(field, value, before)) return before;
-  // A number in a text field keeps its digits, as with --field.
-  const number = numberText(value);
-  const text = number !== undefined && TEXT_FIELDS.includes(field) ? number : value;
+  const text = readObjectText(field, value, before);
   if (text === before) return before;
   return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
+}
+
+/** A number in a text field keeps its digits, as with --field, and the spelling of YAML. */
+function readObjectText(field: string, value: unknown, before: unknown): unknown {
+  const spelling = spellingOf(value);
+  if (spelling !== undefined && typeof before === 'string') return spelling;
+  return TEXT_FIELDS.includes(field) ? (spelling ?? numberText(value) ?? value) : value;
 }
 
 async function readText(
