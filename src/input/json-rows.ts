@@ -1,8 +1,9 @@
 // Reads rows from JSON: an array, lines of objects, indented objects, or a GeoJSON collection.
 
-import { readExact } from '../json/exact.js';
+import { RepeatedKeyError, readExact } from '../json/exact.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { splitArray } from '../json/text.js';
+import { clean } from '../terminal/clean.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from './row.js';
 
 /**
@@ -58,9 +59,18 @@ function countLineEnds(text: string): number {
 }
 
 function fieldsOf(text: string, place: RowPlace): RowFields {
-  const value = readExact(text);
+  const value = readWithoutRepeatedKeys(text, place);
   if (!isObject(value)) throw new UnreadableInput('an object is expected', place);
   return value;
+}
+
+function readWithoutRepeatedKeys(text: string, place: RowPlace): unknown {
+  try {
+    return readExact(text, true);
+  } catch (error) {
+    if (!(error instanceof RepeatedKeyError)) throw error;
+    throw new UnreadableInput(`the key "${clean(error.key.slice(0, 100))}" appears twice`, place);
+  }
 }
 
 /** Whether an object is a GeoJSON collection, as `-o geojson` writes it. */

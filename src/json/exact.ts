@@ -79,11 +79,31 @@ function put(container: Container, key: string | undefined, value: unknown): voi
     });
 }
 
+/** Reads a valid JSON string. A string without escapes does not need the parser. */
+function readString(token: string): string {
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+}
+
+function readScalar(token: string, first: string): unknown {
+  if (first === '"') return readString(token);
+  const isNumber = first === '-' || (first >= '0' && first <= '9');
+  return isNumber ? toNumber(token) : JSON.parse(token);
+}
+
+/** An object has the same key twice. */
+export class RepeatedKeyError extends Error {
+  constructor(readonly key: string) {
+    super('an object has the same key twice');
+    this.name = 'RepeatedKeyError';
+  }
+}
+
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
- * not limited; `parseJson` limits it.
+ * not limited; `parseJson` limits it. The last of repeated keys counts, or with
+ * `refusesRepeatedKeys` a RepeatedKeyError is thrown.
  */
-export function readExact(json: string): unknown {
+export function readExact(json: string, refusesRepeatedKeys = false): unknown {
   const root: unknown[] = [];
   const open: Container[] = [root];
   let key: string | undefined;
@@ -100,13 +120,10 @@ export function readExact(json: string): unknown {
     } else if (first === ',') {
       key = undefined;
     } else if (first === '"' && key === undefined && !Array.isArray(container)) {
-      key = JSON.parse(token);
+      key = readString(token);
+      if (refusesRepeatedKeys && Object.hasOwn(container, key)) throw new RepeatedKeyError(key);
     } else if (first !== ':') {
-      put(
-        container,
-        key,
-        first === '-' || (first >= '0' && first <= '9') ? toNumber(token) : JSON.parse(token),
-      );
+      put(container, key, readScalar(token, first));
     }
   }
   return root[0];

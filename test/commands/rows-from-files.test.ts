@@ -317,6 +317,28 @@ describe('encodings', () => {
   });
 });
 
+describe('repeated keys', () => {
+  const inputs = () => {
+    const row = `{"uuid":"${bicycle(0).uuid}","name":"X","name":"Y"}`;
+    const first = `{"uuid":"${bicycle(1).uuid}","name":"Z"}`;
+    return [`${first}\n${row}`, `[${first},\n${row}]`];
+  };
+
+  test.each([
+    ['edit', edit],
+    ['act', (text: string) => fleet(['act', '-', 'rent', '--yes'], text)],
+    ['create', create],
+  ])('%s refuses a JSON key that appears twice', async (_verb, run) => {
+    for (const text of inputs()) {
+      const { code, stderr } = await run(text);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/(?:line |stdin:)2.*the key "name" appears twice/),
+      ]);
+    }
+  });
+});
+
 describe('line ends', () => {
   /** Rows that set a description, in the format. */
   const rowsIn = (format: string, description: string) => {

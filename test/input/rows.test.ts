@@ -186,8 +186,16 @@ describe('JSON', () => {
     ['[\r{},\r7]', '3: an object is expected'],
     ['[\n{},\n7]', '3: an object is expected'],
     ['[{}] x', '1: broken JSON'],
+    ['{"a":1}\n{"a":1,"a":2}', '2: the key "a" appears twice'],
+    ['[{"a":1},\n{"b":1,"b":1}]', '2: the key "b" appears twice'],
+    ['{"a":{"b":1,\n"b":2}}', '1: the key "b" appears twice'],
+    ['{"a":1,\n"\\u0061":2}', '1: the key "a" appears twice'],
+    ['{"__proto__":1,"__proto__":2}', '1: the key "__proto__" appears twice'],
+    ['[{"a":[{"b":1},{"b":1}]},{"a":{"a":"a"}}]', '2 rows'],
     [`[{"a":${'['.repeat(500)}${']'.repeat(500)}}]`, '1: JSON nested deeper than 500 levels'],
-  ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toBe(outcome));
+  ])('the outcome of %j is "%s"', async (text, outcome) => {
+    expect(await outcomeOf(text)).toBe(outcome);
+  });
 });
 
 describe('files that are made to hurt', () => {
