@@ -117,9 +117,15 @@ class SheetReader implements SheetRows {
   }
 
   text(text: string): void {
-    if (this.#cell === undefined) return;
-    if (this.#isInValue) this.#cell.value += text;
-    else this.#cell.richText?.addText(text);
+    const cell = this.#cell;
+    if (cell === undefined) return;
+    if (this.#isInValue) {
+      cell.value += text;
+      return;
+    }
+    cell.richText?.addText(text);
+    const holdsNoText = cell.child === 'f' || cell.child === 'extLst';
+    if (!holdsNoText && text.trim() !== '') cell.hasOtherText = true;
   }
 
   close(element: XmlElement, path: readonly XmlElement[]): void {
@@ -129,7 +135,10 @@ class SheetReader implements SheetRows {
       return;
     }
     if (this.#cell !== undefined) {
-      if (level === CELL_LEVEL + 1) this.#isInValue = false;
+      if (level === CELL_LEVEL + 1) {
+        this.#isInValue = false;
+        this.#cell.child = undefined;
+      }
       this.#cell.richText?.close(element);
       return;
     }
@@ -183,6 +192,8 @@ class SheetReader implements SheetRows {
       value: '',
       hasValue: false,
       hasFormula: false,
+      hasOtherText: false,
+      child: undefined,
       richText: undefined,
     };
   }
@@ -206,6 +217,7 @@ class SheetReader implements SheetRows {
       if (inside[0]?.name === 'is') cell.richText?.open(element, inside.slice(1));
       return;
     }
+    cell.child = element.name;
     if (element.name === 'f') cell.hasFormula = true;
     if (element.name === 'is') {
       cell.hasValue = true;
@@ -236,7 +248,8 @@ class SheetReader implements SheetRows {
     this.#textCharacters += text.length;
     if (this.#textCharacters > MOST_TEXT_CHARACTERS)
       throw new WorkbookLimitError('its cells hold more than 64 million characters');
-    if (cell.type !== 's') this.#options.budget.use(TEXT_BYTES + 2 * text.length);
+    if (cell.type !== 's' || cell.richText !== undefined)
+      this.#options.budget.use(TEXT_BYTES + 2 * text.length);
     while (this.#cells.length < this.#column - 1) this.#cells.push(null);
     this.#cells.push(text);
   }
@@ -244,13 +257,23 @@ class SheetReader implements SheetRows {
   /** The text of a cell; undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    const isEmpty = cell.value === '' && cell.type !== 'inlineStr';
+    // Some programs write the text of a cell in another element than its type says.
+    const inline = cell.richText?.take() ?? '';
+    if (inline !== '' && cell.value !== '' && cell.value !== inline)
+      return { problem: 'it has two values' };
+    if (inline === '' && cell.hasOtherText) return { problem: 'it has a text in an unknown place' };
+    const isInline = cell.type === 'inlineStr' || inline !== '';
+    const isEmpty = cell.value === '' && !isInline;
     // The result of a text formula may be an empty text; a number without digits was not
     // calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;
     const format = formats(cell.style);
+    if (isInline) {
+      const text = inline === '' ? decodeEscapes(detach(cell.value)) : inline;
+      return withFormat(text, format.textProblem);
+    }
     switch (cell.type) {
       case 'n':
         return readNumberCell(cell.value, format, dates);
@@ -258,8 +281,6 @@ class SheetReader implements SheetRows {
         return withFormat(this.#sharedText(cell.value), format.textProblem);
       case 'str':
         return withFormat(decodeEscapes(detach(cell.value)), format.textProblem);
-      case 'inlineStr':
-        return withFormat(cell.richText?.take() ?? '', format.textProblem);
       case 'b':
         return readBoolean(cell.value);
       case 'd':
@@ -305,6 +326,10 @@ interface CellState {
   value: string;
   hasValue: boolean;
   hasFormula: boolean;
+  /** Whether there is text outside of `<v>`, `<f>` and `<extLst>`. */
+  hasOtherText: boolean;
+  /** The name of the element below the cell that is open. */
+  child: string | undefined;
 }
 
 function withFormat(text: string, problem: string | undefined): CellText {

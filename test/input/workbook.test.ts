@@ -60,6 +60,30 @@ describe('texts', () => {
     expect(await cellsOf(`<row>${cells.join('')}</row>`)).toEqual([words]);
   });
 
+  test.each([
+    ['an inline text in <v>', '<c t="inlineStr"><v>Ada</v></c>'],
+    ['an inline text without a type', '<c><is><t>Ada</t></is></c>'],
+    ['an inline text of another type', '<c t="str"><is><r><t>Ada</t></r></is></c>'],
+    ['an inline text with an empty <v>', '<c t="s"><v></v><is><t>Ada</t></is></c>'],
+  ])('reads %s', async (_what, cell) => {
+    expect(await cellOf(cell, { texts: '<si><t>other</t></si>' })).toBe('Ada');
+  });
+
+  test.each([
+    ['two values', '<c t="str"><v>Ada</v><is><t>Bob</t></is></c>', 'A1: it has two values'],
+    ['a text outside of an element', '<c>Ada</c>', 'A1: it has a text in an unknown place'],
+    ['a text in another element', '<c><t>Ada</t></c>', 'A1: it has a text in an unknown place'],
+    ['a text outside of <t>', '<c t="inlineStr"><is>Ada</is></c>', 'A1: it has a text'],
+  ])('refuses a cell with %s', async (_what, cell, message) => {
+    expect(await errorOf(cellOf(cell))).toContain(message);
+  });
+
+  test('ignores white space and extensions in a cell', async () => {
+    const cell = '<c>\n <f>1+1</f> <v>2</v>\n<extLst><ext>x</ext></extLst> </c>';
+    expect(await cellOf(cell)).toBe('2');
+    expect(await cellsOf('<row><c>\n <v/> </c></row>')).toEqual([]);
+  });
+
   test('refuses a reference to a shared text that does not exist', async () => {
     const error = await errorOf(cellsOf('<row><c t="s"><v>1</v></c></row>', { texts: '<si/>' }));
     expect(error).toContain('cell A1 refers to a text that does not exist');
@@ -197,6 +221,14 @@ describe('dates', () => {
     const row = `<row><c t="d" s="1"><v>2026-03-01</v></c><c t="d" s="2"><v>2026-03-01T08:30:00</v></c></row>`;
     expect(await cellsOf(row, { formats })).toEqual([['2026-03-01', '2026-03-01T08:30:00']]);
   });
+
+  test.each(['2026-02-30', '2026-13-01', '2026-03-01T25:00:00', '2026-03-01T24:00:00'])(
+    'refuses %s, which is not a date',
+    async (stored) => {
+      const error = await errorOf(cellOf(`<c t="d"><v>${stored}</v></c>`));
+      expect(error).toContain(`A1: "${stored}" is not a date`);
+    },
+  );
 
   test.each([
     ['h:mm', '0.35416666666666669', 'a time of day or duration without a date'],
