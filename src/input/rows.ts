@@ -12,6 +12,7 @@ import {
 import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
 import type { TextLine } from './lines.js';
 import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
+import type { MergedRange } from './sheet.js';
 import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
 export interface RowOptions {
@@ -270,6 +271,55 @@ async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, und
   if (open.length > 0) yield await readItem();
 }
 
+interface UsedCells {
+  /** The rows that are read. */
+  rows: readonly SheetRow[];
+  /** Whether each column is read. */
+  columns: readonly boolean[];
+}
+
+/** How many merged ranges an error names. */
+const SHOWN_RANGES = 10;
+
+/**
+ * Throws UnreadableInput that names the merged ranges in which a used cell is not the first one:
+ * Excel shows the value of the first cell for all of them, but the others are empty.
+ */
+function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
+  if (ranges.length === 0) return;
+  // For each column, how many columns up to it are read.
+  const counts = [0];
+  for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
+  const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;
+  const hiding = ranges.filter(({ firstRow, lastRow, firstColumn, lastColumn }) => {
+    const isFirstUsed = columns[firstColumn - 1] === true;
+    const isOtherUsed = countUpTo(lastColumn) > countUpTo(firstColumn);
+    const isRead = (from: number) => (rowAfter(rows, from)?.row ?? lastRow + 1) <= lastRow;
+    return (isOtherUsed && isRead(firstRow)) || (isFirstUsed && isRead(firstRow + 1));
+  });
+  const [first, ...others] = hiding;
+  if (first === undefined) return;
+  const shown = hiding.slice(0, SHOWN_RANGES).map(({ reference }) => reference);
+  const more = hiding.length > SHOWN_RANGES ? ` and ${hiding.length - SHOWN_RANGES} more` : '';
+  const cells = others.length === 0 ? 'merged cells' : `${hiding.length} ranges of merged cells`;
+  throw new UnreadableInput(
+    `${cells} leave values empty: ${shown.join(', ')}${more}; unmerge them and fill each cell`,
+    { unit: 'row', number: first.firstRow },
+  );
+}
+
+/** The first of the ascending rows from a row number on. */
+function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefined {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((rows[middle]?.row ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return rows[low];
+}
+
 /** One row of a sheet: its number as Excel shows it, and its cells as texts. */
 export interface SheetRow {
   row: number;
@@ -278,11 +328,13 @@ export interface SheetRow {
 
 /**
  * Reads the rows of a sheet, whose first row with a value is the header. Without a header every
- * first cell is a text. Throws UnreadableInput, which names the row.
+ * first cell is a text. Throws UnreadableInput, which names the row, also for merged cells that
+ * leave a cell of a row empty.
  */
 export function* readSheetRows(
-  rows: Iterable<SheetRow>,
+  rows: readonly SheetRow[],
   options: RowOptions,
+  mergedRanges: readonly MergedRange[] = [],
 ): Generator<InputRow, void, undefined> {
   let names: readonly string[] | undefined;
   let isHeader = false;
@@ -295,6 +347,10 @@ export function* readSheetRows(
         options,
       );
       isHeader = options.isHeader(names, place);
+      refuseMergedCells(mergedRanges, {
+        rows: isHeader ? rows.filter((each) => each.row > row) : rows,
+        columns: isHeader ? names.map((name) => name !== '') : [true],
+      });
       if (isHeader) continue;
     }
     if (isHeader) {

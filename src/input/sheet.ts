@@ -33,6 +33,9 @@ const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
 /** Excel's own limit for one cell. */
 const LONGEST_CELL_CHARACTERS = 32_767;
 
+/** A sheet with more merged ranges than this is not a list. */
+const MOST_MERGED_RANGES = 100_000;
+
 const SHOWN_PROBLEMS = 10;
 const SHOWN_RANGES = 20;
 
@@ -49,8 +52,20 @@ export interface SheetOptions {
   readonly hiddenRows: 'take' | 'skip' | undefined;
 }
 
+/** A range of merged cells; rows and columns count from 1. */
+export interface MergedRange {
+  /** As Excel shows it: `C2:C3`. */
+  readonly reference: string;
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+}
+
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
+  /** The merged ranges of more than one cell. */
+  readonly mergedRanges: readonly MergedRange[];
   /**
    * Throws a usage error that names the hidden rows with a value, unless the options say what to do
    * with them.
@@ -77,9 +92,12 @@ export async function readSheet(
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
+/** worksheet is 0, mergeCells is 1. */
+const MERGE_CELL_LEVEL = 2;
 
 class SheetReader implements SheetRows {
   readonly rows: SheetRow[] = [];
+  readonly mergedRanges: MergedRange[] = [];
   readonly #options: SheetOptions;
   readonly #problems = new ProblemList();
   readonly #hidden = new RowRanges();
@@ -103,6 +121,8 @@ class SheetReader implements SheetRows {
     const level = path.length;
     if (level === 0 && element.name !== 'worksheet')
       throw new XmlError(`it begins with <${element.name}>, not with <worksheet>`);
+    const isMergeCell = level === MERGE_CELL_LEVEL && element.name === 'mergeCell';
+    if (isMergeCell && path[1]?.name === 'mergeCells') this.#addMergedRange(element);
     if (level < ROW_LEVEL || path[SHEET_DATA_LEVEL]?.name !== 'sheetData') return;
     if (level === ROW_LEVEL) {
       if (element.name === 'row') this.#openRow(element);
@@ -159,6 +179,14 @@ class SheetReader implements SheetRows {
     this.#column = 0;
   }
 
+  #addMergedRange({ attributes }: XmlElement): void {
+    const range = readMergedRange(attributes['ref'] ?? '');
+    if (range === undefined) return;
+    if (this.mergedRanges.length >= MOST_MERGED_RANGES)
+      throw new WorkbookLimitError(`it has more than ${MOST_MERGED_RANGES} merged ranges`);
+    this.mergedRanges.push(range);
+  }
+
   #closeRow(): void {
     const cells = this.#cells;
     if (cells.length === 0 && !this.#hasProblem) return;
@@ -200,14 +228,8 @@ class SheetReader implements SheetRows {
 
   /** The column of a reference such as `B7`, which must be in the present row. */
   #columnOf(reference: string): number {
-    let column = 0;
-    let at = 0;
-    for (; at < reference.length && at <= 3; at++) {
-      const letter = reference.charCodeAt(at) - 64;
-      if (letter < 1 || letter > 26) break;
-      column = column * 26 + letter;
-    }
-    if (column === 0 || reference.slice(at) !== String(this.#row))
+    const { column, row } = splitReference(reference);
+    if (column === 0 || row !== String(this.#row))
       throw new XmlError(`row ${this.#row} has a cell "${reference.slice(0, 20)}"`);
     return column;
   }
@@ -330,6 +352,35 @@ interface CellState {
   hasOtherText: boolean;
   /** The name of the element below the cell that is open. */
   child: string | undefined;
+}
+
+/** Splits `B7` into the column 2 and the row `7`. The column is 0 when there is none. */
+function splitReference(reference: string): { column: number; row: string } {
+  let column = 0;
+  let at = 0;
+  for (; at < reference.length && at <= 3; at++) {
+    const letter = reference.charCodeAt(at) - 64;
+    if (letter < 1 || letter > 26) break;
+    column = column * 26 + letter;
+  }
+  return { column, row: reference.slice(at) };
+}
+
+/** Reads `C2:C3`. Returns undefined for a single cell. Throws an XmlError for any other text. */
+function readMergedRange(reference: string): MergedRange | undefined {
+  const [first = '', last = first] = reference.split(':');
+  const [from, to] = [splitReference(first), splitReference(last)];
+  const range = {
+    reference,
+    firstRow: Number(from.row),
+    lastRow: Number(to.row),
+    firstColumn: from.column,
+    lastColumn: to.column,
+  };
+  const isValid = from.column > 0 && range.firstRow > 0 && range.lastRow >= range.firstRow;
+  if (!isValid || range.lastColumn < range.firstColumn || reference.length > 30)
+    throw new XmlError(`it has a merged range "${reference.slice(0, 20)}"`);
+  return first === last ? undefined : range;
 }
 
 function withFormat(text: string, problem: string | undefined): CellText {

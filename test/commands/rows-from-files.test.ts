@@ -9,6 +9,7 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { jsonLines, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
+import { workbookParts, zipParts } from '../support/workbook.js';
 
 const service = useSandbox({ bicycles: 12 });
 let folder: string;
@@ -336,6 +337,80 @@ describe('repeated keys', () => {
         expect.stringMatching(/(?:line |stdin:)2.*the key "name" appears twice/),
       ]);
     }
+  });
+});
+
+describe('merged cells', () => {
+  /** A workbook whose rows have these texts. */
+  const workbookOf = (rows: readonly (readonly string[])[], ...merged: string[]) => {
+    const cellOf = (text: string) =>
+      text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+    const data = rows.map((cells) => `<row>${cells.map(cellOf).join('')}</row>`).join('');
+    const merges = merged.map((reference) => `<mergeCell ref="${reference}"/>`).join('');
+    const xml = `<worksheet><sheetData>${data}</sheetData><mergeCells>${merges}</mergeCells></worksheet>`;
+    return zipParts(workbookParts({ sheets: [{ xml }] }));
+  };
+
+  test.each([
+    [
+      'C2:C3',
+      [
+        ['Merged 1', 'a', 'Berlin'],
+        ['Merged 2', 'b', ''],
+      ],
+    ],
+    [
+      'B2:C2',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', 'b', 'c'],
+      ],
+    ],
+    [
+      'C1:C2',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', 'b', 'c'],
+      ],
+    ],
+    [
+      'B2:D9',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', '', ''],
+      ],
+    ],
+  ])('create refuses the merged range %s', async (reference, rows) => {
+    const workbook = workbookOf([['name', 'description', 'note'], ...rows], reference);
+    const sent = await changesDuring(async () => {
+      const { code, stderr } = await create(workbook);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(
+          `merged cells leave values empty: ${reference}; unmerge them and fill each cell`,
+        ),
+      ]);
+    });
+    expect(sent).toBe(0);
+  });
+
+  test('edit refuses merged cells and names the ranges', async () => {
+    const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'x', '']);
+    const workbook = workbookOf([['uuid', 'description', 'note'], ...rows], 'B2:C2', 'B3:C3');
+    const { code, stderr } = await edit(workbook);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'row 2 of stdin: 2 ranges of merged cells leave values empty: B2:C2, B3:C3; unmerge',
+      ),
+    ]);
+  });
+
+  test('ignores merged cells outside of the rows and columns that are read', async () => {
+    const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'merged elsewhere']);
+    const ranges = ['C1:F1', 'C2:C3', 'B3:C3', 'A4:B9'];
+    const run = await edit(workbookOf([['uuid', 'description'], ...rows], ...ranges));
+    expect([run.code, bicycle(1).description]).toEqual([0, 'merged elsewhere']);
   });
 });
 

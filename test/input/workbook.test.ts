@@ -348,7 +348,11 @@ describe('workbooks of other programs', () => {
       'book/Texts.xml': '<sst><si><t>Ada</t></si></sst>',
     });
     const read = await readWorkbook(bytes, 'fleet.xlsx', { signal: new AbortController().signal });
-    expect(read).toEqual({ name: 'A', isOnlyVisible: true, rows: [{ row: 1, cells: ['Ada'] }] });
+    expect(read).toMatchObject({
+      name: 'A',
+      isOnlyVisible: true,
+      rows: [{ row: 1, cells: ['Ada'] }],
+    });
   });
 
   test('skips chart sheets', async () => {
@@ -359,6 +363,27 @@ describe('workbooks of other programs', () => {
     parts['xl/_rels/workbook.xml.rels'] = rels.replace('/worksheet"', '/chartsheet"');
     expect((await read(zipParts(parts))).name).toBe('Sheet2');
   });
+});
+
+describe('merged cells', () => {
+  const withMerges = (...references: string[]) => {
+    const merges = references.map((reference) => `<mergeCell ref="${reference}"/>`);
+    const xml = `<worksheet><sheetData/><mergeCells>${merges.join('')}</mergeCells></worksheet>`;
+    return read(zipParts(workbookParts({ sheets: [{ xml }] })));
+  };
+
+  test('reads the merged ranges', async () => {
+    expect((await withMerges('C2:D31', 'A1', 'A1:A1')).mergedRanges).toEqual([
+      { reference: 'C2:D31', firstRow: 2, lastRow: 31, firstColumn: 3, lastColumn: 4 },
+    ]);
+  });
+
+  test.each(['C2:C1', 'D2:C2', '2:3', 'C:C', '', 'C2:Cx'])(
+    'refuses the range "%s"',
+    async (reference) => {
+      expect(await errorOf(withMerges(reference))).toContain(`a merged range "${reference}"`);
+    },
+  );
 });
 
 describe('sheets', () => {
@@ -376,6 +401,7 @@ describe('sheets', () => {
     expect(sheet).toEqual({
       name: 'Fleet',
       isOnlyVisible: false,
+      mergedRanges: [],
       rows: [{ row: 1, cells: ['2'] }],
     });
     expect((await read(makeWorkbook(row(1)))).isOnlyVisible).toBe(true);
