@@ -5,8 +5,11 @@ import { usageError } from '../errors.js';
 /** Longer than any line with a bicycle in it. */
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
-/** DOS programs end a text file with this character. */
-const DOS_END_OF_FILE = '\x1A';
+/** DOS programs end a text file with this character, and may repeat it. */
+const DOS_END_OF_FILE = /\x1A+$/;
+
+/** After this many lines the end of the file is not near, and the character is text. */
+const MOST_HELD_LINES = 1000;
 
 /** One line of a text. */
 export interface TextLine {
@@ -17,11 +20,41 @@ export interface TextLine {
 }
 
 /**
- * Yields the lines of a text. The line ends are kept, because they can be part of a quoted cell.
- * The final DOS end-of-file mark is left out. Throws a FleetError of kind `usage` for a line of
- * more than a megabyte. `source` names the file in the error.
+ * Yields the lines of a text, as `splitText` does, without the DOS end-of-file marks behind the
+ * last text.
  */
 export async function* splitLines(
+  pieces: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<TextLine, void, undefined> {
+  // Lines that may be the end of the file: a line that ends with the mark, then empty lines.
+  let held: TextLine[] = [];
+  for await (const line of splitText(pieces, source)) {
+    const isHolding = held.length > 0 && held.length < MOST_HELD_LINES;
+    if (isHolding && withoutMark(line.text).trim() === '') {
+      held.push(line);
+      continue;
+    }
+    if (held.length > 0) yield* held;
+    held = [];
+    if (line.text.endsWith('\x1A')) held.push(line);
+    else yield line;
+  }
+  for (const { text, end } of held) {
+    const rest = withoutMark(text);
+    if (rest !== '') yield { text: rest, end };
+  }
+}
+
+function withoutMark(text: string): string {
+  return text.replace(DOS_END_OF_FILE, '');
+}
+
+/**
+ * Yields the lines of a text. The line ends are kept, because they can be part of a quoted cell.
+ * Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names the file in the error.
+ */
+async function* splitText(
   pieces: AsyncIterable<string>,
   source: string,
 ): AsyncGenerator<TextLine, void, undefined> {
@@ -33,7 +66,6 @@ export async function* splitLines(
     open = rest;
     yield* lines;
   }
-  if (open.endsWith(DOS_END_OF_FILE)) open = open.slice(0, -1);
   if (open === '') return;
   const isEndedByReturn = open.endsWith('\r');
   yield isEndedByReturn ? { text: open.slice(0, -1), end: '\r' } : { text: open, end: '' };

@@ -86,8 +86,8 @@ async function* readFormat(
     if (text === '' || (options.hasComments && text.startsWith('#'))) continue;
     // A YAML document may start with this line.
     if (text === '---') continue;
-    separator ??= readSeparatorLine(text);
-    if (readSeparatorLine(text) !== undefined) continue;
+    separator ??= readSeparatorLine(line.text);
+    if (readSeparatorLine(line.text) !== undefined) continue;
     reader.putBack([line]);
     if (text.startsWith('[')) return yield* readJsonArray(reader);
     if (text.startsWith('{')) return yield* readTextLines(reader, options);
@@ -98,9 +98,9 @@ async function* readFormat(
   }
 }
 
-/** The delimiter of the line `sep=;`, which Excel writes above a header. */
+/** The delimiter of the line `sep=;`, which Excel reads above a header. It may be a tab. */
 function readSeparatorLine(text: string): string | undefined {
-  return /^sep=[^"]$/i.test(text) ? text.at(-1) : undefined;
+  return /^\s*sep=([^"\s]|\t)\s*$/i.exec(text)?.[1];
 }
 
 /** Reads the header of a CSV file. Returns undefined, and puts the lines back, without a header. */

@@ -111,11 +111,28 @@ describe('CSV', () => {
     ['a,b\r\n"1"2,x', '2: text after a closing quote'],
     ['a,b\n"1\n2",3\n1,2,3', '4: more cells than the header has columns (2)'],
     ['sep=;\na;b\n1,2;3', '1 rows'],
+    ['sep=\t\na\tb;c\n1\t2', '1 rows'],
+    ['sep=\t\r\na\tb,c,d\r\n1\t2,3', '1 rows'],
+    ['sep=|\na|b\n1|2;3', '1 rows'],
+    ['a,b\n1,2\x1A', '1 rows'],
+    ['a,b\n1,2\n\x1A\n', '1 rows'],
+    ['a,b\n1,2\n\x1A\r\n\r\n', '1 rows'],
+    ['a,b\n1,2\x1A\x1A\n\x1A\x1A', '1 rows'],
+    ['a,b\n\x1A\n1,2\n', '2 rows'],
+    [`a,b\n1,2\n\x1A${'\n'.repeat(3000)}3,4`, '3 rows'],
     ['a,b\r1,2\r3,4\r', '2 rows'],
     ['a,b\r\r\n1,2\r3,4', '2 rows'],
     ['a,"b\n1,2"\n', '1: the header has line breaks in it, and no rows follow'],
     ['a,b\u20281,2', '1: the header has line breaks in it, and no rows follow'],
   ])('%j', async (text, outcome) => expect(await outcomeOf(text)).toContain(outcome));
+
+  test('keeps a DOS end-of-file mark that is not at the end', async () => {
+    const rows = await read('a,b\n1\x1A,2\x1A\n\n3,4\x1A\n');
+    expect(rows.map((row) => row.kind === 'cells' && row.fields)).toEqual([
+      { a: '1\x1A', b: '2\x1A' },
+      { a: '3', b: '4' },
+    ]);
+  });
 
   test('keeps the line ends inside a quoted cell', async () => {
     const rows = await read('a,b\r"1\r2","3\r\n4"\r"5\n6",7\r');
