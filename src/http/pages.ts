@@ -31,7 +31,8 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const items = itemsOf<T>(answer, split.texts);
   const link = findNext(envelope);
   const next = readNext(answer, link === undefined ? findLink(headers['link'], 'next') : link);
-  return { count: findCount(envelope), items, next, trace, dated: dateOf(headers) };
+  const count = findCount(envelope) ?? readCount(headers['x-total-count']);
+  return { count, items, next, trace, dated: dateOf(headers) };
 }
 
 /** Reads the headers that tell when the service wrote an answer. */
