@@ -231,18 +231,32 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
+/** How many texts are joined at once. */
+const LINES_AT_ONCE = 4096;
+
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
-  const lines: Line[] = [];
+  const parts: string[] = [];
+  let batch: string[] = [];
+  let place: RowPlace | undefined;
   let length = 0;
   for (;;) {
     const line = await reader.next();
     if (line === undefined) break;
-    lines.push(line);
-    length += line.text.length + 1;
-    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(lines[0]?.place ?? line.place);
+    place ??= line.place;
+    batch.push(line.text, line.end);
+    if (batch.length >= LINES_AT_ONCE) {
+      // One long text takes less memory than its lines.
+      parts.push(batch.join(''));
+      batch = [];
+    }
+    length += line.text.length + line.end.length;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(place);
   }
-  const [first] = lines;
-  if (first !== undefined) yield* readArray(joinLines(lines), first.place);
+  if (place === undefined) return;
+  const text = [...parts, ...batch].join('');
+  // Release the lines before the rows are read.
+  parts.length = 0;
+  yield* readArray(text, place);
 }
 
 /** Reads the items of a YAML sequence; an item begins with `- ` at the left margin. */
