@@ -166,10 +166,10 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   if (flags.json === true && output !== undefined && output !== 'json')
     throw usageError(`--json and --output ${output} cannot be used together`, 'give one of them');
   const asked = flags.json === true ? 'json' : output;
-  if (flags.file !== undefined && !WRITES_ANY_FILE.includes(command.name()))
-    checkExtension(flags.file, flags, asked);
+  if (flags.file !== undefined && !hasOwnExtension(command, flags.file))
+    checkExtension(flags.file, flags, asked === WIDE ? undefined : asked);
   if (flags.json === true) return { ...flags, output: 'json' };
-  if (output === WIDE) return { ...flags, output: TABLE, wide: true };
+  if (output === WIDE) return { ...flags, output: formatOfFile(flags.file) ?? TABLE, wide: true };
   const picture = PICTURES.find((each) => each === output);
   // A map has its own extensions, and jq prints its results without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
@@ -208,6 +208,13 @@ function isSameFile(one: string, other: string): boolean {
  * or a drawing.
  */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
+
+/** Whether the command itself supports files with this extension. */
+function hasOwnExtension(command: Command, file: string): boolean {
+  if (WRITES_ANY_FILE.includes(command.name())) return true;
+  const isJournal = command.parent?.name() === 'journal';
+  return isJournal && /^html?$/.test(extensionOf(file) ?? '');
+}
 
 /** The format for each extension of `--file`. */
 const FORMATS_BY_EXTENSION: { readonly [extension: string]: GlobalFlags['output'] } = {
@@ -248,7 +255,7 @@ function checkExtension(
   const extension = extensionOf(file);
   if (extension === undefined) return;
   if (extension === 'xlsx' && excel === true)
-    throw usageError('--excel writes csv, and an .xlsx file needs no --excel', 'leave out --excel');
+    throw usageError('--excel applies only to csv, not to an .xlsx file', 'leave out --excel');
   if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
     throw usageError(
       `--file "${file}" must not contain ${jq === undefined ? output : 'the output of jq'}`,

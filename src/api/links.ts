@@ -1,7 +1,7 @@
 // Links between resources: the interface refers to them "by absolute URL, not by bare identifier"
 // (section 2).
 
-import { NAMED } from './named.js';
+import { articleOf, NAMED } from './named.js';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
@@ -52,13 +52,14 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
   ['alerts', 'an alert'],
   ...Object.values(NAMED).map(({ path, one }): [string, string] => [
     path.replaceAll('/', ''),
-    `${/^[aeo]/.test(one) ? 'an' : 'a'} ${one}`,
+    articleOf(one),
   ]),
 ]);
 
 /**
- * Returns what the link of another collection names, such as `an alert` for `…/alerts/UUID/`;
- * undefined for a UUID, for a link of the wanted collection, and for a collection that is unknown.
+ * Returns the kind of resource of a link that belongs to another collection, such as `an alert` for
+ * `…/alerts/UUID/`. Returns undefined for a UUID, and for a link of the wanted collection or of an
+ * unknown one.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';

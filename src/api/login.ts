@@ -148,7 +148,7 @@ function findCause(
     };
   if (status === 401 || /credentials|password/i.test(text))
     return {
-      reason: 'the e-mail address or the password is wrong',
+      reason: 'it does not know this e-mail address with this password',
       hint: 'check the e-mail address and the password, and log in again',
     };
   if (required.length > 0)

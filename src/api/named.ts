@@ -40,3 +40,8 @@ export const NAMED_FIELDS = {
 
 /** A named resource as the service sends it. */
 export type Named = { uuid?: unknown; url?: unknown; [field: string]: unknown };
+
+/** Returns the noun with its article: `an organization`, `a zone`, `a user`. */
+export function articleOf(noun: string): string {
+  return `${/^[aeo]/.test(noun) ? 'an' : 'a'} ${noun}`;
+}

@@ -2,7 +2,7 @@
 // (interface.md sections 2.5, 4.6 and 6.1).
 
 import { bicycleUuid } from './bicycle.js';
-import { pathSegment, wholeUuid } from './links.js';
+import { isUuid, pathSegment, wholeUuid } from './links.js';
 
 /**
  * A pushed message (section 2.5). `message` is a whole resource, a part of it, or an object with
@@ -19,10 +19,17 @@ export interface PushEnvelope {
 export const SENDERS = ['bicycle', 'alert', 'task', 'feedback', 'bicycle_leaving_state'] as const;
 
 /**
- * The roles that have topics, in the order in which they are tried. Observed: each bicycle is
- * published for every role. Section 6.1 names only `admin`.
+ * The roles of tokens that have topics, in the order in which they are tried. Observed: each
+ * bicycle is published for each of the first three roles. Renters get the available bicycles.
+ * Section 6.1 names only `admin`.
  */
-export const TOPIC_ROLES = ['admin', 'fleet_operator', 'mechanic'] as const;
+const ROLES_OF_TOKENS = ['admin', 'fleet_operator', 'mechanic', 'renter', 'spectator'] as const;
+
+/**
+ * The values of `--role`. Observed: a user's own reservation and rental are published under the
+ * user's UUID.
+ */
+export const TOPIC_ROLES = [...ROLES_OF_TOKENS, 'user'] as const;
 
 export type TopicRole = (typeof TOPIC_ROLES)[number];
 
@@ -42,28 +49,39 @@ export function bicycleTopic(organization: string, bicycle: string): string {
  */
 export function readTopic(topic: string) {
   const match = BICYCLES_TOPIC.exec(topic);
-  const role = TOPIC_ROLES.find((each) => each === match?.[2]);
+  const segment = match?.[2] ?? '';
+  const role = isUuid(segment) ? 'user' : ROLES_OF_TOKENS.find((each) => each === segment);
   if (match?.[1] === undefined || role === undefined) return undefined;
   return { organization: match[1].toLowerCase(), role, bicycle: match[3]?.toLowerCase() };
 }
 
-const BICYCLES_TOPIC = /^\/([0-9a-f-]{36})\/([a-z_]+)\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
+const BICYCLES_TOPIC =
+  /^\/([0-9a-f-]{36})\/([a-z_]+|[0-9a-f-]{36})\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
 /**
  * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the
  * role that the user chose; otherwise the roles of the token, starting with the role of the topic;
- * otherwise the role of the topic. A topic that section 6.1 does not define is unchanged.
+ * otherwise the role of the topic. `user` stands for the UUID of the token's user. A topic that
+ * section 6.1 does not define is unchanged.
  */
 export function topicsByRole(
   topic: string,
   named: readonly string[],
   asked: TopicRole | undefined,
+  user = '',
 ): string[] {
   const own = readTopic(topic)?.role;
   if (own === undefined) return [topic];
-  const held = [...new Set([own, ...TOPIC_ROLES])].filter((role) => named.includes(role));
+  // A topic of one user is nobody else's.
+  if (own === 'user' && asked === undefined) return [topic];
+  const held = [...new Set<string>([own, ...ROLES_OF_TOKENS])].filter((role) =>
+    named.includes(role),
+  );
   const roles = asked !== undefined ? [asked] : held.length > 0 ? held : [own];
-  return roles.map((role) => topic.replace(`/${own}/`, `/${role}/`));
+  const segments = roles.map((role) => (role === 'user' ? user : role));
+  return segments.map((segment) =>
+    topic.replace(/^(\/[^/]+\/)[^/]+\//, (_, head: string) => `${head}${segment}/`),
+  );
 }
 
 /**

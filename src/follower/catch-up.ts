@@ -102,7 +102,10 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       this.mark = mark ?? this.known.mark(fromMs);
   }
 
-  /** Requests a reading with a page limit for each organization; 0 reads only the counts. */
+  /**
+   * Requests a reading of at most this many pages of each organization. With 0, only the counts are
+   * read.
+   */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // A gap without a mark comes from one unreadable message.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);

@@ -9,7 +9,7 @@ export interface KnownBicycle {
   /** The `concurrency_version` of the last message or list item; undefined when it had none. */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The number of the last merged message; 0 when only lists contained the bicycle. */
+  /** The sequence number of the last merged message; 0 when only lists contained the bicycle. */
   readonly merged: number;
   /**
    * The time of the last new information, on the monotonic clock. A list without news does not
@@ -107,7 +107,7 @@ export interface FleetStore extends ListedStore {
 
 /** The bicycles that whole readings contained, and the deletions that they prove. */
 export interface ListedStore {
-  /** Forgets the bicycles of earlier whole readings. */
+  /** Begins a reading of the whole list: the record of the last reading is dropped. */
   beginList(): void;
   /** Records the bicycles of a page. */
   addListed(uuids: readonly string[], pass: number): void;

@@ -54,7 +54,7 @@ export interface Comparison {
   readonly isStale: boolean;
 }
 
-/** Assumed: changes can reach stream and list this much out of order of their `modified`. */
+/** Assumed: changes reach the stream and the list out of `modified` order by at most this much. */
 export const DISORDER_MS = 10_000;
 /**
  * Allowance for the machine's clock, which can differ from the service's clock, and for whole

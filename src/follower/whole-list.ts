@@ -38,7 +38,7 @@ interface Wanted {
   readonly dueMs: number;
 }
 
-/** The maximum number of passes of a reading. */
+/** The maximum number of passes through the list in one reading. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
 /** The time between two readings that prove a deletion, because a list can lag. */

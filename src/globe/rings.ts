@@ -22,8 +22,8 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
 
 /**
  * Returns the polygons of a geometry. Their rings are closed, oriented, and cut at the antimeridian
- * (3.1.9); a position has two numbers. Polygons without a valid exterior ring are left out. The
- * result is empty for other geometries.
+ * (RFC 7946, section 3.1.9). Each position has two coordinates. Skips polygons without a valid
+ * exterior ring. Returns an empty array for other types of geometry.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
   const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };

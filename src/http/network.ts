@@ -46,10 +46,13 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
   };
 }
 
+/** The code of requests that were in flight when the command ended and its connections were closed. */
+export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
+
 /**
  * The error that closes connections. Its stack is empty because Node reads the stack, and V8 would
  * have to count the lines of each file to build it.
  */
 function closingReason(): Error {
-  return Object.assign(new Error('the command is over'), { stack: '' });
+  return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });
 }

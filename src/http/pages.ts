@@ -35,7 +35,8 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   const items = itemsOf<T>(answer, split.texts);
   const link = findNext(envelope);
   const next = readNext(answer, link === undefined ? findLink(headers['link'], 'next') : link);
-  return { count: findCount(envelope), items, next, trace, dated: dateOf(headers) };
+  const count = findCount(envelope) ?? readCount(headers['x-total-count']);
+  return { count, items, next, trace, dated: dateOf(headers) };
 }
 
 /** Reads when the service wrote an answer. */
@@ -259,7 +260,8 @@ const MOST_BEYOND_COUNT = 1_000;
  * Reads a list page by page, in order, until a page has no `next`. Requests pages ahead by
  * increasing the `page` of the next link, and uses them only when the links confirm them. Throws a
  * FleetError of kind `service` when a link leads back to an earlier page, when many consecutive
- * pages have no new item, or when the list has far more items than its count.
+ * pages have no new item, or when the list has far more items than its count. When a page vanished
+ * because the list became shorter (404), reads the list again once.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -276,10 +278,23 @@ export async function* followPages<T>(
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
+  let isReadAgain = false;
   let wanted: Query | undefined = request.query ?? [];
   try {
     while (wanted !== undefined) {
-      const page: Page<T> = await queue.take(wanted);
+      const page: Page<T> | undefined = await queue.take(wanted).catch((thrown: unknown) => {
+        if (isReadAgain || read.pages === 0 || !isPageGone(thrown)) throw thrown;
+        return undefined;
+      });
+      if (page === undefined) {
+        // Items may have moved to pages that were read before.
+        isReadAgain = true;
+        Object.assign(read, { pages: 0, items: 0 });
+        withoutNews = 0;
+        queries.clear();
+        wanted = request.query ?? [];
+        continue;
+      }
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
       // An item without a uuid may be repeated on purpose. It is returned, but does not count as
@@ -294,7 +309,9 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        if (mostPages === undefined && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
+        // Most pages of a second read have no new items.
+        const mayRepeat = isReadAgain || mostPages !== undefined;
+        if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
             page,
             next,
@@ -320,6 +337,11 @@ export async function* followPages<T>(
   } finally {
     queue.stop();
   }
+}
+
+/** Observed: a page beyond the end of a list is answered with 404 "Invalid page.". */
+function isPageGone(thrown: unknown): boolean {
+  return thrown instanceof FleetError && thrown.status === 404;
 }
 
 /** The pages that are requested ahead: the next page, and later pages by their numbers. */

@@ -2,6 +2,7 @@
 
 import { doublingPauseMs } from '../system/clock.js';
 import { DEADLINE_CODE } from './exchange.js';
+import { COMMAND_OVER_CODE } from './network.js';
 
 /** The outcome of a try: an error answer or no answer. */
 export type TryEnd =
@@ -96,7 +97,8 @@ function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
 function isPassingCode(code: string): boolean {
   return (
     !isTlsCode(code) &&
-    !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED|EBODY)/.test(code) &&
+    !/^(?:HPE_|UND_ERR_HEADERS_OVERFLOW|EPROXYREFUSED|EBODY|UND_ERR_DESTROYED)/.test(code) &&
+    code !== COMMAND_OVER_CODE &&
     code !== DEADLINE_CODE
   );
 }

@@ -106,13 +106,20 @@ export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   const stored = raw.trim();
   const match = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?)Z?)?$/.exec(stored);
   const [, day, clock] = match ?? [];
-  if (day === undefined || Number.isNaN(Date.parse(day)))
+  if (day === undefined || !isRealTime(day, clock ?? '00:00:00'))
     return { problem: `"${stored.slice(0, 40)}" is not a date` };
   const reading = format.readingOf(1);
   const showsClock = reading.kind === 'date' && reading.hasClock;
   const hasTime = clock !== undefined && /[1-9]/.test(clock);
   if (!hasTime && !showsClock) return { text: day };
   return { text: `${day}T${(clock ?? '00:00:00').replace(/\.0+$/, '')}` };
+}
+
+/** Whether the day and the time of day exist. `Date` turns 2026-02-30 into 2026-03-02. */
+function isRealTime(day: string, clock: string): boolean {
+  const time = Date.parse(`${day}T${clock}Z`);
+  if (Number.isNaN(time)) return false;
+  return new Date(time).toISOString().startsWith(`${day}T${clock.slice(0, 8)}`);
 }
 
 /**

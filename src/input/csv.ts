@@ -102,7 +102,7 @@ function splitRecord(record: string, delimiter: string, place: RowPlace): string
 /** Excel and the guard of `--excel` write an apostrophe before a text that looks like a formula. */
 const GUARDED = /^'+[=+\-@\t\r]/;
 
-/** Removes the apostrophe that `--excel` puts before a text that a spreadsheet would calculate. */
+/** Removes the apostrophe that `--excel` puts before a text that a spreadsheet would evaluate as a formula. */
 export function removeFormulaGuard(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }

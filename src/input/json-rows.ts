@@ -1,8 +1,9 @@
 // Reads rows from JSON: an array, lines of objects, indented objects, or a GeoJSON collection.
 
-import { readExact } from '../json/exact.js';
+import { RepeatedKeyError, readExact } from '../json/exact.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
-import { splitArray } from '../json/text.js';
+import { arrayRanges } from '../json/text.js';
+import { clean } from '../terminal/clean.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from './row.js';
 
 /**
@@ -23,44 +24,73 @@ export function readObjectLines(lines: readonly string[], place: RowPlace): RowF
   return fieldsOf(text, place);
 }
 
-/** Yields the elements of an array that begins at `place`: objects, or texts such as UUIDs. */
+/**
+ * Yields the elements of an array that begins at `place`: objects, or texts such as UUIDs. The
+ * elements are parsed one by one, because parsed values take many times the memory of their text.
+ */
 export function* readArray(text: string, place: RowPlace): Generator<InputRow, void, undefined> {
+  const start = text.indexOf('[');
+  const ranges = arrayRanges(text, start);
+  let counted = 0;
+  let { number } = place;
+  for (;;) {
+    const next = ranges.next();
+    if (next.done === true) {
+      const isComplete = next.value !== undefined && text.slice(next.value).trim() === '';
+      // The whole text tells whether it is broken or incomplete.
+      if (!isComplete) refuseInvalidJson(text, place, true);
+      return;
+    }
+    const range = next.value;
+    number += countLineEnds(text.slice(counted, range.start));
+    counted = range.start;
+    const item = text.slice(range.start, range.end);
+    // An array that ends early is reported for its first line.
+    const isLast = range.end >= text.length;
+    if (isLast) refuseInvalidJson(text, place, true);
+    yield readElement(item, { unit: 'line', number });
+  }
+}
+
+function readElement(item: string, place: RowPlace): InputRow {
+  refuseInvalidJson(item, place);
+  if (item.startsWith('"')) return { place, kind: 'text', text: JSON.parse(item) as string };
+  return { place, kind: 'object', fields: fieldsOf(item, place) };
+}
+
+/**
+ * Throws UnreadableInput for invalid JSON. With `isKnown` the text is known to be invalid, and also
+ * text that the parser accepts is refused.
+ */
+function refuseInvalidJson(text: string, place: RowPlace, isKnown = false): void {
   try {
     parseJson(text);
   } catch (error) {
     throw error instanceof JsonError ? new UnreadableInput(error.message, place) : error;
   }
-  yield* rowsOfArray(text, text.indexOf('['), place);
-}
-
-function* rowsOfArray(
-  text: string,
-  start: number,
-  place: RowPlace,
-): Generator<InputRow, void, undefined> {
-  const items = splitArray(text, start)?.texts ?? [];
-  let at = start;
-  let number = place.number + countLineEnds(text.slice(0, start));
-  for (const item of items) {
-    const itemStart = text.indexOf(item, at);
-    number += countLineEnds(text.slice(at, itemStart));
-    const itemPlace: RowPlace = { unit: 'line', number };
-    if (item.startsWith('"'))
-      yield { place: itemPlace, kind: 'text', text: JSON.parse(item) as string };
-    else yield { place: itemPlace, kind: 'object', fields: fieldsOf(item, itemPlace) };
-    number += countLineEnds(item);
-    at = itemStart + item.length;
-  }
+  if (isKnown) throw new UnreadableInput('broken JSON', place);
 }
 
 function countLineEnds(text: string): number {
-  return text.split('\n').length - 1;
+  if (text.includes('\r')) return text.split(/\r\n|\r|\n/).length - 1;
+  let count = 0;
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) count += 1;
+  return count;
 }
 
 function fieldsOf(text: string, place: RowPlace): RowFields {
-  const value = readExact(text);
+  const value = readWithoutRepeatedKeys(text, place);
   if (!isObject(value)) throw new UnreadableInput('an object is expected', place);
   return value;
+}
+
+function readWithoutRepeatedKeys(text: string, place: RowPlace): unknown {
+  try {
+    return readExact(text, true);
+  } catch (error) {
+    if (!(error instanceof RepeatedKeyError)) throw error;
+    throw new UnreadableInput(`the key "${clean(error.key.slice(0, 100))}" appears twice`, place);
+  }
 }
 
 /** Whether an object is a GeoJSON collection, as `-o geojson` writes it. */

@@ -5,26 +5,97 @@ import { usageError } from '../errors.js';
 /** Longer than any line with a bicycle in it. */
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
-/** DOS programs end a text file with this character. */
-const DOS_END_OF_FILE = '\x1A';
+/** DOS programs end a text file with this character, and may repeat it. */
+const DOS_END_OF_FILE = /\x1A+$/;
+
+/** After this many lines the end of the file is not near, and the character is text. */
+const MOST_HELD_LINES = 1000;
+
+/** One line of a text. */
+export interface TextLine {
+  /** The line without its end. */
+  text: string;
+  /** `\n`, `\r\n`, `\r` (old Mac programs), or empty at the end of the file. */
+  end: string;
+}
 
 /**
- * Yields the lines of a text without their LF. The CR of a CRLF stays, because it can be part of a
- * quoted cell. The final DOS end-of-file mark is left out. Throws a FleetError of kind `usage` for
- * a line of more than a megabyte. `source` names the file in the error.
+ * Yields the lines of a text, as `splitText` does, without the DOS end-of-file marks behind the
+ * last text.
  */
 export async function* splitLines(
   pieces: AsyncIterable<string>,
   source: string,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<TextLine, void, undefined> {
+  // Lines that may be the end of the file: a line that ends with the mark, then empty lines.
+  let held: TextLine[] = [];
+  for await (const line of splitText(pieces, source)) {
+    const isHolding = held.length > 0 && held.length < MOST_HELD_LINES;
+    if (isHolding && withoutMark(line.text).trim() === '') {
+      held.push(line);
+      continue;
+    }
+    if (held.length > 0) yield* held;
+    held = [];
+    if (line.text.endsWith('\x1A')) held.push(line);
+    else yield line;
+  }
+  for (const { text, end } of held) {
+    const rest = withoutMark(text);
+    if (rest !== '') yield { text: rest, end };
+  }
+}
+
+function withoutMark(text: string): string {
+  return text.replace(DOS_END_OF_FILE, '');
+}
+
+/**
+ * Yields the lines of a text. The line ends are kept, because they can be part of a quoted cell.
+ * Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names the file in the error.
+ */
+async function* splitText(
+  pieces: AsyncIterable<string>,
+  source: string,
+): AsyncGenerator<TextLine, void, undefined> {
   let open = '';
   for await (const piece of pieces) {
-    const lines = (open + piece).split('\n');
-    if (lines.some(({ length }) => length > LONGEST_LINE_CHARACTERS))
+    const { lines, rest } = splitPiece(open + piece);
+    if ([...lines.map(({ text }) => text), rest].some(isTooLong))
       throw usageError(`a line of ${source} is longer than a megabyte; nothing was sent`);
-    open = lines.pop() ?? '';
+    open = rest;
     yield* lines;
   }
-  if (open.endsWith(DOS_END_OF_FILE)) open = open.slice(0, -1);
-  if (open !== '') yield open;
+  if (open === '') return;
+  const isEndedByReturn = open.endsWith('\r');
+  yield isEndedByReturn ? { text: open.slice(0, -1), end: '\r' } : { text: open, end: '' };
+}
+
+function isTooLong({ length }: string): boolean {
+  return length > LONGEST_LINE_CHARACTERS;
+}
+
+/** Splits a text into its lines and the rest, whose end is not known yet. */
+function splitPiece(text: string): { lines: TextLine[]; rest: string } {
+  const parts = text.split('\n');
+  const last = parts.pop() ?? '';
+  const lines = parts.flatMap(splitFinishedPart);
+  // A final CR may be the beginning of CRLF.
+  const isHeldBack = last.endsWith('\r');
+  const returns = (isHeldBack ? last.slice(0, -1) : last).split('\r');
+  const rest = `${returns.pop() ?? ''}${isHeldBack ? '\r' : ''}`;
+  for (const line of returns) lines.push({ text: line, end: '\r' });
+  return { lines, rest };
+}
+
+/** Splits a part that LF ended at the CRs in it. */
+function splitFinishedPart(part: string): TextLine[] {
+  if (!part.includes('\r')) return [{ text: part, end: '\n' }];
+  const isCrLf = part.endsWith('\r');
+  const texts = (isCrLf ? part.slice(0, -1) : part).split('\r');
+  const finalEnd = isCrLf ? '\r\n' : '\n';
+  return texts.map((text, index) => ({
+    text,
+    end: index === texts.length - 1 ? finalEnd : '\r',
+  }));
 }

@@ -111,19 +111,25 @@ export function parseNumberFormat(code: string): NumberFormat {
   const sections = splitSections(code);
   const numberSections = sections.slice(0, 3);
   return {
-    readingOf: (value) => readingOfValue(numberSections, value),
+    readingOf: (value) => withCode(readingOfValue(numberSections, value), code),
     textProblem: textProblemOf(sections),
   };
 }
 
+/** Adds the format to the reason why a cell is refused. */
+function withCode(reading: NumberReading, code: string): NumberReading {
+  if (reading.kind !== 'refused' || reading.reason !== CHANGED) return reading;
+  return { kind: 'refused', reason: `${CHANGED}: ${code}` };
+}
+
 function readingOfValue(sections: readonly (readonly Token[])[], value: number): NumberReading {
-  const readings = sections.map((section) => readSection(section, false));
+  const readings = sections.map((section) => readSection(section, value, false));
   if (sections.some((section) => section.some(({ kind }) => kind === 'condition')))
     return readingWithConditions(readings);
   const [positive = NUMBER, negative] = readings;
   // A single section, and the section of a lone text format, also applies to negative numbers.
   if (value < 0 && negative !== undefined) return negative;
-  if (value < 0) return readSection(sections[0] ?? [], true);
+  if (value < 0) return readSection(sections[0] ?? [], value, true);
   const zero = readings[2];
   return value === 0 && zero !== undefined ? zero : positive;
 }
@@ -139,7 +145,7 @@ function readingWithConditions(readings: readonly NumberReading[]): NumberReadin
   return areNumbers || areDates ? first : { kind: 'refused', reason: CHANGED };
 }
 
-function readSection(tokens: readonly Token[], addsSign: boolean): NumberReading {
+function readSection(tokens: readonly Token[], value: number, addsSign: boolean): NumberReading {
   const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
   if (has('duration')) return { kind: 'time' };
   if (has('date') || has('clock') || has('month-or-minute')) return readDateSection(tokens);
@@ -149,15 +155,46 @@ function readSection(tokens: readonly Token[], addsSign: boolean): NumberReading
   const isInteger = !['point', 'comma', 'percent', 'exponent', 'slash'].some((kind) =>
     has(kind as TokenKind),
   );
-  if (!isInteger) return NUMBER;
+  if (!isInteger) return readDecimalSection(tokens, value);
   const digits = tokens.filter(({ kind }) => kind === 'digit');
-  const zeros = digits.filter(({ text }) => text === '0').length;
-  if (zeros < 2) return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
+  if (shownPlaces(digits) < 2)
+    return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
   // `#` and `?` before the zeros add nothing; behind or between them the shown text is uncertain.
   const firstZero = digits.findIndex(({ text }) => text === '0');
   if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
   if (firstZero > 0 && innerLiterals(tokens).length > 0) return refusedAsChanged();
   return { kind: 'padded', parts: partsOf(tokens), addsSign };
+}
+
+/**
+ * Reads a section with a decimal point, a comma, a percent sign, an exponent or a fraction. It is
+ * refused when Excel shows leading zeros (`000.00`), or a text that belongs to the value
+ * (`"V"0.0`).
+ */
+function readDecimalSection(tokens: readonly Token[], value: number): NumberReading {
+  const end = tokens.findIndex(({ kind }) => ['point', 'exponent', 'slash'].includes(kind));
+  const integer = tokens
+    .slice(0, end === -1 ? tokens.length : end)
+    .filter(({ kind }) => kind === 'digit');
+  const places = shownPlaces(integer);
+  const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
+  // How many digits stand in front of an exponent or in a fraction depends on more than the value.
+  const shown = has('exponent') || has('slash') ? 0 : value * (has('percent') ? 100 : 1);
+  if (places > 1 && integerDigits(shown) < places) return refusedAsChanged();
+  // In a fraction such as `# ?/16`, literals are part of the number.
+  if (has('slash')) return hasIdentifierPrefix(tokens) ? refusedAsChanged() : NUMBER;
+  return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
+}
+
+/** How many digits Excel shows at least: those from the first zero of the format on. */
+function shownPlaces(digits: readonly Token[]): number {
+  const firstZero = digits.findIndex(({ text }) => text === '0');
+  return firstZero === -1 ? 0 : digits.length - firstZero;
+}
+
+/** The number of digits in front of the decimal point; 1 for a number below 1. */
+function integerDigits(value: number): number {
+  return BigInt(Math.trunc(Math.abs(value))).toString().length;
 }
 
 function refusedAsChanged(): NumberReading {
@@ -173,16 +210,39 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
 
 /** A letter in front of a number makes it an identifier (`"AB-"0`); a unit behind it does not. */
 function readAffixes(tokens: readonly Token[]): NumberReading {
-  const isNumber = ({ kind }: Token) => kind === 'digit' || kind === 'general' || kind === 'text';
-  const first = tokens.findIndex(isNumber);
-  const isIdentifier = tokens
-    .slice(0, first)
-    .some(({ kind, text }) => kind === 'literal' && /[\p{L}\p{N}]/u.test(text));
-  const last = tokens.findLastIndex(isNumber);
+  const last = tokens.findLastIndex(isNumberToken);
   const extendsDigits = tokens
     .slice(last + 1)
-    .some(({ kind, text }) => kind === 'literal' && /^\p{N}/u.test(text));
-  return isIdentifier || extendsDigits ? refusedAsChanged() : NUMBER;
+    .some(({ kind, text }) => kind === 'literal' && /^[-./_]?\p{N}/u.test(text));
+  return extendsDigits || hasIdentifierPrefix(tokens) ? refusedAsChanged() : NUMBER;
+}
+
+function isNumberToken({ kind }: Token): boolean {
+  return kind === 'digit' || kind === 'general' || kind === 'text';
+}
+
+function hasIdentifierPrefix(tokens: readonly Token[]): boolean {
+  const prefix = tokens
+    .slice(0, tokens.findIndex(isNumberToken))
+    .filter(({ kind }) => kind === 'literal')
+    .map(({ text }) => text)
+    .join('');
+  return /[\p{L}\p{N}]/u.test(prefix) && !isCurrency(prefix);
+}
+
+/** Abbreviations of currencies that Excel writes in front of numbers, beside the ISO codes. */
+const CURRENCY_WORDS: ReadonlySet<string> = new Set(
+  ['Fr', 'SFr', 'kr', 'Kč', 'zł', 'Ft', 'lei', 'Rs', 'RM'].concat(
+    Intl.supportedValuesOf('currency'),
+  ),
+);
+
+/** Whether a text in front of a number is a currency: `CHF`, `-Fr. `, `US$`. */
+function isCurrency(prefix: string): boolean {
+  const text = prefix.replace(/^[\s(+-]+|\s+$/g, '');
+  // `US$`, `R$`
+  if (/^\p{L}{1,3}\p{Sc}$/u.test(text)) return true;
+  return CURRENCY_WORDS.has(text.replace(/\.$/, ''));
 }
 
 /** Text between digits changes the number, unless it separates thousands: `# ##0`, `#'##0`. */

@@ -64,7 +64,7 @@ export async function* readInputRows(
     });
     if (!read.isOnlyVisible || sheet !== undefined)
       await context.notice(`reading sheet "${read.name}" of ${name}`);
-    yield* readSheetRows(read.rows, rowOptions);
+    yield* readSheetRows(read.rows, rowOptions, read.mergedRanges);
     return;
   }
   refuseWorkbookFlags(source, name);

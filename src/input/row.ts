@@ -6,20 +6,26 @@ export type RowFields = { [field: string]: unknown };
 /**
  * One row of an input.
  * - `cells` comes from CSV or a workbook: every field is a text, or null when the cell is empty.
- *   With `hasGuards`, Excel or `--excel` wrote the file, so that `'-1` can mean `-1`.
+ *   A file with semicolons writes a decimal comma. With `hasGuards`, Excel or `--excel` wrote the
+ *   file, so that `'-1` can mean `-1`.
  * - `object` comes from JSON, JSON lines, YAML or GeoJSON: values keep their types, and numbers
  *   keep their digits (`readExact`).
  * - `text` is a line of plain text, such as a UUID.
  */
 export type InputRow =
-  | {
-      place: RowPlace;
-      kind: 'cells';
-      fields: { [column: string]: string | null };
-      hasGuards: boolean;
-    }
+  | CellRow
   | { place: RowPlace; kind: 'object'; fields: RowFields }
   | { place: RowPlace; kind: 'text'; text: string };
+
+/** A row of CSV or of a workbook. */
+export interface CellRow {
+  place: RowPlace;
+  kind: 'cells';
+  fields: { [column: string]: string | null };
+  hasGuards: boolean;
+  /** The sign between the columns of CSV; undefined in a workbook. */
+  delimiter?: string;
+}
 
 /** Where a row begins: a line of a text, or a row of a sheet; both count from 1. */
 export interface RowPlace {

@@ -10,7 +10,9 @@ import {
   readRecord,
 } from './csv.js';
 import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
+import type { TextLine } from './lines.js';
 import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
+import type { MergedRange } from './sheet.js';
 import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
 export interface RowOptions {
@@ -30,8 +32,7 @@ export interface RowOptions {
 /** A value of several lines is kept until it ends; this is its longest text. */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
-interface Line {
-  text: string;
+interface Line extends TextLine {
   place: RowPlace;
 }
 
@@ -41,9 +42,9 @@ interface LineReader {
   putBack(lines: readonly Line[]): void;
 }
 
-/** Reads rows from lines, which come without LF. Throws UnreadableInput, which names the row. */
+/** Reads rows from lines. Throws UnreadableInput, which names the row. */
 export async function* readRows(
-  lines: AsyncIterable<string>,
+  lines: AsyncIterable<TextLine>,
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
   const iterator = lines[Symbol.asyncIterator]();
@@ -55,7 +56,7 @@ export async function* readRows(
   }
 }
 
-function openLineReader(iterator: AsyncIterator<string>): LineReader {
+function openLineReader(iterator: AsyncIterator<TextLine>): LineReader {
   let number = 0;
   const waiting: Line[] = [];
   return {
@@ -65,7 +66,7 @@ function openLineReader(iterator: AsyncIterator<string>): LineReader {
       const { done, value } = await iterator.next();
       if (done === true) return undefined;
       number += 1;
-      return { text: value, place: { unit: 'line', number } };
+      return { text: value.text, end: value.end, place: { unit: 'line', number } };
     },
     putBack(lines) {
       waiting.unshift(...lines);
@@ -85,8 +86,8 @@ async function* readFormat(
     if (text === '' || (options.hasComments && text.startsWith('#'))) continue;
     // A YAML document may start with this line.
     if (text === '---') continue;
-    separator ??= readSeparatorLine(text);
-    if (readSeparatorLine(text) !== undefined) continue;
+    separator ??= readSeparatorLine(line.text);
+    if (readSeparatorLine(line.text) !== undefined) continue;
     reader.putBack([line]);
     if (text.startsWith('[')) return yield* readJsonArray(reader);
     if (text.startsWith('{')) return yield* readTextLines(reader, options);
@@ -97,9 +98,9 @@ async function* readFormat(
   }
 }
 
-/** The delimiter of the line `sep=;`, which Excel writes above a header. */
+/** The delimiter of the line `sep=;`, which Excel reads above a header. It may be a tab. */
 function readSeparatorLine(text: string): string | undefined {
-  return /^sep=[^"]$/i.test(text) ? text.at(-1) : undefined;
+  return /^\s*sep=([^"\s]|\t)\s*$/i.exec(text)?.[1];
 }
 
 /** Reads the header of a CSV file. Returns undefined, and puts the lines back, without a header. */
@@ -107,13 +108,13 @@ async function findHeader(
   reader: LineReader,
   separator: string | undefined,
   options: RowOptions,
-): Promise<Header | undefined> {
+): Promise<(Header & { place: RowPlace }) | undefined> {
   const lines = await readRecordLines(reader);
   const [first] = lines;
   if (first === undefined) return undefined;
   const { delimiter, names: written } = readHeader(joinLines(lines), first.place, separator);
   const names = renameHeadings(written, options);
-  if (options.isHeader(names, first.place)) return { delimiter, names };
+  if (options.isHeader(names, first.place)) return { delimiter, names, place: first.place };
   reader.putBack(lines);
   return undefined;
 }
@@ -148,32 +149,48 @@ function tooLarge(place: RowPlace): UnreadableInput {
   return new UnreadableInput('it is larger than 64 MB', place);
 }
 
-/** The text of the lines, without the CR at the end. */
+/** The text of the lines with the line ends between them. */
 function joinLines(lines: readonly Line[]): string {
-  return lines
-    .map(({ text }) => text)
-    .join('\n')
-    .replace(/\r$/, '');
+  const last = lines.length - 1;
+  return lines.map(({ text, end }, index) => (index === last ? text : text + end)).join('');
 }
 
 async function* readCsv(
   reader: LineReader,
-  header: Header,
+  header: Header & { place: RowPlace },
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
   // If the first column is not the UUID, `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
+  let isEmpty = true;
   for (;;) {
     const line = await reader.next();
-    if (line === undefined) return;
+    if (line === undefined) break;
     const text = line.text.trim();
     if (text === '' || (hasComments && text.startsWith('#'))) continue;
     reader.putBack([line]);
     const lines = await readRecordLines(reader);
     const fields = readRecord(joinLines(lines), header, line.place);
     if (!hasValue(fields)) continue;
-    yield { place: line.place, kind: 'cells', fields, hasGuards: options.isFromExcel === true };
+    isEmpty = false;
+    yield {
+      place: line.place,
+      kind: 'cells',
+      fields,
+      hasGuards: options.isFromExcel === true,
+      delimiter: header.delimiter,
+    };
   }
+  if (isEmpty) refuseRowsInHeader(header);
+}
+
+/** Refuses a header without rows whose headings have line breaks: they probably hold the rows. */
+function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
+  if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
+  throw new UnreadableInput(
+    'the header has line breaks in it, and no rows follow; check its quotes and the line ends',
+    place,
+  );
 }
 
 /** Whether a row has a cell with more than white space; rows without one are ignored. */
@@ -214,18 +231,32 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
+/** How many texts are joined at once. */
+const LINES_AT_ONCE = 4096;
+
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
-  const lines: Line[] = [];
+  const parts: string[] = [];
+  let batch: string[] = [];
+  let place: RowPlace | undefined;
   let length = 0;
   for (;;) {
     const line = await reader.next();
     if (line === undefined) break;
-    lines.push(line);
-    length += line.text.length + 1;
-    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(lines[0]?.place ?? line.place);
+    place ??= line.place;
+    batch.push(line.text, line.end);
+    if (batch.length >= LINES_AT_ONCE) {
+      // One long text takes less memory than its lines.
+      parts.push(batch.join(''));
+      batch = [];
+    }
+    length += line.text.length + line.end.length;
+    if (length > LONGEST_VALUE_CHARACTERS) throw tooLarge(place);
   }
-  const [first] = lines;
-  if (first !== undefined) yield* readArray(joinLines(lines), first.place);
+  if (place === undefined) return;
+  const text = [...parts, ...batch].join('');
+  // Release the lines before the rows are read.
+  parts.length = 0;
+  yield* readArray(text, place);
 }
 
 /** Reads the items of a YAML sequence; an item begins with `- ` at the left margin. */
@@ -254,6 +285,55 @@ async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, und
   if (open.length > 0) yield await readItem();
 }
 
+interface UsedCells {
+  /** The rows that are read. */
+  rows: readonly SheetRow[];
+  /** Whether each column is read. */
+  columns: readonly boolean[];
+}
+
+/** How many merged ranges an error names. */
+const SHOWN_RANGES = 10;
+
+/**
+ * Throws UnreadableInput that names the merged ranges in which a used cell is not the first one:
+ * Excel shows the value of the first cell for all of them, but the others are empty.
+ */
+function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
+  if (ranges.length === 0) return;
+  // For each column, how many columns up to it are read.
+  const counts = [0];
+  for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
+  const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;
+  const hiding = ranges.filter(({ firstRow, lastRow, firstColumn, lastColumn }) => {
+    const isFirstUsed = columns[firstColumn - 1] === true;
+    const isOtherUsed = countUpTo(lastColumn) > countUpTo(firstColumn);
+    const isRead = (from: number) => (rowAfter(rows, from)?.row ?? lastRow + 1) <= lastRow;
+    return (isOtherUsed && isRead(firstRow)) || (isFirstUsed && isRead(firstRow + 1));
+  });
+  const [first, ...others] = hiding;
+  if (first === undefined) return;
+  const shown = hiding.slice(0, SHOWN_RANGES).map(({ reference }) => reference);
+  const more = hiding.length > SHOWN_RANGES ? ` and ${hiding.length - SHOWN_RANGES} more` : '';
+  const cells = others.length === 0 ? 'merged cells' : `${hiding.length} ranges of merged cells`;
+  throw new UnreadableInput(
+    `${cells} leave values empty: ${shown.join(', ')}${more}; unmerge them and fill each cell`,
+    { unit: 'row', number: first.firstRow },
+  );
+}
+
+/** The first of the ascending rows from a row number on. */
+function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefined {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    if ((rows[middle]?.row ?? 0) < number) low = middle + 1;
+    else high = middle;
+  }
+  return rows[low];
+}
+
 /** One row of a sheet: its number as Excel shows it, and its cells as texts. */
 export interface SheetRow {
   row: number;
@@ -262,11 +342,13 @@ export interface SheetRow {
 
 /**
  * Reads the rows of a sheet, whose first row with a value is the header. Without a header every
- * first cell is a text. Throws UnreadableInput, which names the row.
+ * first cell is a text. Throws UnreadableInput, which names the row, also for merged cells that
+ * leave a cell of a row empty.
  */
 export function* readSheetRows(
-  rows: Iterable<SheetRow>,
+  rows: readonly SheetRow[],
   options: RowOptions,
+  mergedRanges: readonly MergedRange[] = [],
 ): Generator<InputRow, void, undefined> {
   let names: readonly string[] | undefined;
   let isHeader = false;
@@ -279,6 +361,10 @@ export function* readSheetRows(
         options,
       );
       isHeader = options.isHeader(names, place);
+      refuseMergedCells(mergedRanges, {
+        rows: isHeader ? rows.filter((each) => each.row > row) : rows,
+        columns: isHeader ? names.map((name) => name !== '') : [true],
+      });
       if (isHeader) continue;
     }
     if (isHeader) {

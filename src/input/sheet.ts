@@ -33,6 +33,9 @@ const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
 /** Excel's own limit for one cell. */
 const LONGEST_CELL_CHARACTERS = 32_767;
 
+/** A sheet with more merged ranges than this is not a list. */
+const MOST_MERGED_RANGES = 100_000;
+
 const SHOWN_PROBLEMS = 10;
 const SHOWN_RANGES = 20;
 
@@ -49,8 +52,20 @@ export interface SheetOptions {
   readonly hiddenRows: 'take' | 'skip' | undefined;
 }
 
+/** A range of merged cells; rows and columns count from 1. */
+export interface MergedRange {
+  /** As Excel shows it: `C2:C3`. */
+  readonly reference: string;
+  readonly firstRow: number;
+  readonly lastRow: number;
+  readonly firstColumn: number;
+  readonly lastColumn: number;
+}
+
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
+  /** The merged ranges of more than one cell. */
+  readonly mergedRanges: readonly MergedRange[];
   /**
    * Throws a usage error that names the hidden rows with a value, unless the options say what to do
    * with them.
@@ -77,9 +92,12 @@ export async function readSheet(
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
+/** worksheet is 0, mergeCells is 1. */
+const MERGE_CELL_LEVEL = 2;
 
 class SheetReader implements SheetRows {
   readonly rows: SheetRow[] = [];
+  readonly mergedRanges: MergedRange[] = [];
   readonly #options: SheetOptions;
   readonly #problems = new ProblemList();
   readonly #hidden = new RowRanges();
@@ -103,6 +121,8 @@ class SheetReader implements SheetRows {
     const level = path.length;
     if (level === 0 && element.name !== 'worksheet')
       throw new XmlError(`it begins with <${element.name}>, not with <worksheet>`);
+    const isMergeCell = level === MERGE_CELL_LEVEL && element.name === 'mergeCell';
+    if (isMergeCell && path[1]?.name === 'mergeCells') this.#addMergedRange(element);
     if (level < ROW_LEVEL || path[SHEET_DATA_LEVEL]?.name !== 'sheetData') return;
     if (level === ROW_LEVEL) {
       if (element.name === 'row') this.#openRow(element);
@@ -117,9 +137,15 @@ class SheetReader implements SheetRows {
   }
 
   text(text: string): void {
-    if (this.#cell === undefined) return;
-    if (this.#isInValue) this.#cell.value += text;
-    else this.#cell.richText?.addText(text);
+    const cell = this.#cell;
+    if (cell === undefined) return;
+    if (this.#isInValue) {
+      cell.value += text;
+      return;
+    }
+    cell.richText?.addText(text);
+    const holdsNoText = cell.child === 'f' || cell.child === 'extLst';
+    if (!holdsNoText && text.trim() !== '') cell.hasOtherText = true;
   }
 
   close(element: XmlElement, path: readonly XmlElement[]): void {
@@ -129,7 +155,10 @@ class SheetReader implements SheetRows {
       return;
     }
     if (this.#cell !== undefined) {
-      if (level === CELL_LEVEL + 1) this.#isInValue = false;
+      if (level === CELL_LEVEL + 1) {
+        this.#isInValue = false;
+        this.#cell.child = undefined;
+      }
       this.#cell.richText?.close(element);
       return;
     }
@@ -148,6 +177,14 @@ class SheetReader implements SheetRows {
     this.#cells = [];
     this.#hasProblem = false;
     this.#column = 0;
+  }
+
+  #addMergedRange({ attributes }: XmlElement): void {
+    const range = readMergedRange(attributes['ref'] ?? '');
+    if (range === undefined) return;
+    if (this.mergedRanges.length >= MOST_MERGED_RANGES)
+      throw new WorkbookLimitError(`it has more than ${MOST_MERGED_RANGES} merged ranges`);
+    this.mergedRanges.push(range);
   }
 
   #closeRow(): void {
@@ -183,20 +220,16 @@ class SheetReader implements SheetRows {
       value: '',
       hasValue: false,
       hasFormula: false,
+      hasOtherText: false,
+      child: undefined,
       richText: undefined,
     };
   }
 
   /** The column of a reference such as `B7`, which must be in the present row. */
   #columnOf(reference: string): number {
-    let column = 0;
-    let at = 0;
-    for (; at < reference.length && at <= 3; at++) {
-      const letter = reference.charCodeAt(at) - 64;
-      if (letter < 1 || letter > 26) break;
-      column = column * 26 + letter;
-    }
-    if (column === 0 || reference.slice(at) !== String(this.#row))
+    const { column, row } = splitReference(reference);
+    if (column === 0 || row !== String(this.#row))
       throw new XmlError(`row ${this.#row} has a cell "${reference.slice(0, 20)}"`);
     return column;
   }
@@ -206,6 +239,7 @@ class SheetReader implements SheetRows {
       if (inside[0]?.name === 'is') cell.richText?.open(element, inside.slice(1));
       return;
     }
+    cell.child = element.name;
     if (element.name === 'f') cell.hasFormula = true;
     if (element.name === 'is') {
       cell.hasValue = true;
@@ -236,7 +270,8 @@ class SheetReader implements SheetRows {
     this.#textCharacters += text.length;
     if (this.#textCharacters > MOST_TEXT_CHARACTERS)
       throw new WorkbookLimitError('its cells hold more than 64 million characters');
-    if (cell.type !== 's') this.#options.budget.use(TEXT_BYTES + 2 * text.length);
+    if (cell.type !== 's' || cell.richText !== undefined)
+      this.#options.budget.use(TEXT_BYTES + 2 * text.length);
     while (this.#cells.length < this.#column - 1) this.#cells.push(null);
     this.#cells.push(text);
   }
@@ -244,13 +279,23 @@ class SheetReader implements SheetRows {
   /** The text of a cell; undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    const isEmpty = cell.value === '' && cell.type !== 'inlineStr';
+    // Some programs write the text of a cell in another element than its type says.
+    const inline = cell.richText?.take() ?? '';
+    if (inline !== '' && cell.value !== '' && cell.value !== inline)
+      return { problem: 'it has two values' };
+    if (inline === '' && cell.hasOtherText) return { problem: 'it has a text in an unknown place' };
+    const isInline = cell.type === 'inlineStr' || inline !== '';
+    const isEmpty = cell.value === '' && !isInline;
     // The result of a text formula may be an empty text; a number without digits was not
     // calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;
     const format = formats(cell.style);
+    if (isInline) {
+      const text = inline === '' ? decodeEscapes(detach(cell.value)) : inline;
+      return withFormat(text, format.textProblem);
+    }
     switch (cell.type) {
       case 'n':
         return readNumberCell(cell.value, format, dates);
@@ -258,8 +303,6 @@ class SheetReader implements SheetRows {
         return withFormat(this.#sharedText(cell.value), format.textProblem);
       case 'str':
         return withFormat(decodeEscapes(detach(cell.value)), format.textProblem);
-      case 'inlineStr':
-        return withFormat(cell.richText?.take() ?? '', format.textProblem);
       case 'b':
         return readBoolean(cell.value);
       case 'd':
@@ -284,7 +327,7 @@ class SheetReader implements SheetRows {
     if (this.#options.hiddenRows !== undefined || this.#hidden.count === 0) return;
     throw usageError(
       `${place} has hidden rows: ${this.#hidden.describe()}`,
-      'show them, or say what to do with them: --hidden-rows take or --hidden-rows skip',
+      'unhide the rows, or use --hidden-rows take or --hidden-rows skip',
     );
   }
 
@@ -305,6 +348,39 @@ interface CellState {
   value: string;
   hasValue: boolean;
   hasFormula: boolean;
+  /** Whether there is text outside of `<v>`, `<f>` and `<extLst>`. */
+  hasOtherText: boolean;
+  /** The name of the element below the cell that is open. */
+  child: string | undefined;
+}
+
+/** Splits `B7` into the column 2 and the row `7`. The column is 0 when there is none. */
+function splitReference(reference: string): { column: number; row: string } {
+  let column = 0;
+  let at = 0;
+  for (; at < reference.length && at <= 3; at++) {
+    const letter = reference.charCodeAt(at) - 64;
+    if (letter < 1 || letter > 26) break;
+    column = column * 26 + letter;
+  }
+  return { column, row: reference.slice(at) };
+}
+
+/** Reads `C2:C3`. Returns undefined for a single cell. Throws an XmlError for any other text. */
+function readMergedRange(reference: string): MergedRange | undefined {
+  const [first = '', last = first] = reference.split(':');
+  const [from, to] = [splitReference(first), splitReference(last)];
+  const range = {
+    reference,
+    firstRow: Number(from.row),
+    lastRow: Number(to.row),
+    firstColumn: from.column,
+    lastColumn: to.column,
+  };
+  const isValid = from.column > 0 && range.firstRow > 0 && range.lastRow >= range.firstRow;
+  if (!isValid || range.lastColumn < range.firstColumn || reference.length > 30)
+    throw new XmlError(`it has a merged range "${reference.slice(0, 20)}"`);
+  return first === last ? undefined : range;
 }
 
 function withFormat(text: string, problem: string | undefined): CellText {

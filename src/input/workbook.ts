@@ -3,7 +3,7 @@
 import { unknownWord } from '../cli/nearest.js';
 import { FleetError, usageError } from '../errors.js';
 import { readSharedStrings } from './shared-strings.js';
-import { readSheet } from './sheet.js';
+import { type MergedRange, readSheet } from './sheet.js';
 import { readStyles } from './styles.js';
 import { MemoryBudget, WorkbookLimitError } from './workbook-limits.js';
 import { findWorkbookParts, PackageError, type SheetPart } from './workbook-parts.js';
@@ -36,6 +36,7 @@ export interface WorkbookSheet {
   readonly isOnlyVisible: boolean;
   /** The rows that hold a value, in the order of the sheet. */
   readonly rows: readonly WorkbookRow[];
+  readonly mergedRanges: readonly MergedRange[];
 }
 
 /** Of all parts that are read: the sheet, its texts and its formats. */
@@ -127,6 +128,7 @@ async function readParts(
     name: chosen.name,
     isOnlyVisible: parts.sheets.filter((sheet) => isChoice(sheet)).length === 1,
     rows: rows.rows,
+    mergedRanges: rows.mergedRanges,
   };
 }
 

@@ -5,7 +5,7 @@ import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
 
 /** Whether a line begins an item of a sequence at the left margin. */
 export function isYamlItem(line: string): boolean {
-  return /^-(?: |\r?$)/.test(line);
+  return /^-(?: |$)/.test(line);
 }
 
 /**

@@ -32,7 +32,7 @@ const CHUNK_BYTES = 64 * 1024;
 export class ZipError extends Error {}
 
 export interface ZipEntry {
-  /** As written in the directory, with forward slashes. */
+  /** The path of the entry in the archive, with forward slashes. */
   readonly name: string;
   readonly method: number;
   readonly isEncrypted: boolean;

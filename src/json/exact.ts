@@ -3,6 +3,7 @@
 import { readTokens } from './text.js';
 
 const WRITTEN = Symbol('number as written');
+const SOURCE = Symbol('spelling that JSON does not have');
 
 /**
  * A number that a double cannot reproduce as it was written: 20 digits, 25 decimals, `1.50`,
@@ -10,6 +11,8 @@ const WRITTEN = Symbol('number as written');
  */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
+  /** The number as YAML spells it, such as `007` or `0x1F`. */
+  readonly [SOURCE]?: string;
 }
 
 /**
@@ -41,6 +44,21 @@ export function writtenNumber(value: unknown): string | undefined {
     : undefined;
 }
 
+/**
+ * Returns a number with a spelling that JSON does not have, such as `007`. `written` is the same
+ * number in JSON.
+ */
+export function toSpelledNumber(written: string, source: string): ExactNumber {
+  return { [WRITTEN]: written, [SOURCE]: source };
+}
+
+/** Returns the special spelling of a number, or undefined for any other value. */
+export function spellingOf(value: unknown): string | undefined {
+  return typeof value === 'object' && value !== null && SOURCE in value
+    ? (value as ExactNumber)[SOURCE]
+    : undefined;
+}
+
 /** Returns a plain number when a double reproduces the text, otherwise an ExactNumber. */
 export function toNumber(written: string): number | ExactNumber {
   return isHeldByDouble(written) ? Number(written) : { [WRITTEN]: written };
@@ -61,11 +79,31 @@ function put(container: Container, key: string | undefined, value: unknown): voi
     });
 }
 
+/** Reads a valid JSON string. A string without escapes does not need the parser. */
+function readString(token: string): string {
+  return token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
+}
+
+function readScalar(token: string, first: string): unknown {
+  if (first === '"') return readString(token);
+  const isNumber = first === '-' || (first >= '0' && first <= '9');
+  return isNumber ? toNumber(token) : JSON.parse(token);
+}
+
+/** An object has the same key twice. */
+export class RepeatedKeyError extends Error {
+  constructor(readonly key: string) {
+    super('an object has the same key twice');
+    this.name = 'RepeatedKeyError';
+  }
+}
+
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
- * not limited; `parseJson` limits it.
+ * not limited; `parseJson` limits it. The last of repeated keys counts, or with
+ * `refusesRepeatedKeys` a RepeatedKeyError is thrown.
  */
-export function readExact(json: string): unknown {
+export function readExact(json: string, refusesRepeatedKeys = false): unknown {
   const root: unknown[] = [];
   const open: Container[] = [root];
   let key: string | undefined;
@@ -82,13 +120,10 @@ export function readExact(json: string): unknown {
     } else if (first === ',') {
       key = undefined;
     } else if (first === '"' && key === undefined && !Array.isArray(container)) {
-      key = JSON.parse(token);
+      key = readString(token);
+      if (refusesRepeatedKeys && Object.hasOwn(container, key)) throw new RepeatedKeyError(key);
     } else if (first !== ':') {
-      put(
-        container,
-        key,
-        first === '-' || (first >= '0' && first <= '9') ? toNumber(token) : JSON.parse(token),
-      );
+      put(container, key, readScalar(token, first));
     }
   }
   return root[0];

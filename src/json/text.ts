@@ -156,6 +156,33 @@ export function splitArray(
   return undefined;
 }
 
+/** Where a value begins and ends in its text. */
+export interface TextRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * Yields the places of the elements of the array that opens at `at`, as `splitArray` does, but
+ * without copying them. Returns the index after the array, or undefined for a broken array.
+ */
+export function* arrayRanges(
+  text: string,
+  at: number,
+): Generator<TextRange, number | undefined, undefined> {
+  let start = skipSpace(text, at + 1);
+  if (text.charCodeAt(start) === CLOSE_BRACKET) return start + 1;
+  while (start < text.length) {
+    const end = Math.max(skipValue(text, start), start + 1);
+    yield { start, end };
+    const next = skipSpace(text, end);
+    if (text.charCodeAt(next) === CLOSE_BRACKET) return next + 1;
+    if (text.charCodeAt(next) !== COMMA) return undefined;
+    start = skipSpace(text, next + 1);
+  }
+  return undefined;
+}
+
 /** Returns the value that starts at `at` in valid JSON text, on one line. */
 export function valueText(text: string, at: number): string {
   const start = skipSpace(text, at);

@@ -13,7 +13,7 @@ import { likeText } from './dialect.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
-/** The page size of the service, for lists that are not read whole. */
+/** The service's page size, for lists that fleet reads only partly. */
 const PAGE_ITEMS = 20;
 const MOST_PAGE_ITEMS = 100;
 

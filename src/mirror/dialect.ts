@@ -8,10 +8,10 @@ export const DIALECTS = {
     utc: 'TEXT',
     decimal: 'REAL',
     integer: 'INTEGER',
-    // The type of unchanged JSON text. `raw ->> 'note'` reads a field on both databases.
+    // The column type for JSON text as sent. `raw ->> 'note'` reads a field in both databases.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-    // The current time, for views and within a transaction.
+    // The SQL expression for the current time, for views and transactions.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     // Descending order in which rows without a value are last.

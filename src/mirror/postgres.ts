@@ -285,7 +285,7 @@ function asPostgresError(
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
   // `pg` has no code for a password that was requested and not given.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
-  if (isQuery && READ_ONLY.test(code)) return usageError(`a query only reads: ${text}`);
+  if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
   const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
   const found =
     isQuery && PASSING.test(code) ? undefined : errorOfCode(FAILURES, code, where, text, error);

@@ -13,9 +13,9 @@ import type { Dialect } from './dialect.js';
 
 type Object = { readonly [field: string]: unknown };
 
-/** Fields with a number column for calculations, and the number as sent in `…_text`. */
+/** Fields of numbers. Each has a number column, and a column `…_text` with the value as sent. */
 const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
-/** Fields with a time column as sent, and in UTC in `…_utc`. */
+/** Fields of times. Each has a column with the value as sent, and a column `…_utc` in UTC. */
 const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
 const MOST_INDEXED_CHARACTERS = 200;
@@ -145,7 +145,7 @@ function decimalValue(value: unknown): Value {
 
 const LARGEST_VERSION = 2n ** 63n - 1n;
 
-/** Returns an integer that both databases can store, or null for any other version. */
+/** Returns the version as an integer, or null when one of the databases cannot store it. */
 export function versionValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : null;
   const written = typeof value === 'string' ? value : writtenNumber(value);
@@ -160,8 +160,8 @@ export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
 /**
- * Returns a time of the service in UTC to the microsecond, as text of fixed width that sorts.
- * Returns undefined for other texts.
+ * Converts a time of the service to UTC with microseconds, as a text of fixed width that sorts by
+ * time. Returns undefined for any other text.
  */
 export function utcOf(text: string): string | undefined {
   if (text.length > 64) return undefined;

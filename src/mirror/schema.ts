@@ -124,9 +124,9 @@ function views({ utc, plain, seconds, now }: Dialect) {
     latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    // The next state is looked up for each row, so that a condition on `started` reads only its
-    // part of the history. Before its first recorded change a bicycle was in the state that the
-    // change left, since an unknown time.
+    // Looks up the next state of each row, so that a condition on `started` reads only the matching
+    // part of the history. Before its first recorded change, a bicycle has the old state of that
+    // change and no known start.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
@@ -172,7 +172,7 @@ export async function readSchema(database: Database): Promise<number | undefined
   if (own.length < OWN.length)
     throw configError(
       'the database has other tables and is not a mirror',
-      'name another database with --to',
+      'choose another database with --to',
     );
   const number = Number((await readMeta(database))['schema']);
   if (number > SCHEMA_NUMBER) {
@@ -211,7 +211,8 @@ export async function migrate(database: Database): Promise<number | undefined> {
  */
 export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   if (found === undefined || found === addressOf(baseUrl)) return;
-  const hint = 'name another database with --to, or use the profile of that service';
+  const hint =
+    'choose another database with --to, or use the profile of the service that the database belongs to';
   throw configError(`the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`, hint);
 }
 

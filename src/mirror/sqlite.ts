@@ -237,7 +237,7 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
     return tooLong();
   if (error instanceof FleetError || code === undefined) return error;
   const text = messageOf(error);
-  if (isQuery && code === READ_ONLY) return usageError(`a query only reads: ${text}`);
+  if (isQuery && code === READ_ONLY) return usageError(`a query must be read-only: ${text}`);
   return errorOfCode(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
 }
 

@@ -102,7 +102,7 @@ function readState(text: string): State {
   } catch (error) {
     throw configError(
       'the mirror is damaged: its table "writers"',
-      'name another database with --to',
+      'choose another database with --to',
       error,
     );
   }
@@ -205,7 +205,7 @@ export function writerName({ pid, host }: Lease): string {
 /** Returns the error for a second writer. */
 export function inUse(lease: Lease): FleetError {
   return configError(
-    `another writer keeps ${lease.organization}: ${writerName(lease)}`,
+    `another process is writing ${lease.organization}: ${writerName(lease)}`,
     'stop it, wait for its end with --standby, or use another database with --to',
   );
 }

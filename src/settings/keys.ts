@@ -1,6 +1,6 @@
 // The keys of a profile: flag, variable, default and parser of each.
 
-import { wholeUuid } from '../api/links.js';
+import { otherResource, wholeUuid } from '../api/links.js';
 import { unknownWord } from '../cli/nearest.js';
 import { type MirrorAddress, parseMirrorAddress, showMirrorAddress } from '../mirror/address.js';
 import { looksLikeToken } from '../system/secrets.js';
@@ -136,10 +136,12 @@ const READ_ONLY: Kind<boolean, boolean> = {
 };
 
 /**
- * A name is looked up when it is used. Text that looks like an address or an option is not a name.
+ * Returns a UUID, or a name, which is looked up when it is used. Returns undefined for a text that
+ * looks like an option, a token, or an address of anything but an organization.
  */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
+  if (otherResource(text, 'organizations') !== undefined) return undefined;
   return wholeUuid(text) ?? (isName ? text : undefined);
 }
 

@@ -47,7 +47,34 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
     const found = statIfThere(folder);
-    if (found !== undefined) refuseForeign(folder, found);
+    if (found === undefined) continue;
+    refuseForeign(folder, found);
+    refuseOpenParents(folder);
+  }
+}
+
+/** Restricts deletion and renaming in a folder to the owners of its entries, as in /tmp. */
+const STICKY_BIT = 0o1000;
+
+/**
+ * Throws a FleetError of kind `config` when others may rename the folder, and put another in its place:
+ * they may write a folder above it that does not have the sticky bit.
+ */
+function refuseOpenParents(folder: string): void {
+  if (process.platform === 'win32') return;
+  let parent = dirname(trustTargetOf(folder));
+  for (;;) {
+    const found = statIfThere(parent);
+    const isOpen = ((found?.mode ?? 0) & OTHERS_WRITE_BITS) !== 0;
+    if (found !== undefined && isOpen && (found.mode & STICKY_BIT) === 0) {
+      const mode = (found.mode & 0o7777).toString(8).padStart(4, '0');
+      throw configError(
+        `${folder} is not used: others can replace it, because they can write ${parent} (mode ${mode})`,
+        `run: chmod go-w ${quoteForShell(parent)}; or: chmod +t ${quoteForShell(parent)}; or set FLEET_CONFIG_DIR`,
+      );
+    }
+    if (dirname(parent) === parent) return;
+    parent = dirname(parent);
   }
 }
 

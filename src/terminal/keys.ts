@@ -33,9 +33,7 @@ export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
 /** Matches one key: an escape sequence or a character. Unknown sequences are ignored. */
 const KEY = /\x1b(?:\[[\d;]{0,16}[A-Za-z~]|O[A-Za-z])|[\s\S]/gu;
 
-/**
- * Parses a piece of input. More than a hundred keys at once are a paste, and the rest is ignored.
- */
+/** Parses a chunk of input. More than 100 keys at once are a paste; the others are ignored. */
 export function readKeys(input: string): Key[] {
   const keys: Key[] = [];
   for (const [text] of input.slice(0, 1_000).matchAll(KEY)) {

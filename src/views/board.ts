@@ -163,7 +163,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
 /** Returns the lines with the states, and the bicycles next to them. */
 function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number): string[] {
   const { fleet } = input;
-  const each = Math.floor((width - GUTTER.length) / 2);
+  const each = Math.max(0, Math.floor((width - GUTTER.length) / 2));
   const bold = (text: string) => paint.bold(pad(cut(text, each), each));
   const states = [bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)];
   const bicycles = [bold(bicyclesHeading(input)), ...listRows(input, each, paint)];

@@ -65,7 +65,7 @@ export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
   return rowsOf('open alerts by type', counts);
 }
 
-/** Whether a group has a name; any other group is a field. */
+/** Whether fleet defines the group, such as `charge`. Any other group is a field. */
 export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
@@ -99,7 +99,7 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
     [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
-    // Keep empty buckets of charges; drop the empty values `none` and `never`.
+    // Ranges of the battery charge are kept when they are empty; `none` and `never` are not.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

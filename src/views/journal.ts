@@ -11,13 +11,19 @@ export interface JournalRow
   /** The number of a creation in its file. */
   row?: number;
   name: string | null;
+  /** The state before, or the values that an edit replaced; null where the journal does not say. */
+  before: string | null;
+  /** The state after the change, or the new values; null where it was not carried out. */
+  after: string | null;
   at: string | null;
   run: string;
   /** The evidence of the outcome; null when the outcome is unknown. */
   how: string | null;
 }
 
-export function journalShape(noun: Shape<JournalRow>['noun']): Shape<JournalRow> {
+export type JournalShape = Shape<JournalRow>;
+
+export function journalShape(noun: JournalShape['noun']): JournalShape {
   return {
     noun,
     fields: [

@@ -267,6 +267,20 @@ describe('a service that does not order by modified', () => {
   });
 });
 
+test.each(['+00:00', '.000Z', '.000000Z', '.000000+00:00'])(
+  'an alert whose time is spelled with %s later is not shown again',
+  (ending) => {
+    const { read, types } = follow();
+    read([]);
+    read([item('a', 10)]);
+    expect(types()).toContain('show');
+    const spelled = item('a', 10);
+    const modified = String(spelled.value.modified).replace('Z', ending);
+    read([{ ...spelled, value: { ...spelled.value, modified } }]);
+    expect(types()).not.toContain('show');
+  },
+);
+
 describe('failures', () => {
   test('are said once, and the return too', () => {
     const { read, fail } = follow();

@@ -100,9 +100,28 @@ describe.concurrent('how it ends', () => {
       expect((await running.ended).stdout.split('\n')).toHaveLength(3);
     }));
 
+  test('--for: 8 when the service was out of reach, 7 when it only answered errors', async () => {
+    const args = ['alerts', 'watch', ...FAST, '--for', '500ms', '--json'];
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:9/', FLEET_TOKEN: 'a.b.c' };
+    const silent = await runFleet(args, { env });
+    expect([silent.code, silent.stderr]).toEqual([
+      8,
+      expect.stringContaining('the alerts were never read'),
+    ]);
+    const [closed] = jsonLines(silent.stderr).filter(({ event }) => event === 'closed');
+    expect(closed?.['unread_seconds']).toBeGreaterThan(0);
+    await withServer(
+      (response) => sendJson(response, 503, {}),
+      async ({ url }) => {
+        const refused = await runFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
+        expect(refused.code).toBe(7);
+      },
+    );
+  });
+
   test('--for: 0 alone, 124 with --until', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
-      expect((await (await watch(sandbox, ['--for', '300ms'])).ended).code).toBe(0);
+      expect((await (await watch(sandbox, ['--for', '3s'])).ended).code).toBe(0);
       const { code, stderr } = await (
         await watch(sandbox, ['--for', '300ms', '--until', 'state=new'])
       ).ended;

@@ -82,7 +82,10 @@ describe('auth login', () => {
   });
 
   it('stores nothing when the prompt is left with Ctrl-C', async () => {
-    const { typed: _typed, ...terminal } = typing([['Access token', '\x03']]);
+    const { typed: _typed, ...terminal } = typing([
+      ['Push address', '\r'],
+      ['Access token', '\x03'],
+    ]);
     expect((await fleet('auth login --base-url https://x.example.com', terminal)).code).toBe(130);
     await expect(stat(join(folder, 'config.json'))).rejects.toThrow('ENOENT');
   });
@@ -143,7 +146,11 @@ describe('auth login', () => {
 describe('auth login checks', () => {
   /** Types the token when it is asked for, and then what comes. */
   function answering(...further: [question: string, answer: string][]): RunOptions {
-    const { typed: _typed, ...terminal } = typing([['Access token', `${VALID}\r`], ...further]);
+    const { typed: _typed, ...terminal } = typing([
+      ['Push address', '\r'],
+      ['Access token', `${VALID}\r`],
+      ...further,
+    ]);
     return terminal;
   }
   const login = (url: string, flags: string, options: RunOptions) =>

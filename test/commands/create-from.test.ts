@@ -428,3 +428,22 @@ describe.concurrent('with a journal', () => {
     });
   });
 });
+
+test('rows may have a note and tags, as rows of an edit', async () => {
+  const sandbox = await openSandbox({ bicycles: 5 });
+  const rows = [
+    { name: 'Ada', note: 'front wheel', tags: ['a', 'b'] },
+    { name: 'Bea', description: 'blue' },
+  ];
+  for (const stdin of [
+    rows.map((row) => JSON.stringify(row)).join('\n'),
+    'name,note,tags\nCid,front wheel,"[""a"",""b""]"\n',
+  ])
+    expect((await create(sandbox, ['--from', '-', '--yes'], { stdin })).code).toBe(0);
+  const extra = { note: 'front wheel', tags: ['a', 'b'] };
+  expect(posted(sandbox)).toMatchObject([
+    { name: 'Ada', ...extra },
+    { name: 'Bea', description: 'blue' },
+    { name: 'Cid', ...extra },
+  ]);
+});

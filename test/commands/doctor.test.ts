@@ -124,7 +124,7 @@ ok       push           subscribed as admin after N ms
       stdout.split('\n').filter((line) => line.length > columns && !/\S{30}/.test(line)),
     ).toEqual([]);
     expect(stdout).toMatch(/^✗ +sse_url/m);
-    expect(stdout).toContain('next: ');
+    expect(stdout).toContain('use https');
   });
 
   it('changes nothing, and never shows the token', async () => {
@@ -552,4 +552,59 @@ it('the token goes to the two origins alone', async () => {
   await settle(service(), { base_url: url, sse_url: url });
   await examine();
   expect(stranger.asked).toEqual([]);
+});
+
+it('reports an expired login once, and sends no placeholder for its token', async () => {
+  let nowMs = Date.now();
+  const sandbox = await openSandbox({ bicycles: 5, service: 'interface', now: () => nowMs });
+  const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_SSE_URL: sandbox.sseUrl };
+  const now = () => nowMs;
+  const flags = ['--password-stdin', '--base-url', sandbox.baseUrl];
+  await runFleet(['auth', 'login', '--email', 'operator@example.com', ...flags], {
+    env,
+    now,
+    stdin: 'x',
+  });
+  nowMs += 60 * 60_000;
+  const before = sandbox.requests.length;
+  const { code, wrong, stderr } = await examine('', { env, now });
+  const failures = wrong.filter((line) => line.startsWith('failure'));
+  expect([code, failures]).toEqual([4, ['failure token']]);
+  expect(stderr).toContain('run \\"fleet auth login --email operator@example.com');
+  const sent = sandbox.requests.slice(before).map(({ headers }) => headers['authorization']);
+  expect(sent.filter((header) => header !== undefined)).toEqual([]);
+});
+
+it('sends requests for at most 10 s in all, also when bodies never end', async () => {
+  const endless = await openServer((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    const timer = setInterval(() => response.write(' '), 50);
+    response.on('close', () => clearInterval(timer));
+  });
+  const env = { ...endless.env, FLEET_SSE_URL: endless.url };
+  const clock = openQuickClock(HURRY);
+  const startedAt = clock.monotonicMs();
+  const run = await fleet('doctor --json --timeout 30 --deadline 300', { env, clock });
+  expect(clock.monotonicMs() - startedAt).toBeLessThan(12_500);
+  expect(run.code).not.toBe(0);
+});
+
+it('names the organizations of a token that names several', async () => {
+  const { baseUrl, sseUrl, organizations } = service();
+  const env = {
+    FLEET_BASE_URL: baseUrl,
+    FLEET_SSE_URL: sseUrl,
+    FLEET_TOKEN: await service().token(),
+    FLEET_CONFIG_DIR: join(folder, 'nowhere'),
+  };
+  const { find } = await examine('', { env });
+  for (const { name, uuid } of organizations)
+    expect(find('organization')?.finding).toContain(`${uuid} (${name})`);
+});
+
+it('ends with a complete sentence as the hint', async () => {
+  const env = { FLEET_BASE_URL: 'bikes.example.com', FLEET_CONFIG_DIR: join(folder, 'nowhere') };
+  const run = await fleet('doctor', { env });
+  expect(run.stderr).toContain('hint: did you mean https://bikes.example.com?');
+  expect(run.stderr).not.toContain('start with');
 });

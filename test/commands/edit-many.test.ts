@@ -115,7 +115,7 @@ test.each([
     'several unknown columns, in one message',
     'name,colour,size\nNAME,red,M\n',
     ['--yes'],
-    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note; rename a column with --map',
+    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note, tags; rename a column with --map',
   ],
   [
     'the same bicycle twice',
@@ -221,7 +221,8 @@ test('a journal: what is done is not sent again, and what changed in the file is
   );
   expect(shown.stdout).toBe(`uuid,outcome\n${UUIDS[0]},done\n${UUIDS[1]},failed\n`);
   const sheet = join(folder, 'journal.xlsx');
-  await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet], { env });
+  const columns = ['--columns', 'uuid,status'];
+  await runFleet(['journal', 'show', journal, '-o', 'xlsx', '--file', sheet, ...columns], { env });
   const [page] = await readXlsxFile(await readFile(sheet));
   const [header = [], first = []] = page?.data ?? [];
   expect(first[header.indexOf('uuid')]).toBe(UUIDS[0]);

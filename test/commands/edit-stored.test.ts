@@ -227,3 +227,130 @@ test('a version that Excel shortened is refused, and nothing is sent', async () 
   expect([code, stderr]).toEqual([2, expect.stringContaining('is not a whole number')]);
   expect(sandbox.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
 });
+
+/** Edits a bicycle by a text with one row. Returns its exit code, messages and sent values. */
+async function editByCell(present: Fields, text: string) {
+  const { env, sent } = await openBicycles({ fields: present });
+  const args = ['bicycles', 'edit', '-', '--yes', '--empty', 'clear'];
+  const { code, stderr } = await runFleet(args, { env, stdin: text });
+  return { code, stderr, sent };
+}
+
+test.each(['007', '0o17', '0x1F', '+5', '.5', '1.50', '.inf', '12345678901234567890'])(
+  'a YAML number keeps its spelling in a text field: %s',
+  async (number) => {
+    const text = `- uuid: ${A}\n  serial_number: ${number}\n`;
+    const run = await editByCell({ serial_number: 'old' }, text);
+    expect([run.code, run.sent]).toEqual([0, [expect.objectContaining({ serial_number: number })]]);
+    const { code, sent } = await editByCell({ serial_number: number }, text);
+    expect([code, sent]).toEqual([0, []]);
+  },
+);
+
+test.each([
+  ['007', 7],
+  ['0x1F', 31],
+  ['0o17', 15],
+  ['.5', 0.5],
+])('a YAML number sets a number field: %s', async (number, value) => {
+  const text = `- uuid: ${A}\n  num: ${number}\n`;
+  const run = await editByCell({ num: 1 }, text);
+  expect([run.code, run.sent]).toEqual([0, [expect.objectContaining({ num: value })]]);
+  const { code, sent } = await editByCell({ num: value }, text);
+  expect([code, sent]).toEqual([0, []]);
+});
+
+test('a YAML number names a bicycle by its serial number, and creates one', async () => {
+  const sandbox = await openSandbox({ bicycles: 3 });
+  const env = {
+    ...(await environmentOf(sandbox)),
+    FLEET_ORGANIZATION: sandbox.organizations[0]?.uuid,
+  };
+  const create = ['bicycles', 'create', '--from', '-', '--yes'];
+  const created = await runFleet(create, { env, stdin: '- name: 0x10\n  serial_number: 007\n' });
+  expect(created.code).toBe(0);
+  const find = () => sandbox.bicycles().find(({ name }) => name === '0x10');
+  expect(find()?.serial_number).toBe('007');
+  const args = ['bicycles', 'edit', '-', '--yes'];
+  const stdin = '- serial_number: 007\n  description: found\n';
+  expect((await runFleet(args, { env, stdin })).code).toBe(0);
+  expect(find()?.description).toBe('found');
+});
+
+test.each([
+  [true, 'FALSE', false],
+  [true, 'falsch', false],
+  [true, 'FAUX', false],
+  [true, 'Falso', false],
+  [false, 'TRUE', true],
+  [false, 'Wahr', true],
+  [false, 'VRAI', true],
+  [false, 'VERO', true],
+  [false, 'VERDADERO', true],
+])('a boolean field of %s with the cell %s becomes %s', async (flag, cell, value) => {
+  const { code, sent } = await editByCell({ flag }, `uuid,flag\n${A},${cell}\n`);
+  expect([code, sent]).toEqual([0, [expect.objectContaining({ flag: value })]]);
+});
+
+test.each(['WAHR', 'true', ' TRUE '])(
+  'a true field with the cell "%s" is unchanged',
+  async (cell) => {
+    const { code, sent } = await editByCell({ flag: true }, `uuid,flag\n${A},${cell}\n`);
+    expect([code, sent]).toEqual([0, []]);
+  },
+);
+
+test.each([
+  ['uuid;num', '2,5', 2.5],
+  ['uuid;num', '1,000', 1],
+  ['uuid;num', '2.5', 2.5],
+  ['uuid,num', '"2,5"', 2.5],
+  ['uuid,num', '1.000', 1],
+  ['uuid,num', '-0.005', -0.005],
+  ['uuid,num', '"0,005"', 0.005],
+  ['uuid\tnum', '13.404', 13.404],
+  ['uuid,num', '2e-7', 2e-7],
+])('under the header %j the cell %s is the number %d', async (header, cell, value) => {
+  const delimiter = header[4] ?? '';
+  const { code, sent } = await editByCell({ num: 9 }, `${header}\n${A}${delimiter}${cell}\n`);
+  expect([code, sent]).toEqual([0, [expect.objectContaining({ num: value })]]);
+});
+
+test.each([
+  ['uuid;num', '1,5'],
+  ['uuid;num', '1.5'],
+  ['uuid;num', '1,500'],
+  ['uuid,num', '1.50'],
+  ['uuid,num', '"1,5"'],
+])('under the header %j the cell %s leaves 1.5 unchanged', async (header, cell) => {
+  const delimiter = header[4] ?? '';
+  const { code, sent } = await editByCell({ num: 1.5 }, `${header}\n${A}${delimiter}${cell}\n`);
+  expect([code, sent]).toEqual([0, []]);
+});
+
+test.each([
+  ['uuid,num', '"1,000"', 'num "1,000" is ambiguous', 'write 1000 or 1.0000'],
+  ['uuid\tnum', '1,000', 'num "1,000" is ambiguous', 'write 1000 or 1.0000'],
+  ['uuid;num', '1.000', 'num "1.000" is ambiguous', 'write 1000 or 1,0000'],
+  ['uuid,num', '"1,234.5"', 'num must be a number', 'without thousands separators'],
+  ['uuid,num', 'TRUE', 'num must be a number, not "TRUE"', ''],
+  ['uuid,num', '5 kg', 'num must be a number', 'without thousands separators and units'],
+  ['uuid,num', '007', 'num must be a number', ''],
+  ['uuid,num', '3.57E+14', 'num "3.57E+14" is not the whole number', 'format the column as text'],
+  ['uuid,flag', '1', 'flag must be true or false, not "1"', ''],
+  ['uuid,flag', 'SANT', 'flag must be true or false, not "SANT"', ''],
+])('under the header %j refuses the cell %s', async (header, cell, message, hint) => {
+  const delimiter = header[4] ?? '';
+  const present = { num: 1, flag: true };
+  const run = await editByCell(present, `${header}\n${A}${delimiter}${cell}\n`);
+  expect([run.code, run.sent]).toEqual([2, []]);
+  expect(run.stderr).toContain(`line 2 of stdin: ${message}`);
+  expect(run.stderr).toContain(hint);
+});
+
+test('refuses a version with a thousands separator', async () => {
+  const text = `uuid;concurrency_version;note\n${A};1,000;new\n`;
+  const { code, stderr, sent } = await editByCell({ concurrency_version: 1 }, text);
+  expect([code, sent]).toEqual([2, []]);
+  expect(stderr).toContain('concurrency_version "1,000" is not a whole number');
+});

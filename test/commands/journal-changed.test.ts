@@ -11,6 +11,7 @@ import {
   unlink,
   writeFile,
 } from 'node:fs/promises';
+import readXlsxFile from 'read-excel-file/node';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { lineOf } from '../../src/commands/shared/bulk/journal-records.js';
 import { systemClock } from '../../src/system/clock.js';
@@ -482,6 +483,82 @@ describe('journal show', () => {
       `${BINDING.command} rent at http://x: 2 done (1 answered, 1 confirmed after a crash), 2 unknown; 1 run`,
     );
     expect(code).toBe(0);
+  });
+
+  /** A journal of a killed run by ada@x.org, and of the run that resumed it. */
+  async function makeResumedJournal(): Promise<string> {
+    const path = newJournal();
+    const { act, url } = await openService();
+    await leaveJournal(path, {
+      binding: { base_url: url },
+      start: { newest: null, date: null, user: [{ email: 'ada@x.org', uuid: D }] },
+      sending: [{ key: A, before: { state: 'available', version: null } }],
+    });
+    const stdin = JSON.stringify({ uuid: B, name: '<b>=1+1', state: 'available' });
+    const args = ['-', '--journal', path, '--unknown', 'leave', '--settle', '0'];
+    expect((await act(args, { stdin: `${JSON.stringify({ uuid: A })}\n${stdin}\n` })).code).toBe(9);
+    return path;
+  }
+
+  const FACTS = [
+    'Report: bicycles act rent, 2 bicycles',
+    'ada@x.org',
+    'run 1 started at 1970-01-01 00:00:00 and was killed after',
+    'run 2 resumed at',
+    'and ended after',
+    '1 done, 1 unknown',
+  ];
+
+  test('--file run.html writes a report: who, what, where, when, runs, counts and rows', async () => {
+    const path = await makeResumedJournal();
+    const file = `${path}.html`;
+    const { code } = await runFleet(['journal', 'show', path, '--file', file]);
+    const page = await readFile(file, 'utf8');
+    for (const text of FACTS) expect(page).toContain(text);
+    expect(page).toContain('<h1>Report: bicycles act rent, 2 bicycles</h1>');
+    expect(page).toContain('&lt;b&gt;=1+1');
+    expect(page).not.toMatch(/<script|<b>|>RUN<|>REQUEST</);
+    expect(page).toMatch(/<td>done<\/td><td>available<\/td>/);
+    expect(code).toBe(0);
+    await runFleet(['journal', 'show', path, '--file', file, '-o', 'wide']);
+    expect(await readFile(file, 'utf8')).toMatch(/<th>RUN<\/th><th>REQUEST<\/th>/);
+  });
+
+  test('--file run.xlsx writes the same as a workbook', async () => {
+    const path = await makeResumedJournal();
+    const file = `${path}.xlsx`;
+    expect((await runFleet(['journal', 'show', path, '--file', file])).code).toBe(0);
+    const [page] = await readXlsxFile(await readFile(file));
+    const cells = (page?.data ?? []).map((row) => row.map((cell) => String(cell ?? '')));
+    const texts = cells.flat();
+    for (const text of FACTS) expect(texts.some((cell) => cell.includes(text))).toBe(true);
+    const header = cells.findIndex(([first]) => first === 'ID');
+    expect(cells[header]?.slice(0, 5)).toEqual(['ID', 'NAME', 'OUTCOME', 'BEFORE', 'AFTER']);
+    expect(cells.slice(header + 1).map(([id, , outcome, before]) => [id, outcome, before])).toEqual(
+      [
+        [A, 'unknown', 'available'],
+        [B, 'done', 'available'],
+      ],
+    );
+    expect(texts).not.toContain('REQUEST');
+    await runFleet(['journal', 'show', path, '--file', file, '-o', 'wide']);
+    const [wide] = await readXlsxFile(await readFile(file));
+    expect((wide?.data ?? []).flat()).toContain('REQUEST');
+  });
+
+  test('the report of an edit shows the values before and after', async () => {
+    const path = newJournal();
+    const { env } = await openServer((response, { method, path: asked, body }) => {
+      if (method === 'PATCH') return sendJson(response, 200, { uuid: A, ...JSON.parse(body) });
+      if (asked.startsWith(`/bicycles/${A}`))
+        return sendJson(response, 200, { uuid: A, name: 'Ada', note: 'old' });
+      sendJson(response, 200, []);
+    });
+    const edit = ['bicycles', 'edit', '-', '--yes', '--method', 'PATCH', '--journal', path];
+    await runFleet(edit, { env, stdin: JSON.stringify({ uuid: A, note: 'new' }) });
+    const file = `${path}.html`;
+    await runFleet(['journal', 'show', path, '--file', file]);
+    expect(await readFile(file, 'utf8')).toContain('<td>note: old</td><td>note: new</td>');
   });
 
   test('no journal, another file, an empty one: exit 2', async () => {

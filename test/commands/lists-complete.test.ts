@@ -61,6 +61,32 @@ const oneIsCreated = (ids: string[], request: number) => void (request === 2 && 
 /** One that nobody is shown: the count knows it and no page has it. */
 const oneIsHidden = { count: 7 };
 
+describe('a bare array with the total in a header', () => {
+  const listArray = async (total: string, ...args: string[]) => {
+    const results = ['a', 'b'].map((uuid) => ({ uuid, name: uuid, state: 'lost', ...PLACE }));
+    const { env } = await openServer((response) =>
+      sendJson(response, 200, results, { 'X-Total-Count': total }),
+    );
+    return runFleet(['bicycles', 'list', ...args], { env });
+  };
+
+  test('exits with 9 when fewer bicycles arrive than the total says', async () => {
+    const run = await listArray('6', '--all', '-o', 'uuid');
+    expect([run.code, run.stdout]).toEqual([9, 'a\nb\n']);
+    expect(run.stderr).toContain('4 of 6 bicycles did not come');
+  });
+
+  test('counts by the total', async () => {
+    const run = await listArray('6', '--count');
+    expect([run.code, run.stdout]).toEqual([0, '6\n']);
+  });
+
+  test.each(['2', 'many', '-1'])('is complete with the total "%s"', async (total) => {
+    const run = await listArray(total, '--all', '-o', 'uuid');
+    expect([run.code, run.stdout]).toEqual([0, 'a\nb\n']);
+  });
+});
+
 describe('a bicycle created meanwhile', () => {
   test('is found when the pages are read again, and only as far as needed', async () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, [
@@ -124,7 +150,7 @@ describe('a bicycle created meanwhile', () => {
 });
 
 describe('what is still missing', () => {
-  const words = 'error: 1 of 7 bicycles is missing: what was shown is incomplete';
+  const words = 'error: 1 of 7 bicycles is missing: the output above is incomplete';
 
   test.each([
     [['--all'], SIX],

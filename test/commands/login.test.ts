@@ -3,7 +3,7 @@
 import { EventEmitter } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { openContext } from '../../src/context.js';
 import { readExpiry } from '../../src/settings/token.js';
@@ -80,9 +80,13 @@ describe('auth login --email', () => {
     expect(await credentials()).toEqual({ tokens: {} });
   });
 
-  it('asks for the password on a terminal, and does not show it', async () => {
-    const { baseUrl, organizations } = await openSandbox({ bicycles: 3, now: () => nowMs });
+  it('asks for the push address and the password on a terminal, and does not show the password', async () => {
+    const { baseUrl, sseUrl, organizations } = await openSandbox({
+      bicycles: 3,
+      now: () => nowMs,
+    });
     const { typed, ...terminal } = typing([
+      ['Push address', `${sseUrl}\r`],
       ['Password of operator@example.com', `${PASSWORD}\r`],
       ['Organization (number, name or UUID', `${organizations[1]?.name}\r`],
     ]);
@@ -90,11 +94,14 @@ describe('auth login --email', () => {
       `auth login --email operator@example.com --base-url ${baseUrl}`,
       terminal,
     );
-    expect([run.code, typed()]).toEqual([0, 2]);
+    expect([run.code, typed()]).toEqual([0, 3]);
     expect(run.stderr).not.toContain('horse');
     expect(run.stderr).toContain(`(${organizations[0]?.name})`);
     const { profiles } = JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
-    expect(profiles.default.organization).toBe(organizations[1]?.uuid);
+    expect(profiles.default).toMatchObject({
+      organization: organizations[1]?.uuid,
+      sse_url: sseUrl,
+    });
   });
 
   it.each<[string, string, string, number, string]>([
@@ -103,12 +110,19 @@ describe('auth login --email', () => {
       '',
       'wrong horse',
       4,
-      'the service refused the login: the e-mail address or the password is wrong',
+      'the service refused the login: it does not know this e-mail address with this password',
     ],
     ['no password', '', '', 2, 'the password is empty'],
     [
       'a path that is none',
       ' --login-path https://evil.example/',
+      'x',
+      2,
+      '--login-path takes a path below',
+    ],
+    [
+      'a path that leads out of the base URL',
+      ' --login-path /../x',
       'x',
       2,
       '--login-path takes a path below',
@@ -125,6 +139,20 @@ describe('auth login --email', () => {
     const run = await logIn(baseUrl, more, stdin);
     expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
     await expect(credentials()).rejects.toThrow('ENOENT');
+  });
+
+  it('refuses a password that is not UTF-8', async () => {
+    const { url, asked } = await openServer((response) => sendJson(response, 200, {}));
+    const stdin = Readable.from([Buffer.from('Gr\xfcn9\n', 'latin1')]);
+    const run = await fleet(
+      `auth login --email operator@example.com --password-stdin --base-url ${url}`,
+      { stdin },
+    );
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringContaining('the password on stdin is not UTF-8'),
+    ]);
+    expect(asked).toEqual([]);
   });
 
   it('sends no token and follows no redirect with the password', async () => {

@@ -244,7 +244,7 @@ describe.each(engines)('%s', (kind, newText) => {
     for (const line of lines)
       expect(await fleet(`${line} --offline -q`)).toMatchObject({
         code: 9,
-        stderr: expect.stringMatching('not hold all'),
+        stderr: expect.stringMatching('not contain all'),
       });
     await set(`alerts = 'read', state = replace(state, 'Whole":false', 'Whole":true')`);
   });

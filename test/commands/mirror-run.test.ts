@@ -297,7 +297,7 @@ describe('one writer', () => {
     const running = run();
     await scene.isWhole();
     await scene.said(running, 'watching');
-    const second = `another writer keeps ${scene.organization}: process ${process.pid} on`;
+    const second = `another process is writing ${scene.organization}: process ${process.pid} on`;
     expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(second) });
     await scene.tell(takenOver('elsewhere', Date.now()));
     sandbox.changeBicycle(scene.uuids()[0] ?? '', { description: 'after it' });

@@ -37,7 +37,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
       const scene = await openScene(await newText());
       const { organization: one, other: two, to, env, run, once, until, isWhole } = scene;
       for (const { code, stderr } of await Promise.all([once(), once(), once()]))
-        if (code !== 0) expect(stderr).toContain(`another writer keeps ${one}`);
+        if (code !== 0) expect(stderr).toContain(`another process is writing ${one}`);
       const nobodyIsGone = () =>
         until('select count(*) as n from bicycles where gone is not null', { n: 0 });
       run();
@@ -46,7 +46,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
       await isWhole(two);
       await goesOn(scene);
       await nobodyIsGone();
-      const writer = `another writer keeps ${one}: process ${process.pid} on`;
+      const writer = `another process is writing ${one}: process ${process.pid} on`;
       expect(await once()).toMatchObject({ code: 3, stderr: expect.stringContaining(writer) });
       const status = async () => runFleet(['mirror', 'status', '--to', to, '--json'], { env });
       await expect.poll(async () => (await status()).code, { timeout: LIMIT_MS }).toBe(0);
@@ -70,7 +70,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await isWhole();
     const refused = {
       code: 3,
-      stderr: expect.stringContaining(`another writer keeps ${organization}`),
+      stderr: expect.stringContaining(`another process is writing ${organization}`),
     };
     expect(await once('--organization', other)).toMatchObject(refused);
     expect(await ask('select organization from writers')).toEqual([{ organization }]);

@@ -411,7 +411,7 @@ describe('edit', () => {
     const missing: Service['edit'] = () => [404, { detail: 'Not found.' }];
     const ran = await run({ isObserved: true, edit: missing }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(5);
-    expect(ran.stderr).toContain(`the service does not edit ${UUID_1} (Emmy 0001): Not found.`);
+    expect(ran.stderr).toContain(`the service cannot edit ${UUID_1} (Emmy 0001): Not found.`);
     expect(ran.stderr).not.toContain('prefix');
   });
 
@@ -445,5 +445,18 @@ test.each([
     2,
     expect.stringContaining(`"${address}" is the address of ${what}`),
   ]);
+  expect(asked).toEqual([]);
+});
+
+test('--organization and --model refuse the address of another resource', async () => {
+  const address = `http://service/api/zones/1c2d3e4f-0000-4000-8000-000000000009/`;
+  const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
+  const list = await runFleet(['bicycles', 'list', '--organization', address], { env });
+  const create = await runFleet(
+    ['bicycles', 'create', '--name', 'x', '--organization', UUID_1, '--model', address, '--yes'],
+    { env },
+  );
+  expect([list.code, create.code]).toEqual([2, 2]);
+  expect(create.stderr).toContain(`"${address}" is the address of a zone, not of a model`);
   expect(asked).toEqual([]);
 });

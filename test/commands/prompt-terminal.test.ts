@@ -21,7 +21,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   let login: string;
   beforeEach(async () => {
     home = await makeHome(await environmentOf(sandbox()));
-    login = `fleet auth login --email operator@example.com --base-url ${sandbox().baseUrl}`;
+    login = `fleet auth login --email operator@example.com --base-url ${sandbox().baseUrl} --sse-url ${sandbox().sseUrl}`;
   });
 
   /** Starts a line in a shell of its own. The file `pid` holds the process ID of fleet. */

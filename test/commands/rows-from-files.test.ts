@@ -9,6 +9,7 @@ import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { jsonLines, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
+import { workbookParts, zipParts } from '../support/workbook.js';
 
 const service = useSandbox({ bicycles: 12 });
 let folder: string;
@@ -165,13 +166,21 @@ describe('special values', () => {
     expect(run.stdout).not.toContain(bicycle(1).uuid);
   });
 
+  test('a list must be JSON, and the text "null" is shown as one', async () => {
+    const wrong = await edit(`uuid,tags\n${bicycle(0).uuid},hello\n`);
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('tags is not valid')]);
+    const list = await edit(`uuid,tags\n${bicycle(0).uuid},"[""a""]"\n`, '--dry-run');
+    expect(list.stdout).toContain('"tags":["a"]');
+    const text = await edit(`uuid,note\n${bicycle(0).uuid},null\n`, '--dry-run');
+    expect(text.stdout + text.stderr).toContain('-> "null"');
+  });
+
   test('a column of a dotted path is unchanged, and refused when it was changed', async () => {
-    await store(0, { tags: ['a'] });
-    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,tags.0']);
+    const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,devices.0']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
-    const changed = `uuid,tags.0\n${bicycle(0).uuid},b\n`;
+    const changed = `uuid,devices.0\n${bicycle(0).uuid},b\n`;
     expect(await changesDuring(() => edit(changed))).toBe(0);
-    expect((await edit(changed)).stderr).toContain('"tags.0" cannot be changed alone');
+    expect((await edit(changed)).stderr).toContain('"devices.0" cannot be changed alone');
   });
 
   test('a field of "edit" is a column of a list, also when no bicycle has it', async () => {
@@ -309,6 +318,152 @@ describe('encodings', () => {
   });
 });
 
+describe('repeated keys', () => {
+  const inputs = () => {
+    const row = `{"uuid":"${bicycle(0).uuid}","name":"X","name":"Y"}`;
+    const first = `{"uuid":"${bicycle(1).uuid}","name":"Z"}`;
+    return [`${first}\n${row}`, `[${first},\n${row}]`];
+  };
+
+  test.each([
+    ['edit', edit],
+    ['act', (text: string) => fleet(['act', '-', 'rent', '--yes'], text)],
+    ['create', create],
+  ])('%s refuses a JSON key that appears twice', async (_verb, run) => {
+    for (const text of inputs()) {
+      const { code, stderr } = await run(text);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringMatching(/(?:line |stdin:)2.*the key "name" appears twice/),
+      ]);
+    }
+  });
+});
+
+describe('merged cells', () => {
+  /** A workbook whose rows have these texts. */
+  const workbookOf = (rows: readonly (readonly string[])[], ...merged: string[]) => {
+    const cellOf = (text: string) =>
+      text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${text}</t></is></c>`;
+    const data = rows.map((cells) => `<row>${cells.map(cellOf).join('')}</row>`).join('');
+    const merges = merged.map((reference) => `<mergeCell ref="${reference}"/>`).join('');
+    const xml = `<worksheet><sheetData>${data}</sheetData><mergeCells>${merges}</mergeCells></worksheet>`;
+    return zipParts(workbookParts({ sheets: [{ xml }] }));
+  };
+
+  test.each([
+    [
+      'C2:C3',
+      [
+        ['Merged 1', 'a', 'Berlin'],
+        ['Merged 2', 'b', ''],
+      ],
+    ],
+    [
+      'B2:C2',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', 'b', 'c'],
+      ],
+    ],
+    [
+      'C1:C2',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', 'b', 'c'],
+      ],
+    ],
+    [
+      'B2:D9',
+      [
+        ['Merged 1', 'a', ''],
+        ['Merged 2', '', ''],
+      ],
+    ],
+  ])('create refuses the merged range %s', async (reference, rows) => {
+    const workbook = workbookOf([['name', 'description', 'note'], ...rows], reference);
+    const sent = await changesDuring(async () => {
+      const { code, stderr } = await create(workbook);
+      expect([code, stderr]).toEqual([
+        2,
+        expect.stringContaining(
+          `merged cells leave values empty: ${reference}; unmerge them and fill each cell`,
+        ),
+      ]);
+    });
+    expect(sent).toBe(0);
+  });
+
+  test('edit refuses merged cells and names the ranges', async () => {
+    const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'x', '']);
+    const workbook = workbookOf([['uuid', 'description', 'note'], ...rows], 'B2:C2', 'B3:C3');
+    const { code, stderr } = await edit(workbook);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(
+        'row 2 of stdin: 2 ranges of merged cells leave values empty: B2:C2, B3:C3; unmerge',
+      ),
+    ]);
+  });
+
+  test('ignores merged cells outside of the rows and columns that are read', async () => {
+    const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'merged elsewhere']);
+    const ranges = ['C1:F1', 'C2:C3', 'B3:C3', 'A4:B9'];
+    const run = await edit(workbookOf([['uuid', 'description'], ...rows], ...ranges));
+    expect([run.code, bicycle(1).description]).toEqual([0, 'merged elsewhere']);
+  });
+});
+
+describe('line ends', () => {
+  /** Rows that set a description, in the format. */
+  const rowsIn = (format: string, description: string) => {
+    const { uuid } = bicycle(0);
+    const texts: { [format: string]: string } = {
+      csv: `uuid,description\r${uuid},${description}\r`,
+      tsv: `uuid\tdescription\r${uuid}\t${description}\r`,
+      jsonl: `{"uuid":"${uuid}","description":"${description}"}\r`,
+      yaml: `- uuid: ${uuid}\r  description: ${description}\r`,
+    };
+    return texts[format] ?? '';
+  };
+
+  test.each(['csv', 'tsv', 'jsonl', 'yaml'])('edit reads %s with CR line ends', async (format) => {
+    const run = await edit(rowsIn(format, `set by ${format}`));
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('1 bicycle: 1 done')]);
+    expect(bicycle(0).description).toBe(`set by ${format}`);
+  });
+
+  test('edit reads CR line ends in an encoding of old Macs', async () => {
+    const run = await edit(rowsIn('csv', 'mac'), '--encoding', 'macintosh');
+    expect([run.code, bicycle(0).description]).toEqual([0, 'mac']);
+  });
+
+  test('act and create read CR line ends', async () => {
+    const act = await fleet(
+      ['act', '-', 'take_over', '--dry-run'],
+      `${bicycle(0).uuid}\r${bicycle(1).uuid}\r`,
+    );
+    expect(act.stdout).toContain(bicycle(0).uuid);
+    expect(act.stdout).toContain(bicycle(1).uuid);
+    const created = await create('name,description\rOld Mac,"two\rlines"\r');
+    expect(created.code).toBe(0);
+    const found = service()
+      .bicycles()
+      .find(({ name }) => name === 'Old Mac');
+    expect(found?.description).toBe('two\rlines');
+  });
+
+  test.each([
+    ['uuid,name\u2028UUID,X\u2028', 'contains a UUID; each row needs its own line'],
+    ['uuid,"name\nUUID,X"\n', 'contains a UUID; each row needs its own line'],
+    ['name,"note\nEmmy 0001,X"\n', 'the header has line breaks in it, and no rows follow'],
+  ])('refuses a header that contains rows: %j', async (text, message) => {
+    const run = await edit(text.replace('UUID', bicycle(0).uuid));
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
+    expect(run.stderr).toContain('line 1 of stdin');
+  });
+});
+
 describe('columns', () => {
   test('accepts empty columns and rows at the end', async () => {
     const text = `uuid;description;;\n${bicycle(0).uuid};trailing;;\n;;;\n;;;\n`;
@@ -346,7 +501,8 @@ describe('columns', () => {
   });
 
   test('reads columns under other names with --map', async () => {
-    const { serial_number: serial } = bicycle(3);
+    const serial = 'FR-0003';
+    await store(3, { serial_number: serial });
     const text = `Rahmennummer,Notiz = kurz\n${serial},neu\n`;
     const unnamed = await edit(text);
     expect([unnamed.code, unnamed.stderr]).toEqual([
@@ -428,5 +584,34 @@ describe('the file of --file', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);
     expect(await readFile(path, 'utf8')).toContain('uuid');
     expect((await fleet(['list', '--file', ''])).code).toBe(2);
+  });
+});
+
+describe('inputs that belong to another command', () => {
+  test('rows of alerts are refused for bicycles, and rows of bicycles for alerts', async () => {
+    const env = await environmentOf(service());
+    service().raiseAlert(bicycle(0).uuid, 'lock.shutdown');
+    const alerts = await runFleet(['alerts', 'list', '-o', 'jsonl'], { env });
+    const acted = await fleet(['act', '-', 'reserve', '--yes'], alerts.stdout);
+    expect([acted.code, acted.stderr]).toEqual([2, expect.stringContaining('describes an alert')]);
+    const bicycles = await fleet(['list', '-o', 'jsonl']);
+    const resolved = await runFleet(['alerts', 'act', '-', 'resolve', '--yes'], {
+      env,
+      stdin: Readable.from([bicycles.stdout]),
+    });
+    expect([resolved.code, resolved.stderr]).toEqual([
+      2,
+      expect.stringContaining('describes a bicycle'),
+    ]);
+  });
+
+  test.each([
+    ['edit', (path: string) => ['edit', path, '--name', 'x', '--yes']],
+    ['act', (path: string) => ['act', path, 'reserve', '--yes']],
+  ])('%s names --from when a file stands in place of a bicycle', async (_, argsOf) => {
+    const path = join(folder, 'fleet.csv');
+    await writeFile(path, 'uuid\n');
+    const run = await fleet(argsOf(path));
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--from ${path}`)]);
   });
 });

@@ -16,8 +16,14 @@ const as = (role: string) => `/${ORGANIZATION}/${role}/bicycles/*`;
 test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]>([
   ['a token that names no roles', [], undefined, [TOPIC]],
   ['one role', ['fleet_operator'], undefined, [as('fleet_operator')]],
-  ['several: admin first', ['mechanic', 'renter', 'admin'], undefined, [TOPIC, as('mechanic')]],
-  ['roles that have no topic', ['renter'], undefined, [TOPIC]],
+  [
+    'several: admin first',
+    ['mechanic', 'renter', 'admin'],
+    undefined,
+    [TOPIC, as('mechanic'), as('renter')],
+  ],
+  ['a renter', ['renter'], undefined, [as('renter')]],
+  ['a role that has no topic', ['accountant'], undefined, [TOPIC]],
   ['--role', ['admin'], 'mechanic', [as('mechanic')]],
 ])('%s', (_name, named, asked, topics) => {
   expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
@@ -90,4 +96,34 @@ test('after a 403 the other roles of the token are tried; --role tries no other'
     4,
     expect.stringContaining(`the subscription to ${TOPIC}`),
   ]);
+});
+
+const USER = '0d6f3a1f-2f0e-4c56-9d3a-6f1c0b5e7c11';
+
+test.each([
+  ['renter', as('renter')],
+  ['spectator', as('spectator')],
+  ['user', as(USER)],
+])('--role %s subscribes to %s', async (role, topic) => {
+  const push = await openMisbehaving((socket) =>
+    sendStream(socket, 'data: {"sender":"bicycle","message":{}}\n\n'),
+  );
+  const claims = { sub: USER, affs: { [ORGANIZATION]: ['renter'] } };
+  const token = ['{"alg":"none"}', JSON.stringify(claims), 'x']
+    .map((part) => Buffer.from(part).toString('base64url'))
+    .join('.');
+  const env = { FLEET_BASE_URL: push.url, FLEET_SSE_URL: push.url, FLEET_TOKEN: token };
+  const args = ['watch', ORGANIZATION, '--role', role, '--max-events', '1', '--resync-pages', '0'];
+  const run = await runFleet(args, { env });
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining(`watching ${topic}`)]);
+  expect(push.requests.map(({ path }) => decodeURIComponent(path))).toEqual([
+    `/subscribe/${topic}/`,
+  ]);
+});
+
+test('names --topic when no role of the token may subscribe', async () => {
+  const push = await openMisbehaving((socket) => sendStatus(socket, 403));
+  const env = { FLEET_BASE_URL: push.url, FLEET_SSE_URL: push.url, FLEET_TOKEN: 'opaque-token' };
+  const run = await runFleet(['watch', ORGANIZATION, '--resync-pages', '0'], { env });
+  expect([run.code, run.stderr]).toEqual([4, expect.stringContaining('name a topic with --topic')]);
 });

@@ -83,9 +83,9 @@ describe('what cannot be done is refused before anything is sent', () => {
     [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
     [['ORG', '--for', '60'], '--for takes a number with a unit'],
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
-    [['ORG', '--idle', '0'], '--idle takes seconds above 0'],
+    [['ORG', '--idle', '0'], '--idle must be above 0'],
     [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
-    [['--topic', ''], '--topic needs a value'],
+    [['--topic', ''], '--topic needs a topic'],
   ])('%j: %s', async (args, message) => {
     const { requests } = sandbox();
     const before = requests.length;
@@ -465,6 +465,16 @@ describe('after a gap', () => {
     );
     const lists = from.requests.filter(({ url }) => url.startsWith('/bicycles/'));
     for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
+  });
+
+  test.each([1, 2, 3, 9])('the board is drawn on a terminal of %i columns', async (columns) => {
+    const signals = new EventEmitter();
+    setTimeout(() => signals.emit('SIGINT'), 500);
+    const got = await watch([find().organization, '--live'], {
+      signals,
+      terminal: { columns, rows: 24 },
+    });
+    expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
   });
 
   test('on a terminal what is reported breaks between words', async () => {

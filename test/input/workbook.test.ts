@@ -60,6 +60,30 @@ describe('texts', () => {
     expect(await cellsOf(`<row>${cells.join('')}</row>`)).toEqual([words]);
   });
 
+  test.each([
+    ['an inline text in <v>', '<c t="inlineStr"><v>Ada</v></c>'],
+    ['an inline text without a type', '<c><is><t>Ada</t></is></c>'],
+    ['an inline text of another type', '<c t="str"><is><r><t>Ada</t></r></is></c>'],
+    ['an inline text with an empty <v>', '<c t="s"><v></v><is><t>Ada</t></is></c>'],
+  ])('reads %s', async (_what, cell) => {
+    expect(await cellOf(cell, { texts: '<si><t>other</t></si>' })).toBe('Ada');
+  });
+
+  test.each([
+    ['two values', '<c t="str"><v>Ada</v><is><t>Bob</t></is></c>', 'A1: it has two values'],
+    ['a text outside of an element', '<c>Ada</c>', 'A1: it has a text in an unknown place'],
+    ['a text in another element', '<c><t>Ada</t></c>', 'A1: it has a text in an unknown place'],
+    ['a text outside of <t>', '<c t="inlineStr"><is>Ada</is></c>', 'A1: it has a text'],
+  ])('refuses a cell with %s', async (_what, cell, message) => {
+    expect(await errorOf(cellOf(cell))).toContain(message);
+  });
+
+  test('ignores white space and extensions in a cell', async () => {
+    const cell = '<c>\n <f>1+1</f> <v>2</v>\n<extLst><ext>x</ext></extLst> </c>';
+    expect(await cellOf(cell)).toBe('2');
+    expect(await cellsOf('<row><c>\n <v/> </c></row>')).toEqual([]);
+  });
+
   test('refuses a reference to a shared text that does not exist', async () => {
     const error = await errorOf(cellsOf('<row><c t="s"><v>1</v></c></row>', { texts: '<si/>' }));
     expect(error).toContain('cell A1 refers to a text that does not exist');
@@ -90,6 +114,19 @@ describe('numbers', () => {
     ['00000;-00000', '-123', '-00123'],
     ['0"."0', '12', '1.2'],
     ['[$€-407]\\ 0.00', '7.5', '7.5'],
+    ['_ "CHF"\\ * #,##0.00_ ', '7.5', '7.5'],
+    ['"SFr."\\ #,##0.00;\\-"SFr."\\ #,##0.00', '-7.5', '-7.5'],
+    ['"US$"#,##0', '1234', '1234'],
+    ['"EUR "0.00', '7.5', '7.5'],
+    ['000.00', '123.5', '123.5'],
+    ['0,000', '1234', '1234'],
+    ['0,000.00', '-1234.5', '-1234.5'],
+    ['00%', '0.25', '0.25'],
+    ['##0.0E+0', '12345', '12345'],
+    ["#'##0.00", '1234.5', '1234.5'],
+    ['#\\ ##0.000\\ 000', '1234.5', '1234.5'],
+    ['# ??/100', '0.5', '0.5'],
+    ['0.0" kg"', '1.5', '1.5'],
     ['@', '7', '7'],
     ['00000', '123', '00123'],
     ['00000', '-123', '-00123'],
@@ -113,6 +150,31 @@ describe('numbers', () => {
     ['"AB-"0', '42', 'its number format shows another text'],
     ['[>=1000]0.0,"k";0', '5', 'its number format shows another text'],
     ['(###) ###-####', '5551234567', 'its number format shows another text'],
+    ...[
+      ['000.00', '5.5'],
+      ['0#', '5'],
+      ['000.00', '99.999'],
+      ['00.0;-00.0', '-5.5'],
+      ['0,000', '5'],
+      ['#,#00', '5'],
+      ['0,000.0', '-999.5'],
+      ['00%', '0.05'],
+      ['"V"0.0', '1.5'],
+      ['\\V0.0', '1.5'],
+      ['"A-"#,##0', '1234'],
+      ['"A-"0%', '0.5'],
+      ['"V"# ?/?', '0.5'],
+      ['000E+00', '12345'],
+      ['00.0E+00', '12345'],
+      ['0"-"0.0', '12.5'],
+      ['0.0"x"0', '1.25'],
+      ['0.0"-1"', '1.5'],
+      ['[>5]"V"0.0;0.0', '1.5'],
+    ].map(([code = '', stored = '']) => [
+      code,
+      stored,
+      `its number format shows another text than the stored number: ${code})`,
+    ]),
   ])('refuses a number in the format %s: %s', async (code, stored, reason) => {
     const promise = cellOf(`<c s="1"><v>${stored}</v></c>`, { formats: [code] });
     expect(await errorOf(promise)).toContain(`cannot be read exactly: A1: ${stored} (${reason}`);
@@ -159,6 +221,14 @@ describe('dates', () => {
     const row = `<row><c t="d" s="1"><v>2026-03-01</v></c><c t="d" s="2"><v>2026-03-01T08:30:00</v></c></row>`;
     expect(await cellsOf(row, { formats })).toEqual([['2026-03-01', '2026-03-01T08:30:00']]);
   });
+
+  test.each(['2026-02-30', '2026-13-01', '2026-03-01T25:00:00', '2026-03-01T24:00:00'])(
+    'refuses %s, which is not a date',
+    async (stored) => {
+      const error = await errorOf(cellOf(`<c t="d"><v>${stored}</v></c>`));
+      expect(error).toContain(`A1: "${stored}" is not a date`);
+    },
+  );
 
   test.each([
     ['h:mm', '0.35416666666666669', 'a time of day or duration without a date'],
@@ -278,7 +348,11 @@ describe('workbooks of other programs', () => {
       'book/Texts.xml': '<sst><si><t>Ada</t></si></sst>',
     });
     const read = await readWorkbook(bytes, 'fleet.xlsx', { signal: new AbortController().signal });
-    expect(read).toEqual({ name: 'A', isOnlyVisible: true, rows: [{ row: 1, cells: ['Ada'] }] });
+    expect(read).toMatchObject({
+      name: 'A',
+      isOnlyVisible: true,
+      rows: [{ row: 1, cells: ['Ada'] }],
+    });
   });
 
   test('skips chart sheets', async () => {
@@ -289,6 +363,27 @@ describe('workbooks of other programs', () => {
     parts['xl/_rels/workbook.xml.rels'] = rels.replace('/worksheet"', '/chartsheet"');
     expect((await read(zipParts(parts))).name).toBe('Sheet2');
   });
+});
+
+describe('merged cells', () => {
+  const withMerges = (...references: string[]) => {
+    const merges = references.map((reference) => `<mergeCell ref="${reference}"/>`);
+    const xml = `<worksheet><sheetData/><mergeCells>${merges.join('')}</mergeCells></worksheet>`;
+    return read(zipParts(workbookParts({ sheets: [{ xml }] })));
+  };
+
+  test('reads the merged ranges', async () => {
+    expect((await withMerges('C2:D31', 'A1', 'A1:A1')).mergedRanges).toEqual([
+      { reference: 'C2:D31', firstRow: 2, lastRow: 31, firstColumn: 3, lastColumn: 4 },
+    ]);
+  });
+
+  test.each(['C2:C1', 'D2:C2', '2:3', 'C:C', '', 'C2:Cx'])(
+    'refuses the range "%s"',
+    async (reference) => {
+      expect(await errorOf(withMerges(reference))).toContain(`a merged range "${reference}"`);
+    },
+  );
 });
 
 describe('sheets', () => {
@@ -306,6 +401,7 @@ describe('sheets', () => {
     expect(sheet).toEqual({
       name: 'Fleet',
       isOnlyVisible: false,
+      mergedRanges: [],
       rows: [{ row: 1, cells: ['2'] }],
     });
     expect((await read(makeWorkbook(row(1)))).isOnlyVisible).toBe(true);

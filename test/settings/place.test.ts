@@ -285,3 +285,23 @@ describe.skipIf(process.platform === 'win32')(
     });
   },
 );
+
+describe.skipIf(process.platform === 'win32')('a folder above the settings', () => {
+  it.each([
+    [0o777, false],
+    [0o775, false],
+    [0o1777, true],
+    [0o755, true],
+  ])('with mode %o is accepted: %s', async (mode, isAccepted) => {
+    const parent = join(root, 'shared');
+    mkdirSync(join(parent, 'mine', 'fleet'), { recursive: true, mode: 0o700 });
+    chmodSync(parent, mode);
+    const run = await fleet('config list', { FLEET_CONFIG_DIR: join(parent, 'mine', 'fleet') });
+    if (isAccepted) expect(run.code).toBe(0);
+    else
+      expect([run.code, run.stderr]).toEqual([
+        3,
+        expect.stringContaining(`others can replace it, because they can write ${parent}`),
+      ]);
+  });
+});

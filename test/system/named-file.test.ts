@@ -75,8 +75,7 @@ describe('a named pipe for --file', () => {
   });
 
   test('names a reader that closes it', async () => {
-    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-    setTimeout(() => closeSync(reader), 300);
+    spawn('head', ['-c', '10', pipe]);
     const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
     const { url } = await openServer((response) => sendJson(response, 200, large));
     const run = await runFleet(['api', '/x/', '--file', pipe], {

@@ -95,21 +95,24 @@ describe('bounds', () => {
     const lines: string[] = [];
     const chunks = inputChunks(context(Readable.from(pieces)), '-');
     const text = await decodeText(chunks, 'stdin', undefined);
-    for await (const line of splitLines(text.pieces, 'stdin')) lines.push(line);
+    for await (const { text: line, end } of splitLines(text.pieces, 'stdin'))
+      lines.push(line + end);
     return lines;
   };
 
-  it('lines, however they come', async () => {
-    const text = '\uFEFFa\r\nb\n\nŽ🚲\nlast';
+  it('splits a text into the same lines in pieces of any length', async () => {
+    const text = '\uFEFFa\r\nb\n\nc\rd\r\re\r\r\nŽ🚲\nlast';
+    const lines = ['a\r\n', 'b\n', '\n', 'c\r', 'd\r', '\r', 'e\r', '\r\n', 'Ž🚲\n', 'last'];
     const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));
-    expect(await linesOf(bytes)).toEqual(['a\r', 'b', '', 'Ž🚲', 'last']);
-    expect(await linesOf([Buffer.from(text)])).toEqual(['a\r', 'b', '', 'Ž🚲', 'last']);
+    expect(await linesOf(bytes)).toEqual(lines);
+    expect(await linesOf([Buffer.from(text)])).toEqual(lines);
+    expect(await linesOf([Buffer.from('a\rb\r')])).toEqual(['a\r', 'b\r']);
     expect(await linesOf([])).toEqual([]);
   });
 
   it('a line of a megabyte', async () => {
     const long = 'x'.repeat(1024 * 1024);
-    expect(await linesOf([`${long}\na`])).toEqual([long, 'a']);
+    expect(await linesOf([`${long}\na`])).toEqual([`${long}\n`, 'a']);
     await expect(linesOf([`${long}x\n`])).rejects.toThrow('longer than a megabyte');
     await expect(linesOf([long, 'x'])).rejects.toThrow('longer than a megabyte');
   });

@@ -58,9 +58,20 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
   };
 }
 
-/** Returns a key that identifies a version. */
+/**
+ * Returns a key that is the same for every spelling of a version: `Z`, `+00:00` and `.000000Z` are
+ * the same time. A time without a fraction is a whole second. Digits beyond a millisecond count.
+ */
 export function keyOf({ id, modified, state }: Version): string {
-  return `${id} ${modified} ${state}`;
+  return `${id} ${normalizeTime(modified)} ${state}`;
+}
+
+function normalizeTime(text: string): string {
+  const ms = readTime(text);
+  if (ms === undefined) return text;
+  const [, digits = ''] = /\.(\d+)/.exec(text) ?? [];
+  const beyond = digits.slice(3).replace(/0+$/, '');
+  return `${ms}${beyond === '' ? '' : `.${beyond}`}`;
 }
 
 export function openKnownAlerts() {

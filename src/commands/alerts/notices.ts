@@ -73,7 +73,8 @@ function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Pr
   const facts = [
     count(counts.shown, 'alert'),
     counts.caughtUp > 0 && `${counts.caughtUp} of them caught up`,
-    counts.failures > 0 && count(counts.failures, 'failed reading'),
+    counts.failures > 0 &&
+      `${count(counts.failures, 'failed reading')} (nothing read for ${showDuration(counts.unreadMs)})`,
     done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
     ...(more?.facts ?? []),
   ].filter((fact) => fact !== false);
@@ -87,6 +88,7 @@ function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Pr
     caught_up: counts.caughtUp,
     readings: counts.readings,
     failures: counts.failures,
+    unread_seconds: Math.round(counts.unreadMs) / 1000,
     executed: done.executed,
     exec_failed: done.execFailed,
     undelivered,

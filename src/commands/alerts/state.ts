@@ -8,7 +8,7 @@
 // version is shown once. The state changes in place.
 
 import type { Alert } from '../../api/alert.js';
-import type { FleetError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
@@ -72,8 +72,16 @@ export function startAlerts(
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
     /** The current failure, which is reported once. */
-    failure: undefined as { sinceMs: number; message: string; inARow: number } | undefined,
-    counts: { shown: 0, caughtUp: 0, pages: 0, readings: 0, failures: 0 },
+    failure: undefined as { sinceMs: number; error: FleetError; inARow: number } | undefined,
+    counts: {
+      shown: 0,
+      caughtUp: 0,
+      pages: 0,
+      readings: 0,
+      failures: 0,
+      /** How long the list could not be read, in milliseconds. */
+      unreadMs: 0,
+    },
   };
 }
 
@@ -96,7 +104,7 @@ export function alertsState(
   else if (event.type === 'page') takePage(turn, event);
   else if (event.type === 'failed') takeFailure(turn, event);
   else if (event.type === 'webhook') takeWebhook(turn, event);
-  else if (event.type === 'stop') turn.end = { ...event, type: 'end' };
+  else if (event.type === 'stop') takeStop(turn, event);
   else takePushed(turn, event);
   return turn.end === undefined ? turn.effects : [...turn.effects, turn.end];
 }
@@ -176,8 +184,11 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
   const { beganMs, cursorMs } = state.marks;
-  if (failure !== undefined)
-    effects.push({ type: 'back', downMs: now.monotonicMs - failure.sinceMs });
+  if (failure !== undefined) {
+    const downMs = now.monotonicMs - failure.sinceMs;
+    counts.unreadMs += downMs;
+    effects.push({ type: 'back', downMs });
+  }
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
   state.reading = undefined;
   state.failure = undefined;
@@ -227,22 +238,45 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
-  const { sinceMs, message, inARow } = state.failure ?? {
-    sinceMs: now.monotonicMs,
-    message: undefined,
-    inARow: 0,
-  };
+  const sinceMs = state.failure?.sinceMs ?? now.monotonicMs;
+  const inARow = state.failure?.inARow ?? 0;
+  const isNew = state.failure?.error.message !== error.message;
   if (!state.plan.isBackfill && isFinal(error, state.counts.pages > 0, now.monotonicMs - sinceMs)) {
     turn.end = { type: 'end', end: 'failed', error };
     return;
   }
-  state.failure = { sinceMs, message: error.message, inARow: inARow + 1 };
+  state.failure = { sinceMs, error, inARow: inARow + 1 };
   const backoffMs = doublingPauseMs(inARow + 1, FIRST_RETRY_MS, LONGEST_RETRY_MS);
   const pauseMs = Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
   const cappedFromMs = askedMs > LONGEST_ASKED_PAUSE_MS ? askedMs : undefined;
-  if (message !== error.message)
-    effects.push({ type: 'unread', error, retryInMs: pauseMs, cappedFromMs });
+  if (isNew) effects.push({ type: 'unread', error, retryInMs: pauseMs, cappedFromMs });
   waitFor(turn, pauseMs);
+}
+
+/** Ends the watch. It fails when its time is over and the list was never read. */
+function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
+  const { state, now } = turn;
+  if (state.failure !== undefined) state.counts.unreadMs += now.monotonicMs - state.failure.sinceMs;
+  const isUnread = event.end === 'for' && event.error === undefined && readsList(state);
+  turn.end = { ...event, type: 'end', ...(isUnread ? { error: neverRead(state) } : {}) };
+}
+
+/** Whether the watch depends on the list, and did not read it once. */
+function readsList({ plan, counts }: AlertsState): boolean {
+  return plan.everyMs !== undefined && !plan.isBackfill && counts.readings === 0;
+}
+
+/** Exit code 7 when the service answered with an error, otherwise 8. */
+function neverRead({ failure }: AlertsState): FleetError {
+  const isAnswered = failure !== undefined && failure.error.kind !== 'network';
+  const reason = failure?.error.message ?? 'the service did not answer';
+  return new FleetError(
+    isAnswered ? 'service' : 'network',
+    `the alerts were never read: ${reason}`,
+    {
+      hint: '"fleet doctor" checks the service',
+    },
+  );
 }
 
 /**

@@ -71,7 +71,7 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     try {
       headers.append(name.trim(), VALUE.test(value) ? value : '\0');
     } catch {
-      throw usageError(`a header is "Name: value", not "${line}"`);
+      throw usageError(`a header must have the form "Name: value", not "${line}"`);
     }
     if (OURS.test(name.trim().toLowerCase()))
       throw usageError(

@@ -14,9 +14,12 @@ function readEmail(text: string): string {
 
 /** A parser for commander: a path below the base URL, with a slash at both ends. */
 function readPath(text: string): string {
-  if (/^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text)) return `/${text}/`.replaceAll(/\/+/g, '/');
+  const isPath = /^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text);
+  // `..` would lead out of the base URL.
+  const leadsAway = text.split('/').some((word) => word === '.' || word === '..');
+  if (isPath && !leadsAway) return `/${text}/`.replaceAll(/\/+/g, '/');
   throw usageError(
-    `--login-path takes a path below the address of the service, such as ${LOGIN_PATH}`,
+    `--login-path must be a path relative to the address of the service, such as ${LOGIN_PATH}`,
   );
 }
 

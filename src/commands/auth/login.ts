@@ -1,6 +1,7 @@
 // `fleet auth login`: gets an access token (directly, or for an e-mail address and a password),
 // checks it, and stores it with the addresses.
 
+import { isUtf8 } from 'node:buffer';
 import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -73,8 +74,10 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
   const isKnown = ({ shown, origin }: Setting) =>
     shown !== null && (origin !== 'profile' || profile === inUse);
+  // A login with `--base-url` needs the push address as much as one that asks for both.
+  const needsPush = isNewPlace || (asks && settings.baseUrl.origin === 'flag');
   const sseUrl =
-    isNewPlace && !isKnown(settings.sseUrl)
+    needsPush && !isKnown(settings.sseUrl)
       ? await askAddress(context, 'Push address', { isNeeded: false })
       : undefined;
   for (const [key, url] of Object.entries({ base_url: baseUrl, sse_url: sseUrl }))
@@ -235,7 +238,11 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
       `leave ${flag} out to be asked, or add: < FILE`,
     );
   const bytes = await readStdin(context, STDIN_LIMIT_BYTES, `stdin holds more than a ${what}`);
-  return bytes.toString('utf8');
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  throw usageError(
+    `the ${what} on stdin is not UTF-8`,
+    `save the ${what} as UTF-8; the service would get other characters`,
+  );
 }
 
 /** Saves the values and the token. Removes values of the profile's previous service. */

@@ -15,7 +15,7 @@ import { FleetError, usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
 import { type InputSource, nameOfInput, readInputRows } from '../../input/open.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '../../input/row.js';
-import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { readExact, spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
@@ -263,11 +263,11 @@ function withoutGuards(fields: { [column: string]: string | null }): RowFields {
   );
 }
 
-/** The text of a field; a number keeps its digits. */
+/** Returns the value of a field as text. A number keeps all its digits. */
 function textOfField(field: string, value: unknown): string {
   if (typeof value === 'string') return value;
   const isNumber = typeof value === 'number' || writtenNumber(value) !== undefined;
-  if (isNumber) return textOf(value) ?? '';
+  if (isNumber) return spellingOf(value) ?? textOf(value) ?? '';
   throw usageError(`${field} must be text, not ${writeJson(value).slice(0, 40)}`);
 }
 

@@ -79,7 +79,16 @@ export async function prepareEdit(
     ([field, value]) => !isSameValue(field, value, before[field]),
   );
   const key = keyOfBody(uuid, writeJson(asked ?? wanted));
-  const task = { key, uuid, name: textOf(value.name) ?? null, before: describeBefore(value) };
+  const sides = changed.map(([field, after]) => ({
+    before: `${field}: ${showValue(before[field])}`,
+    after: `${field}: ${showValue(after)}`,
+  }));
+  const values = {
+    before: sides.map((side) => side.before).join('; '),
+    after: sides.map((side) => side.after).join('; '),
+  };
+  const name = textOf(value.name) ?? null;
+  const task = { key, uuid, name, before: describeBefore(value), values };
   return { task, wanted, before, changed };
 }
 
@@ -242,7 +251,7 @@ function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAns
   const isPartial = left.length < changed.length;
   const nothing = altered.length === 0 ? 'nothing was changed; ' : '';
   const rest = isPartial ? 'the other fields were changed; ' : nothing;
-  const hint = `${rest}some fields can be edited in some states only, and some texts have a limit`;
+  const hint = `${rest}some fields can be edited only in certain states, and some texts have a maximum length`;
   const message =
     altered.length === 0
       ? `the service ignored the change of: ${left.join(', ')}`

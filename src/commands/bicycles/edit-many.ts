@@ -11,7 +11,7 @@ import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { isExportOf } from '../../terminal/formats/cell-text.js';
 import { firstSegment } from '../../terminal/formats/columns.js';
-import { readPath } from '../../terminal/values.js';
+import { readPath, textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
@@ -133,8 +133,9 @@ function readVersion(
   if (value === null || value === '') return undefined;
   if (!isCells) return isSameValue(VERSION_FIELD, value, present) ? undefined : value;
   const cell = String(value).trim();
-  if (isExportOf(cell, present)) return undefined;
-  if (/^\d+$/.test(cell)) return typeof present === 'string' ? cell : readExact(cell);
+  const isWhole = /^\d+$/.test(cell);
+  if (cell === textOf(present) || (isWhole && isExportOf(cell, present))) return undefined;
+  if (isWhole) return typeof present === 'string' ? cell : readExact(cell);
   if (typeof present === 'string') return cell;
   throw usageError(
     `${describePlace(place)} of ${source}: ${VERSION_FIELD} "${clean(cell)}" is not a whole number; nothing was sent`,
@@ -157,7 +158,7 @@ async function readWanted(
       refuseChangedPath(source, row, field, before);
       continue;
     }
-    const present = before[field];
+    const present = Object.hasOwn(before, field) ? before[field] : undefined;
     if (row.isCells && value === null) {
       if (isClearing) wanted.push([field, clearedValue(field, present)]);
       continue;
@@ -227,7 +228,7 @@ function refuseUnknownColumns(
   const meant = others.length === 0 ? nearest(first, TEXT_FIELDS) : undefined;
   throw usageError(
     `unknown ${others.length === 0 ? 'column' : 'columns'} ${names} in ${source}; nothing was sent`,
-    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${TEXT_FIELDS.join(', ')}; rename a column with --map 'HEADING=FIELD'`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${[...TEXT_FIELDS, 'tags'].join(', ')}; rename a column with --map 'HEADING=FIELD'`,
   );
 }
 

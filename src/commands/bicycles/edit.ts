@@ -9,7 +9,7 @@ import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
 import { refuseIfReadOnly } from '../shared/allow-change.js';
-import { readInputSource } from '../shared/input/flags.js';
+import { readInputSource, refuseFileNames } from '../shared/input/flags.js';
 import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
 import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, SUBJECT } from './edit-change.js';
@@ -43,6 +43,7 @@ export async function editBicycles(
       'no bicycle given',
       'name a bicycle, or read rows from stdin with - or from a file with --from FILE',
     );
+  refuseFileNames(texts);
   if (options.empty !== undefined)
     throw usageError('--empty needs an input', 'add --from FILE, or - for stdin');
   if (texts.length === 1)
@@ -60,7 +61,10 @@ export async function editBicycles(
     isFound ||= item !== undefined;
     const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
       const wanted = new Map<string, unknown>();
-      for (const [field, valueFor] of asked) wanted.set(field, await valueFor(before[field]));
+      for (const [field, valueFor] of asked) {
+        const present = Object.hasOwn(before, field) ? before[field] : undefined;
+        wanted.set(field, await valueFor(present));
+      }
       return Object.fromEntries(wanted);
     });
     for (const [field, value] of edit.changed) refuseControlCharacters(field, value);
@@ -126,5 +130,5 @@ function explainFailure(
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
   const hint =
     'nothing was changed: it was not found, you have no access, or this service cannot edit bicycles';
-  return withHint(error, hint, `the service does not edit ${label}: ${reason}`);
+  return withHint(error, hint, `the service cannot edit ${label}: ${reason}`);
 }

@@ -6,11 +6,11 @@ import { isLinkField, wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
-import { readExact, writeJson, writtenNumber } from '../../json/exact.js';
+import { readExact, spellingOf, toNumber, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { clean, escapeJson, isClean } from '../../terminal/clean.js';
 import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
-import { textOf } from '../../terminal/values.js';
+import { isJsonNumber, textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
 import { compareStored, type StoredForm } from '../shared/bulk/stored-text.js';
 import { isScientificNumber, TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
@@ -106,21 +106,81 @@ export async function readFlagValue(
 /**
  * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the export
  * of the present value leaves it unchanged, with its guard or without. With `hasGuards`, a changed
- * cell loses the apostrophe that guards a formula. Throws a FleetError of kind `usage` for a number
- * that Excel shortened.
+ * cell loses the apostrophe that guards a formula. `delimiter` is the sign between the columns of
+ * CSV. Throws a FleetError of kind `usage` for a number that Excel shortened, and for a cell that does
+ * not have the type of the present value.
  */
 export async function readCellValue(
   context: Context,
   field: string,
   cell: string,
   before: unknown,
-  { hasGuards }: { hasGuards: boolean },
+  { hasGuards, delimiter }: { hasGuards: boolean; delimiter?: string | undefined },
 ): Promise<unknown> {
-  if (isExportOf(cell, before)) return before;
   const text = hasGuards ? removeFormulaGuard(cell) : cell;
+  if (!TEXT_FIELDS.includes(field)) {
+    if (typeof before === 'boolean') return readBooleanCell(field, text);
+    if (numberText(before) !== undefined) return readNumberCell(field, text, before, delimiter);
+  }
+  if (isExportOf(cell, before)) return before;
   if (isExportOf(text, before)) return before;
   refuseScientificNumber(field, text);
   return readText(context, field, text, before);
+}
+
+/** The words that Excel writes for a boolean in several languages. */
+const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['wahr', true],
+  ['vrai', true],
+  ['vero', true],
+  ['verdadero', true],
+  ['false', false],
+  ['falsch', false],
+  ['faux', false],
+  ['falso', false],
+]);
+
+function readBooleanCell(field: string, cell: string): boolean {
+  const value = BOOLEAN_WORDS.get(cell.trim().toLowerCase());
+  if (value !== undefined) return value;
+  throw usageError(`${field} must be true or false, not "${clean(cell.slice(0, 40))}"`);
+}
+
+/** A number with a decimal point or comma. */
+const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e[+-]?\d+)?$/i;
+
+/**
+ * Reads a cell of a field that holds a number. The decimal sign is a comma in files with semicolons
+ * and a point in others. The other sign is accepted when it cannot separate thousands.
+ */
+function readNumberCell(
+  field: string,
+  cell: string,
+  before: unknown,
+  delimiter: string | undefined,
+): unknown {
+  const text = cell.trim();
+  const present = numberText(before) ?? '';
+  if (text === present) return before;
+  const { whole = '', sign, fraction = '', exponent = '' } = DECIMAL.exec(text)?.groups ?? {};
+  const decimalSign = delimiter === ';' ? ',' : '.';
+  const canBeGrouped = /^-?[1-9]\d{0,2}$/.test(whole) && fraction.length === 3 && exponent === '';
+  if (sign !== undefined && sign !== decimalSign && canBeGrouped)
+    throw usageError(
+      `${field} "${text}" is ambiguous: the ${sign === ',' ? 'comma' : 'point'} can separate thousands or decimals`,
+      `write ${whole}${fraction} or ${whole}${decimalSign}${fraction}0`,
+    );
+  const number = `${whole}${sign === undefined ? '' : '.'}${fraction}${exponent}`;
+  if (!isJsonNumber(number))
+    throw usageError(
+      `${field} must be a number, not "${clean(cell.slice(0, 40))}"`,
+      'write it without thousands separators and units',
+    );
+  if (isSameNumber(number, present)) return before;
+  if (isScientificNumber(text))
+    throw usageError(`${field} "${text}" is not the whole number`, TEXT_FORMAT_HINT);
+  return toNumber(number);
 }
 
 /** Refuses the number that Excel writes in place of a longer one. */
@@ -137,11 +197,16 @@ export async function readObjectValue(
   before: unknown,
 ): Promise<unknown> {
   if (isSameValue(field, value, before)) return before;
-  // A number in a text field keeps its digits, as with --field.
-  const number = numberText(value);
-  const text = number !== undefined && TEXT_FIELDS.includes(field) ? number : value;
+  const text = readObjectText(field, value, before);
   if (text === before) return before;
   return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
+}
+
+/** A number in a text field keeps its digits, as with --field, and the spelling of YAML. */
+function readObjectText(field: string, value: unknown, before: unknown): unknown {
+  const spelling = spellingOf(value);
+  if (spelling !== undefined && typeof before === 'string') return spelling;
+  return TEXT_FIELDS.includes(field) ? (spelling ?? numberText(value) ?? value) : value;
 }
 
 async function readText(
@@ -153,20 +218,32 @@ async function readText(
   if (text === before) return text;
   if (isLinkField(field)) return readLink(context, field, text);
   if (TEXT_FIELDS.includes(field) || typeof before === 'string') return text;
-  if (typeof before === 'object' && before !== null && /^\s*[[{]/.test(text))
-    return readCollection(field, text);
+  if (LIST_FIELDS.includes(field) || isCollection(before)) return readCollection(field, text);
   return typedField(field, text).value;
 }
 
-/** Reads a list or an object, such as `tags`, which csv has as JSON. */
+/** Fields that hold lists. Observed; any other field with a list is known by its present value. */
+const LIST_FIELDS: readonly string[] = ['tags'];
+
+function isCollection(value: unknown): boolean {
+  return Array.isArray(value) || (isObject(value) && writtenNumber(value) === undefined);
+}
+
+/**
+ * Reads a list or an object, such as `tags`, which csv has as JSON. Throws a FleetError of kind
+ * `usage` for any other text.
+ */
 function readCollection(field: string, text: string): unknown {
+  const example = `write it as JSON, for example ${field} = ["a","b"]`;
   try {
     parseJson(text);
   } catch (error) {
     if (!(error instanceof JsonError)) throw error;
-    throw usageError(`${field} is not valid JSON: ${error.message}`);
+    throw usageError(`${field} is not valid JSON: ${error.message}`, example);
   }
-  return readExact(text);
+  const value = readExact(text);
+  if (isCollection(value)) return value;
+  throw usageError(`${field} is a list or an object, not ${clean(text.slice(0, 40))}`, example);
 }
 
 /** Returns the value of a cleared field: an empty text where the service refuses null. */
@@ -213,10 +290,13 @@ function showPlain(value: unknown): string {
   return text === undefined ? '(none)' : clean(text);
 }
 
-/** Whether the text of a value shows all of it: nothing is hidden, and no blanks are at its ends. */
+/**
+ * Whether the text of a value shows all of it: it has no hidden characters and no blanks at its
+ * ends, and it is not the text `null`.
+ */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);
-  return text === undefined || (isClean(text) && text === text.trim());
+  return text === undefined || (isClean(text) && text === text.trim() && text !== 'null');
 }
 
 function showAsJson(value: unknown): string {

@@ -6,6 +6,7 @@ import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { uuidOfNamed } from '../named/find.js';
+import { refuseOtherKind } from '../shared/other-kind.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
@@ -46,8 +47,8 @@ export async function readBicycleFields(
 }
 
 /**
- * Returns the URL of a linked resource: a URL unchanged; for a UUID or a name, which is looked up,
- * a URL below the base URL.
+ * Returns the link that is sent for a resource: an unchanged URL; a UUID or a name, which is looked
+ * up, as a URL below the base. Throws a FleetError of kind `usage` for the URL of another kind.
  */
 export async function readLink(
   context: Context,
@@ -55,7 +56,11 @@ export async function readLink(
   written: string,
 ): Promise<string> {
   const text = written.trim();
-  if (text === '' || /^https?:/i.test(text)) return text;
+  if (text === '') return text;
+  if (/^https?:/i.test(text)) {
+    refuseOtherKind(NAMED[field], text);
+    return text;
+  }
   const { baseUrl } = await context.client();
   return resourceLink(baseUrl, field, await uuidOfNamed(context, NAMED[field], text));
 }

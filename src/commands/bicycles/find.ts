@@ -36,7 +36,10 @@ export async function findBicycle(
     throw usageError(`"${shorten(text)}" is the address of ${other}, not of a bicycle`);
   if (uuid !== undefined) return { uuid, item: undefined };
   if (text.trim() === '')
-    throw usageError('an empty text names no bicycle', 'give a UUID, its beginning, or a name');
+    throw usageError(
+      'the name of a bicycle must not be empty',
+      'give a UUID, its beginning, or a name',
+    );
   const client = await context.client();
   const organization = await chosenOrganization(context, scope);
   const matches =

@@ -123,8 +123,8 @@ export async function fetchBicycle(
 }
 
 /**
- * Prints the bicycle in the answer to a change. Assumed: the answer, which the interface does not
- * show, is the bicycle.
+ * Prints the bicycle in the answer to a change. Assumed: the answer is the bicycle; the interface does
+ * not show it.
  */
 export async function printAnswer(
   context: Context,

@@ -195,11 +195,11 @@ function reasonIn({ message }: FleetError): string {
 }
 
 /**
- * Whether neither the bicycle's URL nor the list shows it. A service that ignores the filter lists
- * other bicycles.
+ * Whether the bicycle is missing from both its address and the filtered list. A service that ignores
+ * the filter returns other bicycles.
  */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
-  // Observed: for an unknown path the service only answers "Not found.".
+  // Observed: for an unknown path, the service answers only "Not found.".
   if (/No Bicycle matches the given query/i.test(message)) return true;
   const found = await ifOffered(client.send({ path: BICYCLE.path(uuid), subject: 'the bicycle' }));
   if (found !== undefined) return false;

@@ -7,7 +7,7 @@ import { BUN_VERSION, programVersion } from '../../system/program-files.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import { chooseReportFormat, printReport } from '../shared/change-report.js';
-import { FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
+import { describeNext, FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
 import { checkOrganization, checkService } from './service.js';
 import { checkSettings, checkToken, type Examination } from './settings.js';
@@ -22,11 +22,14 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   const { known, ...checked } = await checkSettings(context);
   let { findings } = checked;
   const format = chooseReportFormat(known.settings.output);
+  const late = new AbortController();
+  const cancel = context.clock.after(LONGEST_MS, () => late.abort(tooLate()));
+  const limit = AbortSignal.any([context.signal, late.signal]);
   const progress = openProgress(context, { draw: () => 'checking settings, network and service' });
   try {
     findings.unshift(checkBuild());
-    findings.push(...(await checkToken(context, known)));
-    const found = await checkNetwork({ ...known, context, role });
+    findings.push(...(await checkToken(context, known, limit)));
+    const found = await checkNetwork({ ...known, context, role, limit });
     // A setting is only good when the service accepts it, so drop the earlier "ok".
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
@@ -34,6 +37,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
       ...found,
     ];
   } finally {
+    cancel();
     progress.end();
   }
   // Texts from the service (request ids, titles, addresses) may quote the token, and the report
@@ -47,6 +51,15 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   const records = report.map(({ kind: _kind, ...record }) => record);
   await printReport(context, FINDINGS, records, format);
   await conclude(report, notice);
+}
+
+/** How long all requests may take together, also when the body of an answer never ends. */
+const LONGEST_MS = 10_000;
+
+function tooLate(): FleetError {
+  return new FleetError('network', `no whole answer came within ${LONGEST_MS / 1000} s`, {
+    hint: 'the service is too slow, or its answers never end; try: fleet bicycles list -v',
+  });
 }
 
 function checkBuild(): Finding {
@@ -98,6 +111,6 @@ async function conclude(findings: readonly Finding[], notice: Context['notice'])
   const names = failures.map(({ check }) => check).join(', ');
   const message = `${count(failures.length, 'failure')} (${names})${counted === '' ? '' : ` and ${counted}`}`;
   throw new FleetError(first.kind ?? 'internal', message, {
-    hint: first.next === null ? undefined : `start with: ${first.next}`,
+    hint: first.next === null ? undefined : describeNext(first.next),
   });
 }

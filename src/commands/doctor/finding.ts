@@ -37,6 +37,14 @@ export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
+/** A text that begins with the name of a program is a command to paste. */
+const COMMAND = /^(?:fleet|chmod|chown|sudo|mv|export|unset|set|\$env:|\w+=)(?:\s|$|\w)/;
+
+/** The next step as a sentence: a command gets a verb in front, other text is a sentence already. */
+export function describeNext(next: string): string {
+  return COMMAND.test(next) ? `run: ${next}` : next;
+}
+
 /** The mark and colour of each outcome on a terminal, worst first. */
 const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', 'green'] } as const;
 
@@ -69,7 +77,7 @@ export const FINDINGS: Shape<Finding> = {
       keep: 1,
       minimum: 16,
       cell: ({ finding, next }) => ({
-        text: clean(next === null ? finding : `${finding}; next: ${next}`),
+        text: clean(next === null ? finding : `${finding}; ${describeNext(next)}`),
       }),
     },
   ],

@@ -36,6 +36,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
     if (refusal.status !== 403) break;
   }
   if (refusal === undefined) return [];
+  if (known.token === undefined && (refusal.status === 401 || refusal.status === 403))
+    return [ok('push', `${showAddress(sseUrl)} answers; it wants a token`)];
   const { kind, status = 500, hint = '' } = refusal;
   const address = showAddress(sseUrl);
   if (kind !== 'network' && organization === undefined && status < 500)
@@ -49,10 +51,10 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
  * no answer arrived.
  */
 async function subscribe(
-  { context, settings, token, renewal }: Examination,
+  { context, settings, token, renewal, limit }: Examination,
   url: URL,
 ): Promise<FleetError | undefined> {
-  const { clock, signal, io } = context;
+  const { clock, io } = context;
   const over = new AbortController();
   let isOpen = false;
   const { error } = await connectOnce({
@@ -64,7 +66,7 @@ async function subscribe(
     lastEventId: '',
     timeoutMs: settings.timeout.value,
     idleMs: settings.timeout.value,
-    signal: AbortSignal.any([signal, over.signal]),
+    signal: AbortSignal.any([limit, over.signal]),
     subject: 'the subscription',
     secrets: io.secrets,
     room: () => undefined,

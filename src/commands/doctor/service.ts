@@ -3,7 +3,7 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
-import { fixedToken } from '../../context.js';
+import { ANONYMOUS, fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { type Client, joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
@@ -12,9 +12,12 @@ import { answeredAtMs } from '../../http/retry.js';
 import { describeHtml, foreignText, isHtml } from '../../http/server-text.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
+import { profileFlag } from '../../settings/resolve.js';
+import { organizationsOf } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { countOf, describeTotal, findPrefix, isRefusal } from '../auth/prefix.js';
 import { pickByName, readNames } from '../named/find.js';
+import { listSome } from '../shared/list/pick-one.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
@@ -26,6 +29,8 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
   const { settings, context } = known;
   const { value = '' } = settings.organization;
   known.organization = wholeUuid(value);
+  const several = organizationsOf(known.token ?? '');
+  if (value === '' && several.length > 1) return [await nameOrganizations(known, several)];
   if (known.organization !== undefined || value === '' || settings.baseUrl.value === undefined)
     return [];
   try {
@@ -39,6 +44,22 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
     context.signal.throwIfAborted();
     return [failed('organization', asFleetError(thrown))];
   }
+}
+
+/** Warns that no organization is set, and names those of the token. */
+async function nameOrganizations(known: Examination, uuids: readonly string[]): Promise<Finding> {
+  const { settings, context } = known;
+  const { baseUrl, profile } = settings;
+  const read = async (url: URL) => readNames(await clientOf(known, url), NAMED.organization);
+  const names = baseUrl.value && (await read(baseUrl.value).catch(() => undefined));
+  context.signal.throwIfAborted();
+  const listed = listSome(uuids.map((uuid) => [uuid, names?.get(uuid)?.[0]]));
+  const next = `fleet config set organization NAME${profileFlag(profile.value)}`;
+  return warning(
+    'organization',
+    `not set, and the token names ${uuids.length}: ${listed}; fleet watch needs one as an argument`,
+    next,
+  );
 }
 
 /** Requests a page of bicycles of the organization and interprets the answer. */
@@ -80,14 +101,16 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
-/** Opens a client like that of other commands, but without retries. */
-function clientOf(
-  { context, settings, token = 'none' }: Examination,
-  baseUrl: URL,
-): Promise<Client> {
-  // A request always needs a token here, so a placeholder is sent without one.
-  const limits = { deadlineMs: settings.timeout.value, retries: 0 };
-  return context.client({ ...limits, settings, baseUrl, token: fixedToken(token) });
+/** A client that tries each request once. Without a token it sends none. */
+function clientOf({ context, settings, token, limit }: Examination, baseUrl: URL): Promise<Client> {
+  return context.client({
+    deadlineMs: settings.timeout.value,
+    retries: 0,
+    settings,
+    baseUrl,
+    token: token === undefined ? ANONYMOUS : fixedToken(token),
+    signal: limit,
+  });
 }
 
 /** Requests one page of bicycles. Throws the client's errors. */
@@ -109,7 +132,10 @@ async function judgeAnswer(
   if (count !== undefined) {
     const service = trace.version === undefined ? '' : `; the service is ${trace.version}`;
     return [
-      ok('prefix', `${describeTotal(readPage(answer))} bicycles at ${address}`),
+      ok(
+        'prefix',
+        `${describeTotal(readPage(answer))} bicycles at ${address}${token === undefined ? ', without a token' : ''}`,
+      ),
       ok('version', `${settings.apiVersion.value} is supported${service}`),
     ];
   }

@@ -30,6 +30,8 @@ export interface Examination extends CheckedSettings {
   context: Context;
   /** The role of `--role`. */
   role: TopicRole | undefined;
+  /** Ends every request after the longest time that all of them may take together. */
+  limit: AbortSignal;
   /**
    * The UUID of the organization in the settings; undefined when it is not set or was not found.
    */
@@ -111,13 +113,17 @@ function missing(key: string, flag: string): Finding[] {
  * Reads the token without sending it, and looks for an organization in it. Stores the results in
  * `known`.
  */
-export async function checkToken(context: Context, known: CheckedSettings): Promise<Finding[]> {
+export async function checkToken(
+  context: Context,
+  known: CheckedSettings,
+  limit: AbortSignal,
+): Promise<Finding[]> {
   const { clock, signal } = context;
   const zone = isScreen(context) ? context.zone : undefined;
   const findings: Finding[] = [];
   try {
     const source = await context.token(known);
-    known.token = await source.get();
+    known.token = await orAborted(source.get(), limit);
     known.renewal = source.refusalHint;
     findings.push(judgeToken(known.token, source, { now: clock.wallMs(), zone }));
   } catch (thrown) {
@@ -125,6 +131,15 @@ export async function checkToken(context: Context, known: CheckedSettings): Prom
     findings.push(failed('token', asFleetError(thrown)));
   }
   return [...findings, ...lookForOrganization(known)];
+}
+
+/** Rejects with the signal's reason when it is aborted first. */
+async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  signal.throwIfAborted();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+  return Promise.race([work, aborted]);
 }
 
 /** Reports the default organization: all commands use the only one in the token. */
@@ -136,9 +151,10 @@ function lookForOrganization({
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
+  // The names of several are looked up later.
+  if (others.length > 0) return [];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
-  const named = first === undefined ? '' : `, and the token names ${others.length + 1}`;
-  return [warning('organization', `not set${named}: fleet watch needs one as an argument`, next)];
+  return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
 /** Returns the command that changes a setting at its current source. */
@@ -149,7 +165,7 @@ export function changeCommand(
 ): string {
   const { key, origin, from } = settings[name];
   const command = `fleet config set ${key} ${value}${profileFlag(settings.profile.value)}`;
-  if (origin === 'flag') return `${from} ${value}, or for good: ${command}`;
+  if (origin === 'flag') return `use ${from} ${value}, or for good: ${command}`;
   return origin === 'environment' ? setVariables({ [from]: value }) : command;
 }
 

@@ -7,12 +7,15 @@ import type { Run } from '../../context.js';
 const SHOW = `Show what a journal says of each bicycle: what became of it, when, in which run, and how that is known:
 answered (the service said so), history (its list of transitions shows it), list (the new bicycle is there),
 state (it was in another state before), operator (--unknown done). Nothing is sent, and the journal is only read.
+--file run.xlsx and --file run.html write a report: who ran what, where and when, whether the run was killed and
+resumed, counts, and a row for each bicycle with before and after. -o wide adds the columns RUN and REQUEST.
 Exit code 9 when records are missing or were changed. Missing records at the end look like a crash, unless the counter
 file beside the journal (FILE.count) shows that there were more.`;
 
 export function addJournal(program: Command, run: Run): void {
   const lines = [
     ['the outcome of each bicycle', 'fleet journal show j.jsonl'],
+    ['a report for people without fleet', 'fleet journal show j.jsonl --file run.html'],
     [
       'those with an unknown outcome',
       `fleet journal show j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,

@@ -15,6 +15,7 @@ import {
   judgeEntry,
 } from '../shared/bulk/journal-records.js';
 import { printReport } from '../shared/change-report.js';
+import { chooseReportFile, writeReport } from './report.js';
 
 /**
  * Prints one row for each bicycle and a summary. Throws a FleetError of kind `partial` after the
@@ -28,8 +29,12 @@ export async function showJournal(context: Context, path: string): Promise<void>
     throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
-  await context.io.startPager(context.notice);
-  await printReport(context, journalShape(noun), rows);
+  const reportFormat = chooseReportFile(context);
+  if (reportFormat !== undefined) await writeReport(context, { journal, rows, noun, reportFormat });
+  else {
+    await context.io.startPager(context.notice);
+    await printReport(context, journalShape(noun), rows);
+  }
   const what = clean([binding.command, binding['transition'] ?? ''].join(' ').trim());
   await context.notice(`${what} at ${clean(binding.base_url)}: ${sumUp(journal, rows)}`);
   if (journal.damage !== undefined)
@@ -39,14 +44,17 @@ export async function showJournal(context: Context, path: string): Promise<void>
 }
 
 function rowOf(key: string, entry: JournalEntry): JournalRow {
-  const { result, how, run, atMs, name, uuid } = entry;
+  const { result, how, run, atMs, name, uuid, values } = entry;
+  const isDone = judgeEntry(entry) === 'done';
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {
     // The key of an edit consists of the UUID and the requested change.
     uuid: row === undefined ? (key.split(':', 1)[0] ?? key) : uuid,
     ...(row === undefined ? {} : { row: Number(row) }),
     name,
-    outcome: judgeEntry(entry) === 'done' ? 'done' : (result?.outcome ?? 'unknown'),
+    before: values?.before ?? entry.sending.before?.state ?? null,
+    after: isDone ? (values?.after ?? result?.state ?? null) : null,
+    outcome: isDone ? 'done' : (result?.outcome ?? 'unknown'),
     at: atMs === null ? null : new Date(atMs).toISOString(),
     run,
     how: result === undefined || result.outcome === 'unknown' ? null : how,

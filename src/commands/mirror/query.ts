@@ -56,17 +56,17 @@ export function readStatement(text: string): string {
     throw usageError('a query must be a single statement', 'run them one after another');
   if (!READING.includes(first.toUpperCase()))
     throw usageError(
-      `a query only reads: "${first}" is refused`,
+      `a query must be read-only: "${first}" is refused`,
       `a query begins with one of: ${READING.join(', ')}`,
     );
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
     throw usageError(
-      'a query only reads: a PRAGMA that sets a value is refused',
+      'a query must be read-only: a PRAGMA that sets a value is refused',
       'leave the value out to read it',
     );
   const [beyond] = BEYOND.exec(text) ?? [];
   if (beyond !== undefined)
-    throw usageError(`a query only reads the mirror: "${beyond}" is refused`);
+    throw usageError(`a query can read only the mirror: "${beyond}" is refused`);
   return text.slice(0, statement.length).trim();
 }
 

@@ -13,6 +13,7 @@ import { within } from '../../system/clock.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { mirrorOf } from '../shared/current-mirror.js';
 import { listSome, shorten } from '../shared/list/pick-one.js';
+import { refuseOtherKind } from '../shared/other-kind.js';
 
 /** The names by UUID, most common name first. */
 export type Names = Map<string, string[]>;
@@ -87,15 +88,18 @@ export async function showOrganizations(
 }
 
 /**
- * Returns the UUID for a UUID, a URL that ends in one, or an exact name. A name is looked up before
- * anything else is sent.
+ * Returns the UUID of the resource that a text means: a UUID, a link of that kind of resource, or an
+ * exact name, which is looked up. Throws a FleetError of kind `usage` for the link of another kind.
  */
 export async function uuidOfNamed(
   context: Context,
   kind: NamedKind,
   text: string,
 ): Promise<string> {
-  return wholeUuid(text) ?? findByName(context, kind, text);
+  const uuid = wholeUuid(text);
+  if (uuid === undefined) return findByName(context, kind, text);
+  refuseOtherKind(kind, text);
+  return uuid;
 }
 
 /**

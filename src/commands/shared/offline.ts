@@ -93,7 +93,7 @@ export async function runOffline(
     const hint = 'complete it: fleet mirror once';
     throw new FleetError(
       'partial',
-      `the mirror does not hold all ${what}: they were never read to the end`,
+      `the mirror does not contain all ${what}: no reading of the whole list has ended`,
       { hint },
     );
   });

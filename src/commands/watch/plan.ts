@@ -75,7 +75,7 @@ async function chooseTopics(
   organization: string | undefined,
   { bicycle: texts = [], topic: topics = [] }: WatchOptions,
 ): Promise<string[]> {
-  if (topics.includes('')) throw usageError('--topic needs a value');
+  if (topics.includes('')) throw usageError('--topic needs a topic');
   if (organization === undefined && texts.length === 0 && topics.length > 0)
     return [...new Set(topics)];
   const scope = await chosenOrganization(context, organization);

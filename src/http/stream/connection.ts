@@ -60,7 +60,7 @@ export interface ConnectionOptions extends ConnectionContext {
   subject: string;
   /** Called for a 200 with an event stream. */
   onOpen(headers: Headers): void;
-  /** Called for every received chunk: "comments count as life" (cli.md, watch). */
+  /** Called for every received chunk, because comments also show that the stream is alive. */
   onReceived(received: Received): void;
 }
 
@@ -101,6 +101,10 @@ const ERROR_BODY_LIMIT_MS = 5_000;
 
 /** Matches a valid header value. An id that is not one is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/** The next step when no role of the token may subscribe. */
+const ROLE_HINT =
+  'no role of this token may subscribe to it; choose one with --role, or name a topic with --topic; "fleet auth status" shows the roles';
 
 /** Opens a connection and resolves when it ends for any reason. Never rejects. */
 export async function connectOnce(options: ConnectionOptions): Promise<ConnectionEnd> {
@@ -262,6 +266,7 @@ function statusFailure(
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
   if (failure.kind === 'not-found') return withHint(failure, TOPIC_HINT);
+  if (status === 403) return withHint(failure, ROLE_HINT);
   return status < 300 || status >= 400 ? failure : withHint(failure, MOVED_HINT);
 }
 

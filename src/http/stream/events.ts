@@ -62,7 +62,7 @@ export interface Lost extends Happened {
   readonly cause: Cause;
   readonly error: FleetError;
   /**
-   * When the last data arrived, computed back from `atMs`; undefined before the first connection.
+   * The time when the last data arrived, derived from `atMs`; undefined before the first connection.
    */
   readonly lastLifeWallMs: number | undefined;
   /** The time since then. 0 before the first connection. */

@@ -15,7 +15,7 @@ export function cellText(value: unknown): string {
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would calculate, as `--excel` does. A text
+ * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, as `--excel` does. A text
  * that already begins with such an apostrophe gets a second one, so that reading is unambiguous.
  */
 export function guardFormula(text: string): string {
@@ -24,14 +24,14 @@ export function guardFormula(text: string): string {
 
 /**
  * Whether a cell is the export of a value, in csv, tsv or xlsx, with or without `--excel`. Numbers
- * are compared as numbers, also with a decimal comma. Line ends are compared without their CR,
- * because spreadsheets change them.
+ * with a decimal point are compared as numbers. Line ends are compared without their CR, because
+ * spreadsheets change them.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';
   if (typeof value === 'boolean') return cell.toLowerCase() === String(value);
   if (typeof value === 'number' || writtenNumber(value) !== undefined)
-    return isSameNumber(cell.trim().replace(',', '.'), textOf(value) ?? '');
+    return isSameNumber(cell.trim(), textOf(value) ?? '');
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;

@@ -21,7 +21,7 @@ export interface Shape<T> {
   position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
-  /** Whether files contain every field of the first batch, with `fields` first. */
+  /** Whether an output file contains every field of the first batch. `fields` come first then. */
   areFieldsOpen?: boolean;
   /** The fields of the position, which GeoJSON does not repeat. */
   positionFields?: readonly string[];

@@ -1,6 +1,12 @@
 // YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
 
-import { exactValue, toNumber, writtenNumber } from '../../json/exact.js';
+import {
+  exactValue,
+  toNumber,
+  toSpelledNumber,
+  writeJson,
+  writtenNumber,
+} from '../../json/exact.js';
 import { escapeHidden, isClean } from '../clean.js';
 import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
@@ -71,7 +77,21 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
 const DEPTH_LIMIT = 500;
 
 /**
- * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`. Texts that fleet quoted
+ * Returns a number that YAML spells in its own way: `007`, `0x1F`, `+5`, `.5`. Infinity and NaN,
+ * which JSON does not have, become their texts.
+ */
+function readSpelledNumber(source: string, value: number): unknown {
+  if (!Number.isFinite(value)) return source;
+  const isInteger = /^[-+]?\d+$|^0[xo]/.test(source);
+  // A double does not hold all digits of a long integer.
+  const written =
+    isInteger && !Number.isSafeInteger(value) ? String(BigInt(source)) : writeJson(value);
+  return toSpelledNumber(written, source);
+}
+
+/**
+ * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`, and their spelling
+ * (`spellingOf`). Texts that fleet quoted
  * become the same texts again. Throws an Error with the reason for broken YAML, for aliases, and
  * for a value that is not a sequence.
  */
@@ -86,12 +106,17 @@ export async function readYamlSequence(text: string): Promise<unknown[]> {
     if (isSeq(node)) return node.items.map((item) => read(item, depth + 1));
     if (isMap(node))
       return Object.fromEntries(
-        node.items.map(({ key, value }) => [String(read(key, depth + 1)), read(value, depth + 1)]),
+        node.items.map(({ key, value }) => [readKey(key, depth + 1), read(value, depth + 1)]),
       );
     if (!isScalar(node)) return null;
     const { value, source } = node;
     if (typeof value !== 'number') return value ?? null;
-    return source !== undefined && isJsonNumber(source) ? toNumber(source) : value;
+    if (source === undefined) return value;
+    return isJsonNumber(source) ? toNumber(source) : readSpelledNumber(source, value);
+  };
+  const readKey = (node: unknown, depth: number): string => {
+    const isNumber = isScalar(node) && typeof node.value === 'number';
+    return isNumber && node.source !== undefined ? node.source : String(read(node, depth));
   };
   const value = read(document.contents, 0);
   if (!Array.isArray(value)) throw new Error('a list is expected');

@@ -11,7 +11,7 @@ import {
 import type { Key } from '../../terminal/keys.js';
 
 export interface MapState {
-  /** The visible part; undefined for everything. */
+  /** The visible area of the map; undefined when all of it is visible. */
   readonly view: View | undefined;
   /** The selected bicycle, or a bicycle of the selected cluster. */
   readonly chosen: string | undefined;

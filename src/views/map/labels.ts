@@ -1,4 +1,4 @@
-// The labels of a terminal map in free places: degrees, names of single bicycles, towns.
+// Puts the labels of a terminal map where there is space: degrees, names of single bicycles, towns.
 
 import { placeTowns } from '../../globe/towns.js';
 import { put } from '../../terminal/canvas.js';

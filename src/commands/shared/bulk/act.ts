@@ -10,7 +10,7 @@ import type { Item } from '../../../http/types.js';
 import type { InputSource } from '../../../input/open.js';
 import { textOrNull } from '../../../json/parse.js';
 import { ACTION, ACTIONS } from '../../../views/action.js';
-import { type InputFlags, readInputSource } from '../input/flags.js';
+import { type InputFlags, readInputSource, refuseFileNames } from '../input/flags.js';
 import { readTargets } from '../input/targets.js';
 import { describe } from '../list/pick-one.js';
 import { carryOut } from './carry-out.js';
@@ -22,16 +22,16 @@ export interface ActOptions extends ChangeOptions, InputFlags {
   field?: string[];
 }
 
-/** What is to be done; `verb` is the `type` of the request. */
+/** The action; `verb` is the `type` of the request. */
 export interface Action
   extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
-  /** The state that it leads to, where that is known before any answer has shown it. */
+  /** The state that the action leads to; undefined when only an answer can show it. */
   target: string | undefined;
   /** Added to the body of the request. */
   fields: { readonly [name: string]: string };
-  /** The bicycles or alerts as they were typed, or the input that names them. */
+  /** The typed bicycles or alerts, or the input that names them. */
   targets: readonly string[] | InputSource;
-  /** Finds the one that a text names. */
+  /** Finds the bicycle or alert that a text names. */
   find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
 }
 
@@ -108,14 +108,14 @@ function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Ta
 
 const STDIN = '-';
 
-/** What the last word of a command line may be. */
+/** The last words that a command line can have. */
 export interface Verbs {
   /** `transition`, `action`. */
   kind: string;
   known: readonly string[];
   /** Those that ask for a word to be typed. */
   grave?: readonly string[];
-  /** Whether others are sent, too. */
+  /** Whether unknown words are sent too. */
   mayBeUnknown: boolean;
 }
 
@@ -165,6 +165,7 @@ export function readWords(
       `no ${one} given for "${name}"`,
       `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
     );
+  refuseFileNames(texts);
   return { targets: texts, name };
 }
 
@@ -200,7 +201,7 @@ export function readFields(texts: readonly string[] = []): Action['fields'] {
     // Its answer says "not carried out" with the words of "done", and who does not know it carries the action out.
     if (name === 'dry_run')
       throw usageError(
-        '--field dry_run is not sent',
+        '--field cannot set dry_run',
         '--dry-run prints the requests and sends nothing',
       );
     fields.set(name, text.slice(at + 1));

@@ -1,4 +1,4 @@
-// What the answer to a change says: done, refused, or nothing that can be relied on (cli.md section 4, promise 9).
+// Decides the outcome of a change by its answer (cli.md section 4, promise 9).
 
 import type { NewBicycle } from '../../../api/bicycle.js';
 import type { Resource } from '../../../api/resource.js';
@@ -14,7 +14,7 @@ import type { ChangeResult, Outcome } from '../../../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 import { compareStored, isSimilarName, quoteText } from './stored-text.js';
 
-/** A result of which no more is known than this. */
+/** Returns a result; every field that is not given is null. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,
@@ -27,7 +27,7 @@ export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): C
   };
 }
 
-/** The end of a task, as an answer or an error shows it; the error says why it is not done. */
+/** Returns the end of a task by its answer or its error. The error says why the task is not done. */
 export function endOf(
   outcome: Outcome,
   { answer, error, ...more }: Omit<TaskEnd, 'result'>,
@@ -39,16 +39,16 @@ export function endOf(
   return { result, answer, error, ...more };
 }
 
-/** A JSON object as it was answered. */
+/** The JSON object of an answer. */
 type Body = { [name: string]: unknown };
 
-/** What the body of a 2xx answer says; nulls where it does not. */
+/** The fields of a 2xx body; null for a missing one. */
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the answer to a change: nothing, or a JSON object for which `isOwn` holds and no `error` or `errors` says anything, or that
- * names no uuid and holds neither, is a success. Anything else may come from a proxy or be about something else: then what it is, as a text.
- * Assumed: the object is what was changed.
+ * Reads the body of a 2xx answer. A success is an empty body, an object of this bicycle without
+ * errors, or an object without `uuid`, `error` and `errors`. For any other body, which may come from
+ * a proxy, it returns a description. Assumed: the object is the changed bicycle.
  */
 function readChange(
   text: string,
@@ -72,7 +72,7 @@ function readChange(
   return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
 
-/** A field `errors` of a bicycle may be there and empty. */
+/** Whether an error field has content. A bicycle can have an empty field `errors`. */
 function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== null && value !== false && value !== '';
@@ -89,7 +89,7 @@ function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
   return isSimilarName(name, answer['name']);
 }
 
-/** What a 2xx answer to a change means. */
+/** Returns the end of a task after a 2xx answer. */
 export function judgeAnswer(
   answer: HttpAnswer,
   task: Task,
@@ -147,40 +147,40 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
   };
 }
 
-/** What an exchange that failed means. `isGivenUp`: what was in flight was given up. */
+/** Returns the end of a task after a failure. `isGivenUp`: requests in flight were abandoned. */
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
   if (status === undefined) {
     if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
       return endOf('unknown', { error });
-    // No connection after much patience, no token: the same will happen to the others.
+    // Without a connection or a token, all other requests would fail too.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
   }
-  // A success whose body breaks off says nothing that could be relied on.
+  // A success with an incomplete body proves nothing.
   if (status >= 200 && status < 300) {
     const words = `${error.message}; whether it was carried out is unknown`;
     return endOf('unknown', {
       error: withHint(error, error.hint ?? 'look at it before you try again', words),
     });
   }
-  // The others would get the same answer; 405: the service has no such action at all.
+  // All other requests would get the same answer. 405: the service does not have this action.
   if (status === 401 || status === 403 || status === 405)
     return endOf('refused', { error, isWell: true, isFatal: true });
-  // Still asked to slow down after much patience.
+  // The service still asks to slow down after all retries.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   if (isUnknownOutcome(status)) return endOf('unknown', { error });
-  // It was not carried out, and may be another time.
+  // The service did not carry it out, and may do so later.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
 
-/** Longer than any reason that a service gives. */
+/** How much of an error body is searched. */
 const DETAIL_LENGTH_CHARACTERS = 2000;
 
 /**
- * Whether the service refused because somebody saved the bicycle at the same time: then nothing was carried out, and the same request
- * may succeed. Assumed: 409 with a message or code about concurrency.
+ * Whether the service refused because another user saved the bicycle at the same time. The service
+ * carried out nothing, and a retry can succeed. Assumed: 409 with a message or code about concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   return (

@@ -1,4 +1,5 @@
-// Carries out a change to one bicycle or many: journal, question, run, what was in doubt, summary, exit code.
+// Carries out a change to one bicycle or many: journal, question, run, unresolved requests, summary and
+// exit code.
 
 import { BICYCLE } from '../../../api/bicycle.js';
 import type { Context } from '../../../context.js';
@@ -81,7 +82,7 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
   };
 }
 
-/** The bicycle as the input has it, else as a current mirror does. */
+/** Returns the bicycle in the input, or else in a current mirror. */
 async function findBefore(
   { change }: BulkPlan,
   { uuid, before }: Task,
@@ -104,7 +105,7 @@ async function printNotes({ notice }: Context, notes: readonly string[]): Promis
     await notice(`the service changed ${notes.length - NOTES_SHOWN} more values`);
 }
 
-/** Sums up, and throws what the exit code is to be. */
+/** Prints the summary, and throws the error that sets the exit code. */
 async function conclude({
   context,
   plan,

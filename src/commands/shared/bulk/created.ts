@@ -74,7 +74,9 @@ export function decideCreations(
     const exact = similar.filter((bicycle) => fits(bicycle, doubt.task.creation?.body));
     const [found, ...others] = exact;
     if (found === undefined) {
-      const name = clean((textOf(first.name) ?? '').slice(0, LONGEST_NAME_CHARACTERS));
+      const asked = doubt.task.creation?.body.name?.trim();
+      const closest = similar.find(({ name }) => textOf(name)?.trim() === asked) ?? first;
+      const name = clean((textOf(closest.name) ?? '').slice(0, LONGEST_NAME_CHARACTERS));
       return unknown(`"${name}" was created since, and may be this bicycle`);
     }
     if (start.newest !== null && !isCertainlyLater(found.created, start.newest))

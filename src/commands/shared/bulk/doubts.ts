@@ -1,4 +1,4 @@
-// Whether an action whose answer nobody has was carried out: decided by evidence alone (cli.md, bicycles act).
+// Decides by evidence whether an action without an answer was carried out (cli.md, bicycles act).
 
 import { wholeUuid } from '../../../api/links.js';
 import { isObject } from '../../../json/parse.js';
@@ -12,11 +12,11 @@ import type { TaskDecision } from './plan.js';
 export interface HistoryEntry {
   timestamp: string | null;
   transition: string | null;
-  /** Who did it, as far as the service says. */
+  /** The author, as far as the service names one. */
   by: Person;
 }
 
-/** What the service says of a bicycle after everything that was in flight has arrived. */
+/** The service's data about a bicycle after all requests in flight have arrived. */
 export interface Evidence {
   /** Undefined: the service does not show the bicycle. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
@@ -125,7 +125,7 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
   return isCertainlyNotLater(now.modified, lastMomentBefore(start));
 }
 
-/** When something was by a moment that the service wrote (ISO 8601), in milliseconds since the epoch: one without decimals may be anywhere in its second. */
+/** Returns the earliest and latest milliseconds since the epoch of an ISO 8601 time. A time without decimals covers its whole second. */
 function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
   const fromMs = readTime(moment);
   if (fromMs === undefined) return undefined;
@@ -134,7 +134,7 @@ function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
     : { fromMs, toMs: fromMs + 999 };
 }
 
-/** Whether a moment is certainly not later than another; null is never certain. */
+/** Whether a moment is certainly not later than another. False when one of them is null. */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
   const [span, otherSpan] = [spanOf(moment), spanOf(other)];
   return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
@@ -147,21 +147,21 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 }
 
 /**
- * What is certainly no later than this was there before the run began: the earlier of the newest change and the service's own date, since
- * a `modified` may lie in the future. Null when the service did not say both.
+ * Returns the latest moment that is certainly before the run: the earlier of the newest change and the
+ * service's own date, because a `modified` can lie in the future. Null when one of them is unknown.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
   return isCertainlyNotLater(newest, date) ? newest : date;
 }
 
-/** The ways of calling somebody, the surest first. */
+/** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
 /** Longer than any name. */
 const NAME_CHARACTERS = 300;
 
-/** Who a text, a number or an object of the service means; nobody where it says nothing that can be compared. */
+/** Returns the identifiers of the user that a text, number or object names; none when nothing can be compared. */
 export function personOf(value: unknown): Person {
   if (isObject(value)) {
     const { uuid, url, id, email, username } = value;
@@ -191,7 +191,7 @@ function identityIn(value: unknown): Person | undefined {
   return id === undefined ? undefined : { id };
 }
 
-/** Whether somebody is certainly one of these: the surest of the ways of calling somebody that both have says so. */
+/** Whether a user is certainly one of these: the most reliable identifier that both have is equal. */
 export function isOneOf(someone: Person, people: readonly Person[]): boolean {
   return people.some((one) => {
     const kind = KINDS.find((each) => one[each] !== undefined && someone[each] !== undefined);
@@ -200,8 +200,8 @@ export function isOneOf(someone: Person, people: readonly Person[]): boolean {
 }
 
 /**
- * Whom a token names. Assumed: the claim is `sub` (RFC 7519 section 4.1.2) or `user_id`, a UUID, a number or the user's URL; `email` and
- * `username` are what they say.
+ * Returns the user that a token names. Assumed: `sub` (RFC 7519 section 4.1.2) or `user_id` is a UUID,
+ * a number or the user's URL.
  */
 export function personOfToken(token: string): Person {
   const { sub, user_id, email, username } = readClaims(token) ?? {};

@@ -1,4 +1,5 @@
-// Asks the service what it knows of a few bicycles or alerts: how they are now, and its own history of what was done to them.
+// Reads bicycles or alerts with unresolved requests: their present state, and the service's history of
+// their transitions.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
 import { readTransitions } from '../../../api/history.js';
@@ -16,7 +17,7 @@ import { decideAction, type Evidence, personOf, personOfToken } from './doubts.j
 import type { Before, Person, Start } from './journal-records.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
 
-/** Pages of one's history: more than happens to one between a crash and its resume. */
+/** Pages of a history that are read: more than happens to a bicycle between a crash and the resume. */
 const HISTORY_PAGES = 5;
 
 /**
@@ -45,7 +46,7 @@ export async function readStart(
   return {
     newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
     isEmpty: items.length === 0,
-    // An HTTP date has no decimals.
+    // An HTTP date has whole seconds.
     date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
     user,
   };
@@ -67,7 +68,7 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
   }
 }
 
-/** Asks the service about the few in doubt, one after the other, and decides each. Throws when it is out of reach. */
+/** Reads and decides the unresolved tasks one after the other. Throws when the service cannot be reached. */
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
@@ -121,7 +122,7 @@ async function readHistory(
   }));
 }
 
-/** Looks in the list for those that the service did not show alone, those that changed last first. */
+/** Searches the list, newest changes first, for bicycles that could not be read one by one. */
 async function findInList(
   client: Client,
   resource: Resource,

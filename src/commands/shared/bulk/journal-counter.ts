@@ -6,7 +6,7 @@ import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { reasonOf, usageError } from '../../../errors.js';
 import type { Journal } from './journal-records.js';
 
-/** The counter is written after so many records. */
+/** The number of records between two writes of the counter. */
 const RECORDS_PER_COUNT = 10;
 
 /** All counters have the same length, so that each is overwritten in place. */
@@ -20,7 +20,7 @@ async function counterPathOf(journalPath: string): Promise<string> {
   return `${path}.count`;
 }
 
-/** Opens a regular file without blocking; undefined when it is none. */
+/** Opens a regular file without blocking; undefined for any other kind of file. */
 async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
   const handle = await open(path, flags | constants.O_NONBLOCK, 0o666);
   if (fstatSync(handle.fd).isFile()) return handle;
@@ -28,7 +28,7 @@ async function openRegular(path: string, flags: number): Promise<FileHandle | un
   return undefined;
 }
 
-/** Returns the number in a counter file; undefined when there is no readable one. */
+/** Returns the number in a counter file; undefined when it cannot be read. */
 async function readCounter(path: string): Promise<number | undefined> {
   const handle = await openRegular(path, constants.O_RDONLY).catch(() => undefined);
   if (handle === undefined) return undefined;

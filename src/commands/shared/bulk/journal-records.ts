@@ -1,4 +1,4 @@
-// What stands in a journal, read record by record: what it belongs to, who holds it, what is known of each task.
+// Reads a journal record by record: its command, its holder, and the outcome of each task.
 
 import { createHash } from 'node:crypto';
 import { usageError } from '../../../errors.js';
@@ -6,7 +6,7 @@ import { isObject, parseJson } from '../../../json/parse.js';
 import type { ChangeResult } from '../../../views/action.js';
 import { followHolder, type Holder } from './lock.js';
 
-/** What a journal belongs to: a run with another one of these is another run. */
+/** The command and the service that a journal belongs to. */
 export interface Binding {
   command: string;
   profile: string;
@@ -14,22 +14,22 @@ export interface Binding {
   [name: string]: string;
 }
 
-/** The service as it was when a run began, by its own clock. */
+/** The service at the start of a run, by its own clock. */
 export interface Start {
   /** The newest `modified` (`created` for creations) in the list; null when the service did not say. */
   newest: string | null;
-  /** Whether the list was empty: then whatever is there later is newer. */
+  /** Whether the list was empty. All later bicycles are newer then. */
   isEmpty: boolean;
   /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
   date: string | null;
-  /** Who sends, as far as token and service say. */
+  /** The user who sends, as far as the token and the service name one. */
   user: readonly Person[];
 }
 
-/** Somebody by what a service may call him, in lower case: UUID, number, e-mail, user name. */
+/** Identifiers of a user (UUID, number, e-mail, name), in lower case. */
 export type Person = { readonly [kind: string]: string | undefined };
 
-/** The bicycle as the input had it, before the request was sent; null where the input did not say. */
+/** The bicycle in the input, before the request; null for values that the input lacks. */
 export interface Before {
   state: string | null;
   /** `concurrency_version`, which grows with every save. */
@@ -44,8 +44,27 @@ export interface Sending {
   before: Before | null;
 }
 
-/** What the journal knows of one task. */
+/** The values of the fields of an edit, for people. */
+export interface ChangedValues {
+  before: string;
+  after: string;
+}
+
+/** The records of one run. */
+export interface RecordedRun {
+  /** Undefined when the run never came to send anything. */
+  startedAtMs: number | undefined;
+  /** The date of its last record that has one. */
+  lastAtMs: number | undefined;
+  /** Whether it ended by itself. A run without this was killed, or still runs. */
+  isEnded: boolean;
+  user: readonly Person[];
+}
+
+/** The records of one task. */
 export interface JournalEntry {
+  /** Undefined for other commands than edit. */
+  values?: ChangedValues | undefined;
   /** Undefined: it was about to be sent, and no answer is recorded. */
   result: ChangeResult | undefined;
   /** The bicycle that the service made, for creations. */
@@ -56,7 +75,7 @@ export interface JournalEntry {
   /** The run that wrote it last, and when by that machine's clock, in milliseconds since the epoch; null where it does not say. */
   run: string;
   atMs: number | null;
-  /** The first time it was sent of which nobody knows what became. */
+  /** The first request whose outcome is not known. */
   sending: Sending;
 }
 
@@ -72,14 +91,16 @@ const LINE_FEED = 0x0a;
 
 const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
 
-/** A journal as far as it was read. */
+/** The records of a journal that were read so far. */
 export type Journal = ReturnType<typeof emptyJournal>;
 
 export function emptyJournal() {
   return {
-    /** Undefined: there is none yet, not even its first line. */
+    /** Undefined when the first line is missing. */
     binding: undefined as Binding | undefined,
     entries: new Map<string, JournalEntry>(),
+    /** The runs that wrote it, in their order. */
+    runs: new Map<string, RecordedRun>(),
     holder: undefined as Holder | undefined,
     /** The start of the run that wrote last, and when that was. */
     start: NO_START,
@@ -92,9 +113,9 @@ export function emptyJournal() {
     records: 0,
     /** The number of the last record that each run wrote. */
     numbers: new Map<string, number>(),
-    /** Why it does not show all that was done, where somebody changed it. */
+    /** Why the journal does not show all changes; undefined for an undamaged journal. */
     damage: undefined as string | undefined,
-    /** A line that is no record: allowed where a crash cut it, which is before the next claim and at the end. */
+    /** The number of a line that is not a record. A crash leaves one before the next claim or at the end. */
     tornLine: undefined as number | undefined,
   };
 }
@@ -105,7 +126,7 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
-/** What a run writes into a record about itself, the journal or a task. */
+/** The fields of a record. */
 interface JournalRecord
   extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
   start?: Partial<Start>;
@@ -114,6 +135,7 @@ interface JournalRecord
   answered?: string;
   after_ms?: number;
   before?: Before;
+  values?: ChangedValues;
   [name: string]: unknown;
 }
 
@@ -123,7 +145,7 @@ export function lineOf(record: object): string {
   return `${text},"sum":"${sumOf(text)}"}\n`;
 }
 
-/** The record on a line, and whether it is as it was written; undefined for what is none. */
+/** Returns the record on a line, and whether its checksum is right; undefined for other text. */
 function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
   try {
     const value: unknown = parseJson(line);
@@ -140,9 +162,9 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Takes in the bytes that follow what was read. Any beginning of a journal is usable, since a crash may cut it anywhere: no request
- * leaves before its whole line is on the disk. What somebody changed is noted as damage. Throws a FleetError of kind `usage` for a file
- * that is no journal, and for one of another version.
+ * Reads further bytes of a journal. Any beginning of a journal is usable, because a crash can cut it
+ * anywhere and no request leaves before its line is on the disk. Edited lines are noted as damage.
+ * Throws a FleetError of kind `usage` for a file that is not a journal, and for another version.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -158,7 +180,7 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     checkFirst(bytes.toString('utf8', from), path);
 }
 
-/** Goes past whole records that the run itself has appended. */
+/** Skips whole records that this run appended. */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
   for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
@@ -188,10 +210,11 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
   journal.records += 1;
   if (isHeader) return;
   checkNumber(journal, record);
+  noteRun(journal, record);
   takeRecord(journal, record);
 }
 
-/** Each run numbers its records, and its claim says how many there were before. */
+/** Checks the number of a record. Each run numbers its records, and its claim counts the earlier ones. */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
   const run = String(claim ?? id ?? beat ?? released);
@@ -205,7 +228,27 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   journal.latestAtMs = undefined;
 }
 
-/** The dates of two machines can differ by so much. */
+/** Notes when a run began, when it last wrote, and whether it ended by itself. */
+function noteRun({ runs }: Journal, { claim, released, run, start, at }: JournalRecord): void {
+  const id = String(claim ?? released ?? run ?? '');
+  if (id === '') return;
+  const known = runs.get(id) ?? {
+    startedAtMs: undefined,
+    lastAtMs: undefined,
+    isEnded: false,
+    user: [],
+  };
+  const date = typeof at === 'number' ? at : undefined;
+  const isStart = start !== undefined;
+  runs.set(id, {
+    startedAtMs: isStart ? date : known.startedAtMs,
+    lastAtMs: date ?? known.lastAtMs,
+    isEnded: known.isEnded || released !== undefined,
+    user: Array.isArray(start?.user) ? start.user : known.user,
+  });
+}
+
+/** The largest accepted difference between the dates of two machines. */
 const LARGEST_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
 
 /** Notes as damage that records are dated later than now, so that their order is not certain. */
@@ -224,11 +267,11 @@ function showDay(milliseconds: number): string {
 /** The latest date that JavaScript has. */
 const LATEST_DATE_MS = 8.64e15;
 
-/** What to do about a journal with `damage`. */
+/** The hint for a journal with `damage`. */
 export const DAMAGE_HINT =
   'look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done';
 
-/** Refuses a journal that does not show all that was done, with a FleetError of kind `usage` that says why. */
+/** Throws a FleetError of kind `usage` for a damaged journal. */
 export function checkDamage({ damage }: Journal, path: string): void {
   if (damage !== undefined)
     throw usageError(
@@ -237,7 +280,7 @@ export function checkDamage({ damage }: Journal, path: string): void {
     );
 }
 
-/** Not even the first line is whole: no request can have left. But a file of something else is left alone. */
+/** Refuses a file of another program. Without a whole first line no request can have left. */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
   if (!FIRST_WORDS.startsWith(start))
@@ -274,14 +317,15 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
-  // A run that lost the journal may have written on until it noticed, but it sent nothing then.
+  // A run that lost the journal can still write until it notices, but it sends nothing.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
     journal.startedAtMs = at;
   }
   const known = entries.get(sending ?? answered ?? '');
-  const about = { name: name ?? known?.name ?? null, how, run };
+  const values = readValues(record.values) ?? known?.values;
+  const about = { name: name ?? known?.name ?? null, how, run, values };
   const now = { start: journal.start, afterMs, before };
   if (isHolder && sending !== undefined) {
     const first = judgeEntry(known) === 'doubt' ? known?.sending : undefined;
@@ -291,10 +335,15 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
     entries.set(answered, { ...about, result, uuid, atMs: at, sending: known?.sending ?? now });
 }
 
-/** Statuses of a request that was not carried out and may be another time: too early, locked, saved by somebody else, given up by a gateway. */
+function readValues(values: unknown): ChangedValues | undefined {
+  if (!isObject(values)) return undefined;
+  return { before: String(values['before'] ?? ''), after: String(values['after'] ?? '') };
+}
+
+/** Statuses of a request that was not carried out and can succeed later. */
 const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
 
-/** What earlier runs say of a task: done, refused, to be sent (again), or in doubt. */
+/** Returns the state of a task after earlier runs: done, refused, open (to send), or in doubt. */
 export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
   if (entry === undefined) return 'open';
   if (entry.result === undefined) return 'doubt';

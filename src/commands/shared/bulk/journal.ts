@@ -1,5 +1,5 @@
-// The journal of a bulk run: what is about to be sent and what was answered, on the disk before anything else happens, in a file that is
-// looked at after each flush: whether it is still this run's own.
+// The journal of a bulk run. Each request and each answer is on the disk before the run continues.
+// After each flush the run checks that it still holds the file.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, fstatSync, statSync } from 'node:fs';
@@ -23,17 +23,17 @@ const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
 const SLOW_FLUSH_MS = 1000;
 
 export interface JournalOptions extends LockOptions {
-  /** Whether a journal that somebody changed is used all the same. */
+  /** Whether a damaged journal is used anyway. */
   isTrusted: boolean;
 }
 
-/** The error of a file that cannot be a journal. */
+/** Returns the error for a file that cannot be a journal. */
 function unusable(path: string, why: string, cause?: unknown): FleetError {
   const hint = 'nothing was sent; give --journal the name of a file that can be written';
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 
-/** The error of a run that may send nothing more, since its journal is gone or cannot be written; exit 10. */
+/** Returns the error for a run whose journal is gone or cannot be written; exit 10. */
 function lost(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('output', `the journal ${path} ${why}`, {
     cause,
@@ -41,9 +41,9 @@ function lost(path: string, why: string, cause?: unknown): FleetError {
   });
 }
 
-/** Opens a regular file: a pipe or a device never ends, and remembers nothing. Throws a FleetError of kind `usage` where that cannot be. */
+/** Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it cannot be opened. */
 async function openRegular(path: string, flags: number): Promise<FileHandle> {
-  // Not blocking: a named pipe without a writer would hang before it can be refused.
+  // Opening a named pipe without a writer would block.
   const opening = isDeviceName(path) ? undefined : open(path, flags | constants.O_NONBLOCK, 0o666);
   const handle = await opening?.catch((error: unknown) => {
     throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
@@ -53,10 +53,10 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
   throw unusable(path, 'is not a regular file');
 }
 
-/** What is read of a journal at once: more than the longest record. */
+/** The size of a block that is read at once, larger than the longest record. */
 const BLOCK_BYTES = 64 * 1024 * 1024;
 
-/** Takes in the whole lines that follow what was read, block by block. */
+/** Reads the lines that were appended since, block by block. */
 async function readAppended(
   journal: records.Journal,
   handle: FileHandle,
@@ -109,7 +109,7 @@ export async function peekEntries(
   return journal.entries;
 }
 
-/** Appends to the disk. After a failure nothing more may be written: the file may end in half a line. */
+/** Appends and flushes. After a failure the file can end in half a line, so nothing more may be written. */
 async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
   try {
     await handle.appendFile(bytes);
@@ -119,7 +119,7 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
   }
 }
 
-/** Gives what appends texts: each is flushed before its promise resolves, those that come meanwhile together. After a failure nothing more is. */
+/** Returns a function that appends texts. Its promise resolves after the flush; texts that arrive during a flush share the next one. After a failure nothing is written. */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
   let flushed = Promise.resolve();
@@ -135,8 +135,9 @@ function openAppender(flush: (bytes: Buffer) => Promise<void>) {
 }
 
 /**
- * Opens the journal of a run: a new one, or one that the same command left. Throws a FleetError of kind `usage` when it belongs to
- * another command, is no journal, is in use, or cannot be opened.
+ * Opens the journal of a run: a new one, or one of an earlier run of the same command. Throws a
+ * FleetError of kind `usage` when it belongs to another command, is not a journal, is in use, or
+ * cannot be opened.
  */
 export async function openJournal(
   path: string,
@@ -171,7 +172,7 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // What this run wrote it knows; what others wrote may be a claim.
+    // Records of others can contain a claim.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -190,7 +191,7 @@ export async function openJournal(
         ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
         : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
-      // The line feed ends what a crash may have cut.
+      // The line feed ends a line that a crash cut.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
       await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
       return refresh();
@@ -268,7 +269,14 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
-/** What a run writes its records with. */
+/** The record of a task that is about to be sent. */
+interface Announcement {
+  name: string | null;
+  before: records.Before | null;
+  values?: records.ChangedValues | undefined;
+}
+
+/** The parts that write records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;
@@ -300,20 +308,17 @@ function openRecords(
   };
   every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
   return {
-    /** What earlier runs left, by key. */
+    /** The records of earlier runs, by key. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
     /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
     lost: gone.signal,
-    /** Starts this run: what the service said of itself a moment ago. */
+    /** Records the start of this run and the service's state. */
     begin(start: records.Start): Promise<void> {
       begunAt = clock.monotonicMs();
       return write({ run: id, start, at: clock.wallMs() });
     },
-    /** Resolves when the record, without what is not known, is on the disk; only then may the request leave. */
-    announce(
-      key: string,
-      { name, before }: { name: string | null; before: records.Before | null },
-    ) {
+    /** Resolves when the record is on the disk. Only then may the request leave. */
+    announce(key: string, { name, before, values }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return write({
         sending: key,
@@ -321,6 +326,7 @@ function openRecords(
         after_ms: afterMs,
         name: name ?? undefined,
         before: before ?? undefined,
+        values,
       });
     },
     /**
@@ -341,9 +347,9 @@ function openRecords(
       };
       return write({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
-    /** Lets go of the file and its lock. */
+    /** Releases the lock and closes the file. */
     async close() {
-      // One that is lost is not this run's to let go of.
+      // A lost journal belongs to another run.
       if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
       await finish(!gone.signal.aborted);
       gone.abort();

@@ -1,4 +1,4 @@
-// What a bulk command is made of: what is changed, how one change is sent, and what is known of those in doubt.
+// The types of a bulk command: the tasks, the request of each, and the evidence for unresolved ones.
 
 import type { NewBicycle } from '../../../api/bicycle.js';
 import type { Resource } from '../../../api/resource.js';
@@ -8,7 +8,7 @@ import type { HttpAnswer, HttpRequest } from '../../../http/types.js';
 import type { Shape } from '../../../terminal/formats.js';
 import type { ChangeResult, Ended } from '../../../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import type { Before, How, JournalEntry } from './journal-records.js';
+import type { Before, ChangedValues, How, JournalEntry } from './journal-records.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -17,43 +17,45 @@ export interface ChangeOptions {
   concurrency: number;
   failFast?: boolean;
   journal?: string;
-  /** Seconds in which requests of a dead run may still arrive. */
+  /** Seconds during which requests of a crashed run can still arrive. */
   settle: number;
   /** Undefined: asked on a terminal, `leave` elsewhere. */
   unknown?: UnknownChoice;
 }
 
-/** One thing that is to be changed, or one bicycle that is to be created. */
+/** One bicycle or alert to change, or one bicycle to create. */
 export interface Task {
-  /** Its identity in a journal. */
+  /** The key in a journal. */
   key: string;
-  /** Null where it is to be created. */
+  /** Null for a creation. */
   uuid: string | null;
-  /** As the input has it. */
+  /** The name in the input. */
   name: string | null;
-  /** State and version as the input has them. */
+  /** State and version in the input. */
   before?: Before;
+  /** The values of an edit, for the journal. */
+  values?: ChangedValues;
   creation?: Creation;
 }
 
-/** A bicycle that is asked for, and where it stands in the input, from 1 on: results come out in that order. */
+/** A bicycle to create, and its row in the input, from 1. Results are printed in this order. */
 export interface Creation {
   row: number;
   body: NewBicycle;
 }
 
-/** What kind of a change it is. */
+/** The kind of a change. */
 interface ChangeKind {
   resource: Resource;
   /** `retire`, `create`. */
   verb: string;
-  /** A journal belongs to one of them. */
+  /** Each journal belongs to one command. */
   command: 'create' | 'act' | 'edit';
   /** Whether it asks before a single one too, and asks for a word to be typed. */
   isGrave?: boolean;
   /** A sentence about the way back, for the question. */
   warning?: string | undefined;
-  /** Whether it asks before one too, where somebody can be asked. */
+  /** Whether it asks before a single one too, on a terminal. */
   isAlwaysAsked?: boolean;
 }
 
@@ -65,22 +67,22 @@ export interface StoredCheck {
   notice?: string;
 }
 
-/** What is done to each of them. */
+/** The change, and how each task is sent and judged. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
   /** Whether the bicycle already has the values of the task, which is then reported as unchanged. */
   isUnchanged?(task: Task): boolean;
-  /** Whether a refusal of the request means that it may be sent in another form, which `requestOf` gives from now on. */
+  /** Whether the request can be sent in another form after this refusal. From then on `requestOf` returns that form. */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values that were sent with those that the answer to a success shows. */
   checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
   /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed. */
   checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
-  /** A failure of the request in better words. */
+  /** Returns a failure with a better message. */
   explain?(error: FleetError, task: Task): FleetError;
-  /** Asks the service about those in doubt, and decides each by evidence and by what answers have shown. Throws when it is out of reach. */
+  /** Decides unresolved tasks by the service's data and by earlier answers. Throws when the service cannot be reached. */
   lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
-  /** Asks for the name of one, and for how and where it is now (`available, at 52.5,13.4`), for people. Throws where the service does not show it. */
+  /** Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a question. Throws when the service does not show it. */
   lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
 }
 
@@ -89,64 +91,64 @@ export interface BulkPlan {
   tasks: readonly Task[];
   /** Whether stdin is the input, so that questions need the terminal behind it. */
   isStdin: boolean;
-  /** How results look. A `single` one is the command's, and its failure the command's failure. */
+  /** The shape of the results. The failure of a `single` task is the failure of the command. */
   shape: Shape<Ended>;
-  /** Prints the answer to a single one, in place of its result. */
+  /** Prints the answer to a single task, in place of its result. */
   show?(answer: HttpAnswer): Promise<void>;
-  /** What tells its journal from others, beside command, profile and address. */
+  /** Identifies the journal, together with the command, the profile and the address. */
   identity?: { readonly [name: string]: string };
-  /** Refuses a journal whose keys do not go with the tasks, with a FleetError of kind `usage`. */
+  /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
 }
 
-/** A task that an earlier run sent and of which no answer proves what became. */
+/** A task that an earlier run sent, and whose outcome is not known. */
 export interface Doubt {
   task: Task;
   entry: JournalEntry;
 }
 
-/** What became of a task, how that is known, and what it means for the run. */
+/** The outcome of a task, how it is known, and its effect on the run. */
 export interface TaskEnd {
   result: ChangeResult;
-  /** As the answer has them. */
+  /** The values in the answer. */
   uuid?: string | null;
   name?: string | null;
-  /** The service answered when absent. */
+  /** `answered` when absent. */
   how?: How;
   error?: FleetError | undefined;
-  /** Whether the journal has to know it: a request may have left, or it is decided now. */
+  /** Whether the journal records it: a request may have left, or evidence decided the task. */
   isRecorded?: boolean;
-  /** Of a change that the service accepted. */
+  /** The answer to a change that the service accepted. */
   answer?: HttpAnswer | undefined;
   /** A line about what the service stored in place of the values that were sent. */
   notice?: string;
-  /** Whether the service is well: it answered, if only with a refusal. */
+  /** Whether the service works: it answered, even with a refusal. */
   isWell?: boolean;
-  /** Whether the same will happen to the others, so that the run stops. */
+  /** Whether all other tasks would end the same way, so that the run stops. */
   isFatal?: boolean;
 }
 
-/** A task whose turn comes in a run, with its end where that is known without a request. */
+/** A task in the queue of a run. Its outcome is already set when it needs no request. */
 export interface Turn extends Task {
   end?: TaskEnd;
   /** Whether an earlier request for this task may have been carried out. */
   wasSent?: boolean;
 }
 
-/** What the answers of this run and of earlier ones say of the change. */
+/** Facts that the answers of this run and of earlier runs show. */
 export interface ShownByAnswers {
-  /** The states that bicycles were in after it. */
+  /** The states of bicycles after the change. */
   reached: ReadonlySet<string>;
-  /** The bicycles that other tasks made. */
+  /** The bicycles that other tasks created. */
   made: ReadonlySet<string>;
 }
 
 export type TaskDecision =
-  /** Nothing has happened to the bicycle since: it may be sent. */
+  /** The change was not carried out and can be sent. */
   | { kind: 'untouched' }
-  /** There is evidence of the action itself; `why` says which. */
+  /** Evidence proves the change; `why` names it. */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
-  /** Neither is certain; the state is what it is now, null when not even that is known. */
+  /** Neither is certain. `state` is the state now, or null. */
   | { kind: 'unknown'; state: string | null; why: string };
 
 export type DecidedDoubt = Doubt & TaskDecision;

@@ -16,9 +16,9 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks whether so many shall be changed, where that has to be asked. The first of them are named; for a grave change their
- * number must be typed, or the name of the change of one. Throws a FleetError of
- * kind `usage` when the answer is no and where nobody can be asked, of kind `interrupted` on Ctrl-C. Nothing has been sent then.
+ * Asks for confirmation where it is necessary, and names the first targets. A grave change asks for
+ * the number of targets, or for the name of the change of a single one. Throws a FleetError of kind
+ * `usage` when the answer is no and without a terminal, and of kind `interrupted` on Ctrl-C.
  */
 export async function askBefore(
   context: Context,
@@ -54,8 +54,8 @@ export async function askBefore(
 }
 
 /**
- * What a task is called in a question, where somebody reads it by the name that is asked for: `Ada`, in detail
- * `Ada (d238dc92-…; available, at 52.5,13.4)`. Where the service does not show it the question is asked all the same.
+ * Returns the label of a task in a question: `Ada`, or with details
+ * `Ada (d238dc92-…; available, at 52.5,13.4)`. Details that cannot be read are left out.
  */
 export async function describeTask(
   { io, signal }: Context,
@@ -76,7 +76,7 @@ export async function describeTask(
   return details.length === 0 ? label : `${label} (${details.join('; ')})`;
 }
 
-/** Asks whether what is in doubt shall be sent again; no where nobody can be asked. */
+/** Asks whether unresolved requests are sent again; the answer is no without a terminal. */
 export async function askAgain(
   context: Context,
   message: string,

@@ -1,4 +1,5 @@
-// The second half of a resumed run: waits until nothing can arrive any more, then decides what an earlier run left in doubt.
+// The second half of a resumed run: waits until no request can arrive any more, then decides the
+// requests that an earlier run left unresolved.
 
 import { sleep } from '../../../system/clock.js';
 import { count } from '../../../terminal/count.js';
@@ -9,12 +10,13 @@ import { askAgain, describeTask } from './question.js';
 import { type BulkRun, send } from './run.js';
 import { failureOf } from './sort-tasks.js';
 
-/** A doubt that no evidence decides: why, and what the bicycle is now, where that is known. */
+/** An unresolved task that no evidence decides. */
 type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
- * Decides doubts, after `--settle` counted from `startedMs` on the monotonic clock, and sends what was certainly
- * not carried out. Every doubt is reported once, also where the run is stopped before. Never rejects: what fails stops the run.
+ * Decides unresolved tasks, `--settle` seconds after `startedMs` on the monotonic clock, and sends
+ * those that were certainly not carried out. Reports each task once, even when the run is stopped.
+ * Never rejects: a failure stops the run.
  */
 export async function settleDoubts(
   run: BulkRun,

@@ -1,4 +1,4 @@
-// One run over the tasks of a plan: workers that pull from one stream and pass one gate, the one way of every ending, an orderly stop.
+// Runs the tasks of a plan: workers take tasks from one queue, pass one gate, and stop together.
 
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../../../context.js';
@@ -15,33 +15,33 @@ import { openGate } from './pace.js';
 import type { BulkPlan, ChangeOptions, Task, TaskEnd, Turn } from './plan.js';
 import type { Reporter } from './report.js';
 
-/** What a run is made of. */
+/** The parts of a run. */
 export interface BulkOptions {
   context: Context;
   plan: BulkPlan;
   options: ChangeOptions;
   journal: OpenJournal | undefined;
   reporter: Reporter;
-  /** The bicycle before it is sent, as far as it is known here. */
+  /** Returns the known state of a bicycle before its request. */
   beforeOf(task: Task): Promise<Before | null>;
 }
 
-/** A run in its course. */
+/** A run in progress. */
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
-/** How often a request of a long run is tried again after 429 or without a connection: half a minute and more in all. */
+/** Retries of a request in a bulk run after 429 or without a connection: more than half a minute in all. */
 const BULK_PATIENCE = 8;
 
-/** So many failures in a row, of whichever worker, are no bad luck: the service is down, and the run stops; the rest is better left untouched. */
+/** After this many consecutive failures of all workers the service counts as down, and the run stops. */
 const OUTAGE_FAILURES = 20;
 
-/** The pause before a request is sent again that met another save of the same bicycle. */
+/** The pause before a retry after a concurrent save of the same bicycle. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
-/** So long what was not sent is reported after a signal, and where the reader left. */
+/** The time limit for reporting unsent tasks after a signal, or after the reader closed the pipe. */
 const REST_LIMIT_MS = 500;
 
-/** Opens a run, which knows what the journal knows. */
+/** Opens a run. */
 export async function openRun(options: BulkOptions) {
   const { context, plan, journal } = options;
   const retries = (await context.settings()).retries.value;
@@ -58,35 +58,33 @@ export async function openRun(options: BulkOptions) {
     const count = gate.inFlight();
     if (count > 0) void context.notice(waitingFor(count));
   });
-  // Every worker listens, and there can be 64: no leak that Node should warn of.
+  // Up to 64 workers listen, so Node must not warn of a leak.
   setMaxListeners(0, over, givenUp);
   return {
     ...options,
     client: await context.client({ signal: givenUp }),
     gate,
-    /** Aborted when nothing more may be sent; its reason is what stopped the run. */
+    /** Aborted when no further request may be sent. Its reason is the cause of the stop. */
     over,
     /** Stops the run, unless it is stopped already. */
     stop: (reason: unknown) => stopped.abort(reason),
-    /** Aborted when what is in flight is given up: a second after the first signal, or at the second one. */
+    /** Aborted when requests in flight are abandoned: a second after the first signal, or at the second one. */
     ...{ givenUp, close },
-    /** How often a request is tried again that the service provably did not take. */
+    /** Retries of a request that the service provably did not accept. */
     patience:
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
-    /** The states that bicycles were in after the change, and the bicycles that tasks made. */
+    /** The states that answers showed after the change, and the bicycles that were created. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
     /** What the service stored in place of the values that were sent. */
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** False when a stop left no time to report all that was not sent. */
+    /** False when there was no time to report all unsent tasks. */
     isWhole: true,
   };
 }
 
-/**
- * Takes what became of a task: to the journal where that has to know it, and to the report whatever fails.
- */
+/** Records the end of a task in the journal where necessary, and always in the report. */
 export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
@@ -105,7 +103,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   if (!isBad(result.outcome)) {
-    // A state that no answer shows, but evidence, may have come later.
+    // A state from other evidence than an answer may be the result of a later change.
     if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
     if (about.uuid !== null) run.shown.made.add(about.uuid);
   }
@@ -122,9 +120,9 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 }
 
 /**
- * Gives each task its turn; every one is reported once. Never rejects: what fails stops the run. A request is sent at most once unless the
- * service provably did not take it (cli.md section 4, promise 1): that is the client's decision, the run only says when. When the run is
- * stopped nothing more is sent, what is in flight is let finish, what is left ends as `not-sent`.
+ * Carries out the tasks and reports each once. Never rejects: a failure stops the run. The client
+ * decides about retries (cli.md section 4, promise 1). When the run stops, requests in flight finish
+ * and the remaining tasks end as `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
@@ -136,7 +134,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // The next request need not wait until this end is on the disk.
+      // The next request does not wait until this end is on the disk.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -147,7 +145,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
   if (over.aborted) await reportTheRest(run, left);
 }
 
-/** Reports what is left as not sent, as far as there is time. */
+/** Reports the remaining tasks as not sent, within the time limit. */
 async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
@@ -157,12 +155,12 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
   for (const turn of rest) {
     if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
     if (!run.isWhole) return;
-    // What is wrong with where it is reported stops nothing any more.
+    // The run has stopped already, so a failure of the report changes nothing.
     await take(run, turn, turn.end ?? NOT_SENT).catch(() => {});
   }
 }
 
-/** One task's turn: leave to send, the announcement, the exchange, and what it means for the run. Never rejects. */
+/** Carries out one task: passes the gate, records it, sends it and judges the answer. Never rejects. */
 async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;
   const { clock } = context;
@@ -175,7 +173,8 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
     if (changed !== undefined) throw changed;
-    await journal?.announce(task.key, { name: task.name, before: await run.beforeOf(task) });
+    const before = await run.beforeOf(task);
+    await journal?.announce(task.key, { name: task.name, before, values: task.values });
     sentAtMs = clock.monotonicMs();
   };
   const pause = async (milliseconds: number, failure: FleetError) => {
@@ -184,7 +183,7 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
       failure.status === 429 ? 'the service asks to slow down' : failure.message,
     );
     if (!hasLeave) throw failure;
-    // While it waited, another run may have taken the journal over.
+    // Another run may have taken over the journal during the pause.
     await announce();
   };
   let end: TaskEnd;
@@ -226,9 +225,9 @@ const HELD_BACK = new FleetError(
 );
 
 /**
- * Sends the request of a task; once more after a concurrent edit, with which nothing was carried out. A process can be stopped at any
- * moment, by Ctrl-Z or a laptop's sleep, and the journal be taken over: right before the bytes leave, the journal is looked at again
- * unless that was a moment ago.
+ * Sends the request of a task, and again after a concurrent edit, which proves that nothing was
+ * carried out. A process can be stopped at any moment, by Ctrl-Z or sleep, and lose its journal.
+ * Therefore the journal is checked again right before the bytes leave.
  */
 async function exchange(
   run: BulkRun,
@@ -243,7 +242,7 @@ async function exchange(
     return why === undefined ? undefined : HELD_BACK;
   };
   const { change } = plan;
-  // An edit names the version that it read, which stays an old one.
+  // An edit sends the version that was read, which stays outdated.
   for (let mayRepeat = change.command !== 'edit'; ; ) {
     const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
     try {
@@ -254,7 +253,7 @@ async function exchange(
         void context.notice(`${why}; checking that no other run took over the journal`);
       } else if (mayRepeat && isConcurrentEdit(error)) {
         mayRepeat = false;
-        // It is one bicycle's own: nobody else waits for it.
+        // Only this bicycle has to wait.
         await sleep(context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
           throw error;
         });

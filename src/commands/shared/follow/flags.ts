@@ -31,7 +31,9 @@ function readIdle(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS)
     return seconds * 1000;
-  throw usageError(`--idle takes seconds above 0, up to ${LONGEST_IDLE_SECONDS}, not "${text}"`);
+  throw usageError(
+    `--idle must be above 0 and at most ${LONGEST_IDLE_SECONDS} seconds, not "${text}"`,
+  );
 }
 
 /** Adds `--idle`, in milliseconds after parsing. */
@@ -52,7 +54,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
 ) {
   return command.option(
     '--role <role>',
-    'subscribe as admin, fleet_operator or mechanic',
+    'subscribe as admin, fleet_operator, mechanic, renter, spectator, or as the user of the token',
     oneOf('role', TOPIC_ROLES),
   );
 }

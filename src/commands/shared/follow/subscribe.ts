@@ -1,11 +1,13 @@
 // Subscribes to topics of the push channel, one subscription for each topic, with the command's
 // settings and the token's roles.
 
+import { isUuid } from '../../../api/links.js';
 import { readTopic, subscribePath, type TopicRole, topicsByRole } from '../../../api/push.js';
 import type { Context } from '../../../context.js';
+import { usageError } from '../../../errors.js';
 import { type HttpLog, joinUrl } from '../../../http/client.js';
 import { followStream, type StreamOptions, type TopicTarget } from '../../../http/stream.js';
-import { affiliationsOf } from '../../../settings/token.js';
+import { affiliationsOf, readClaims } from '../../../settings/token.js';
 
 export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'room' | 'onLife'> {
   topics: readonly string[];
@@ -59,7 +61,14 @@ export function targetsOf(
   role: TopicRole | undefined,
 ): TopicTarget[] {
   const named = affiliationsOf(token).get(readTopic(topic)?.organization ?? '') ?? [];
-  return topicsByRole(topic, named, role).map((each) => targetOf(sseUrl, each));
+  const subject = readClaims(token)?.['sub'];
+  const user = typeof subject === 'string' && isUuid(subject) ? subject : undefined;
+  if (role === 'user' && user === undefined)
+    throw usageError(
+      '--role user needs a token that names its user',
+      `name the topic: --topic /ORGANIZATION/USER/bicycles/*`,
+    );
+  return topicsByRole(topic, named, role, user).map((each) => targetOf(sseUrl, each));
 }
 
 function targetOf(sseUrl: URL, topic: string): TopicTarget {

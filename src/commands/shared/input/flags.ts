@@ -1,5 +1,6 @@
 // The flags of every command that reads rows from a file or from stdin.
 
+import { existsSync } from 'node:fs';
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { plain, withOffers } from '../../../cli/completions.js';
 import { unknownWord } from '../../../cli/nearest.js';
@@ -7,6 +8,7 @@ import { oneOf } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import type { InputSource } from '../../../input/open.js';
 import { isEncoding } from '../../../input/text-decoding.js';
+import { quoteForShell } from '../../../system/shell-words.js';
 
 /** What to do with hidden rows of a workbook. */
 const HIDDEN_ROWS_CHOICES = ['take', 'skip'] as const;
@@ -100,3 +102,19 @@ export function readInputSource(flags: InputFlags, isDash = false): InputSource 
   if (path === '') throw usageError('--from needs a file', 'give a path, or - for stdin');
   return { path, encoding, sheet, hiddenRows, headings: map };
 }
+
+/**
+ * Throws a FleetError of kind `usage` when a file was named in place of a bicycle or an alert,
+ * without `--from`.
+ */
+export function refuseFileNames(texts: readonly string[]): void {
+  const file = texts.find((text) => INPUT_FILE.test(text) && existsSync(text));
+  if (file === undefined) return;
+  throw usageError(
+    `"${file}" is a file`,
+    `to read rows from it, use --from ${quoteForShell(file)}`,
+  );
+}
+
+/** The extensions of the files that can be inputs. */
+const INPUT_FILE = /\.(?:csv|tsv|txt|jsonl?|geojson|ya?ml|xlsx?)$/i;

@@ -5,7 +5,7 @@ import { BICYCLE, type Bicycle, bicycleUuid } from '../../../api/bicycle.js';
 import type { Context } from '../../../context.js';
 import { usageError } from '../../../errors.js';
 import { describePlace, type RowPlace } from '../../../input/row.js';
-import { writtenNumber } from '../../../json/exact.js';
+import { spellingOf, writtenNumber } from '../../../json/exact.js';
 import { clean } from '../../../terminal/clean.js';
 import { cellText, guardFormula } from '../../../terminal/formats/cell-text.js';
 import { textOf } from '../../../terminal/values.js';
@@ -36,7 +36,8 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
   return NAMING_FIELDS.flatMap((field) => {
     const value = fields[field];
     const isNumber = typeof value === 'number' || writtenNumber(value) !== undefined;
-    const text = typeof value === 'string' || isNumber ? (textOf(value) ?? '') : '';
+    const isText = typeof value === 'string' || isNumber;
+    const text = isText ? (spellingOf(value) ?? textOf(value) ?? '') : '';
     return text.trim() === '' ? [] : [{ field, text }];
   });
 }

@@ -28,6 +28,8 @@ export interface TargetRow {
   isCells: boolean;
   /** Whether a cell such as `'-1` can mean `-1`. */
   hasGuards: boolean;
+  /** The sign between the columns of CSV; undefined for any other input. */
+  delimiter?: string | undefined;
   /** The field that identified the bicycle. */
   namedBy: string;
 }
@@ -80,7 +82,14 @@ function headerCheck(naming: Naming) {
     naming === 'none' ? ['uuid'] : ['uuid', 'id', ...NAMING_FIELDS];
   return (names: readonly string[], place: RowPlace): boolean => {
     refuseRepeatedNames(names, place);
-    if (names.some((name) => namingColumns.includes(name))) return true;
+    const isHeader = names.some((name) => namingColumns.includes(name));
+    const heading = names.find((name) => UUID_INSIDE.test(name));
+    if (isHeader && heading !== undefined)
+      throw new UnreadableInput(
+        `the heading "${shorten(heading)}" contains a UUID; each row needs its own line`,
+        place,
+      );
+    if (isHeader) return true;
     if (names.length === 1 || names.some((name) => wholeUuid(name) !== undefined)) return false;
     throw new UnreadableInput(
       `no column names the ${naming === 'none' ? 'alert' : 'bicycle'}; the columns are ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
@@ -88,6 +97,9 @@ function headerCheck(naming: Naming) {
     );
   };
 }
+
+/** Matches a heading that contains a UUID: the line ends of the file are probably lost. */
+const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Throws UnreadableInput when two columns have the same name. */
 export function refuseRepeatedNames(names: readonly string[], place: RowPlace): void {
@@ -105,8 +117,10 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
   const [first] = names;
   const hasGuards = row.kind === 'cells' && row.hasGuards;
-  const rest = { place, fields, isCells, hasGuards };
+  const delimiter = row.kind === 'cells' ? row.delimiter : undefined;
+  const rest = { place, fields, isCells, hasGuards, delimiter };
   const collection = naming === 'none' ? 'alerts' : 'bicycles';
+  refuseOtherRow(fields, place, collection);
   if (first === undefined)
     return { ...rest, uuid: readUuid(written, place, collection), namedBy: 'uuid' };
   return {
@@ -115,6 +129,17 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
     namedBy: first.field,
     names: naming === 'all' ? names : [first],
   };
+}
+
+/** Refuses a row of another list, which its link or its type reveals: its UUID is no bicycle. */
+function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
+  const { url } = fields;
+  const byLink = typeof url === 'string' ? otherResource(url, collection) : undefined;
+  const isAlert = collection === 'bicycles' && Object.hasOwn(fields, 'alert_type');
+  const other = byLink ?? (isAlert ? 'an alert' : undefined);
+  if (other === undefined) return;
+  const wanted = collection === 'alerts' ? 'an alert' : 'a bicycle';
+  throw new UnreadableInput(`the row describes ${other}, not ${wanted}`, place);
 }
 
 /** Reads the UUID of a row. A comment may follow it. */
@@ -133,11 +158,15 @@ function readUuid(written: unknown, place: RowPlace, collection: string): string
 
 /** The error for a row that cannot be read. `source` is the name of the input. */
 export function badRow(source: string, place: RowPlace, reason: string): FleetError {
-  const isColumnMissing = reason.startsWith('no column names');
   return usageError(
     `${describePlace(place)} of ${source}: ${reason}; nothing was sent`,
-    isColumnMissing
-      ? "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'"
-      : 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv',
+    hintFor(reason),
   );
+}
+
+function hintFor(reason: string): string {
+  if (reason.startsWith('no column names'))
+    return "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'";
+  if (reason.startsWith('two columns')) return 'remove one of the two columns, or rename it';
+  return 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv';
 }

@@ -2,6 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../../api/links.js';
+import { NAMED } from '../../../api/named.js';
 import type { Resource, Vocabulary } from '../../../api/resource.js';
 import { createOption } from '../../../cli/command.js';
 import type { Offers } from '../../../cli/completions.js';
@@ -16,6 +17,7 @@ import {
 import { ordering, wholeNumber } from '../../../cli/options.js';
 import { usageError } from '../../../errors.js';
 import { OFFLINE, readTo, TO } from '../mirror-flags.js';
+import { refuseOtherKind } from '../other-kind.js';
 import { type Condition, checkCondition, parseCondition } from './where.js';
 
 /** The parsed flags of lists. */
@@ -35,12 +37,13 @@ export interface ListOptions {
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
 /**
- * Returns a parser for commander: the UUID of an organization, zone or model in lower case, also
- * from its URL. Other text is a name that is looked up later.
+ * Returns a parser for commander. A UUID, or the link of such a resource, becomes the UUID in lower
+ * case. Any other text is a name, which is looked up later.
  */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
     if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
+    refuseOtherKind(NAMED[kind], text);
     return wholeUuid(text) ?? text;
   };
   return withOffers(read, NAMED_OFFERS[kind]);

@@ -87,7 +87,7 @@ export function incompleteError(
   const { read, missing } = tally;
   if (missing === 0) return undefined;
   const what = `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing`;
-  return new FleetError('partial', `${what}: what was shown is incomplete`, {
+  return new FleetError('partial', `${what}: the output above is incomplete`, {
     detail: { count: read + missing, came: read, missing },
     hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
   });

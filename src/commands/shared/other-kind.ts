@@ -1,0 +1,12 @@
+// Refuses the address of one kind of resource where another kind is needed.
+
+import { otherResource } from '../../api/links.js';
+import { articleOf, type NamedKind } from '../../api/named.js';
+import { usageError } from '../../errors.js';
+
+/** Throws a FleetError of kind `usage` when a text is the link of another kind of resource. */
+export function refuseOtherKind({ one, path }: NamedKind, text: string): void {
+  const other = otherResource(text, path.replaceAll('/', ''));
+  if (other === undefined) return;
+  throw usageError(`"${text}" is the address of ${other}, not of ${articleOf(one)}`);
+}
