@@ -113,15 +113,28 @@ async function findHeader(
   const [first] = lines;
   if (first === undefined) return undefined;
   const { delimiter, names: written } = readHeader(joinLines(lines), first.place, separator);
-  const names = renameHeadings(written, options);
+  const names = renameHeadings(written, options, first.place);
   if (options.isHeader(names, first.place)) return { delimiter, names, place: first.place };
   reader.putBack(lines);
   return undefined;
 }
 
-/** Replaces the headings that `--map` names, and drops columns without a heading at the end. */
-function renameHeadings(names: readonly string[], { headings }: RowOptions): string[] {
-  const renamed = names.map((name) => headings?.get(name) ?? name);
+/**
+ * Replaces the headings that `--map` names, and drops columns without a heading at the end. Throws
+ * UnreadableInput when `--map` names a heading that the header does not have.
+ */
+function renameHeadings(
+  names: readonly string[],
+  { headings = new Map() }: RowOptions,
+  place: RowPlace,
+): string[] {
+  const missing = [...headings.keys()].find((heading) => !names.includes(heading));
+  if (missing !== undefined)
+    throw new UnreadableInput(
+      `--map names the heading "${missing}", which the header does not have`,
+      place,
+    );
+  const renamed = names.map((name) => headings.get(name) ?? name);
   while (renamed.at(-1) === '') renamed.pop();
   return renamed;
 }
@@ -359,6 +372,7 @@ export function* readSheetRows(
       names = renameHeadings(
         cells.map((cell) => normalizeHeading(cell ?? '')),
         options,
+        place,
       );
       isHeader = options.isHeader(names, place);
       refuseMergedCells(mergedRanges, {

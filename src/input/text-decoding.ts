@@ -46,10 +46,22 @@ export async function decodeText(
   const mark = BYTE_ORDER_MARKS.find(({ bytes }) =>
     bytes.every((byte, index) => start[index] === byte),
   );
+  if (mark === undefined && encoding === undefined) refuseUtf16(start, source);
   const name = mark?.charset ?? encoding ?? 'utf-8';
   const body = start.subarray(mark?.bytes.length ?? 0);
   const pieces = decodePieces(rest(body, iterator), openDecoder(name), source, encoding);
   return { pieces, hasByteOrderMark: mark !== undefined };
+}
+
+/** Refuses UTF-16 without a byte order mark: every second byte of its letters is NUL. */
+function refuseUtf16([first, second]: Uint8Array, source: string): void {
+  const isLittleEndian = first !== 0 && second === 0;
+  const isBigEndian = first === 0 && second !== 0 && second !== undefined;
+  if (!isLittleEndian && !isBigEndian) return;
+  throw usageError(
+    `${source} is UTF-16 without a byte order mark; nothing was sent`,
+    `add --encoding ${isLittleEndian ? 'utf-16le' : 'utf-16be'}, or save the file as UTF-8`,
+  );
 }
 
 async function* rest(

@@ -544,7 +544,7 @@ describe('files', () => {
   test.each([
     [['--file', 'x.docx'], 'fleet cannot write .docx files', '.json, .jsonl, .csv'],
     [['--file', 'x.ods', '-o', 'csv'], 'fleet cannot write .ods files', '.xlsx'],
-    [['--excel', '--file', 'x.xlsx'], '.xlsx file needs no --excel', 'leave out --excel'],
+    [['--excel', '--file', 'x.xlsx'], 'applies only to csv, not to an .xlsx file', 'leave out --excel'],
     [['-o', 'csv', '--file', 'x.xlsx'], '--file "x.xlsx" must not contain csv', 'leave out -o'],
     [['-o', 'xlsx', '--file', 'x.csv'], '-o xlsx needs a file that ends in .xlsx', ''],
   ])('refuses %j and names what works', async (args, message, hint) => {
@@ -613,5 +613,23 @@ describe('inputs that belong to another command', () => {
     await writeFile(path, 'uuid\n');
     const run = await fleet(argsOf(path));
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--from ${path}`)]);
+  });
+});
+
+describe('inputs that need another flag', () => {
+  test.each([
+    ['utf-16le', (bytes: Buffer) => bytes],
+    ['utf-16be', (bytes: Buffer) => bytes.swap16()],
+  ])('names --encoding %s for UTF-16 without a byte order mark', async (encoding, swap) => {
+    const run = await edit(swap(Buffer.from(`uuid,name\n${bicycle(0).uuid},x\n`, 'utf16le')));
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--encoding ${encoding}`)]);
+  });
+
+  test('refuses a heading of --map that the file does not have', async () => {
+    const run = await edit(`uuid,Notiz\n${bicycle(0).uuid},x\n`, '--map', 'Notizen=note');
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringContaining('--map names the heading "notizen", which the header does not have'),
+    ]);
   });
 });
