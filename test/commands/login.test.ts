@@ -118,14 +118,14 @@ describe('auth login --email', () => {
       ' --login-path https://evil.example/',
       'x',
       2,
-      '--login-path takes a path below',
+      '--login-path must be a path relative',
     ],
     [
       'a path that leads out of the base URL',
       ' --login-path /../x',
       'x',
       2,
-      '--login-path takes a path below',
+      '--login-path must be a path relative',
     ],
     [
       'a path that is not there',
