@@ -40,7 +40,7 @@ async function stateOf(sandbox: Sandbox, uuid: string): Promise<string> {
 
 const writes = (sandbox: Sandbox) => sandbox.requests.filter(({ method }) => method !== 'GET');
 
-test('each action leads to its state; fields go along; first digits are enough', async () => {
+test('moves an alert to the state of each action and accepts fields and UUID prefixes', async () => {
   const sandbox = await openSandbox({ bicycles: 200 });
   const [a = '', b = '', c = '', d = ''] = await newAlerts(sandbox);
   const cases = [
@@ -68,7 +68,7 @@ test('each action leads to its state; fields go along; first digits are enough',
   ]);
 });
 
-test('many from a pipe, with a journal that a second run finds done', async () => {
+test('acts on many alerts from stdin and skips those that the journal records as done', async () => {
   const folder = newFolder();
   const journal = join(folder, 'journal');
   const sandbox = await openSandbox({ bicycles: 200 });
@@ -100,7 +100,7 @@ test('many from a pipe, with a journal that a second run finds done', async () =
   ]);
 });
 
-test('an unknown alert is named', async () => {
+test('names an unknown alert in the error', async () => {
   const sandbox = await openSandbox({ bicycles: 20 });
   const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
   expect([code, stderr]).toEqual([
@@ -112,7 +112,7 @@ test('an unknown alert is named', async () => {
   );
 });
 
-test('an action that the service does not know, and an alert that it does not, are two things', async () => {
+test('distinguishes an unknown action from an unknown alert', async () => {
   const sandbox = await openSandbox({ bicycles: 20 });
   const uuid = sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'lock.shutdown').uuid;
   const unknown = await fleet(sandbox, ['alerts', 'act', uuid, 'bogus', '--allow-unknown']);
@@ -128,7 +128,7 @@ test('an action that the service does not know, and an alert that it does not, a
   ]);
 });
 
-test('a service of the interface alone has no such actions, and that is the message', async () => {
+test('reports that a service with only the interface has no actions on alerts', async () => {
   const sandbox = await openSandbox({ bicycles: 20, service: 'interface' });
   const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
   expect([code, stderr]).toEqual([
@@ -138,7 +138,7 @@ test('a service of the interface alone has no such actions, and that is the mess
   expect(stderr).not.toContain('prefix');
 });
 
-test('405 stops a run: the others would hear the same', async () => {
+test('stops the run after a 405', async () => {
   const { env, asked } = await openServer((response, asked) =>
     asked.method === 'GET'
       ? sendJson(response, 200, [])
@@ -170,7 +170,7 @@ test.each([
 });
 
 test.each(['observed', 'interface'] as const)(
-  'a 404 on bicycles act names the bicycle and not the prefix, %s',
+  '`bicycles act` names the bicycle in the error for a 404 and not the URL prefix, %s',
   async (service) => {
     const sandbox = await openSandbox({ bicycles: 20, service });
     const { code, stderr } = await fleet(sandbox, ['bicycles', 'act', SOME, 'rent']);

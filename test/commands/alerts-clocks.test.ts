@@ -36,7 +36,7 @@ async function expectShown(
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
-test.concurrent('a cursor in the future is repaired', () =>
+test.concurrent('corrects a cursor that is in the future', () =>
   withAlertService(async (service) => {
     const path = join(service.folder, 'state');
     const args = ['--state-file', path];
@@ -55,7 +55,7 @@ test.concurrent('a cursor in the future is repaired', () =>
     }
   }));
 
-test.concurrent('a list that fails at the start: what was made meanwhile is shown, what was there before is not', () =>
+test.concurrent('shows only alerts that were created after the start when the first reading fails', () =>
   withAlertService(async (service) => {
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
@@ -69,7 +69,7 @@ test.concurrent('a list that fails at the start: what was made meanwhile is show
     await running.stop();
   }));
 
-test.concurrent('a run that ended before the list could be read began the watch', () =>
+test.concurrent('continues a watch whose earlier run ended before it could read the list', () =>
   withAlertService(async (service) => {
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
@@ -86,7 +86,7 @@ test.concurrent('a run that ended before the list could be read began the watch'
     await second.stop();
   }));
 
-describe.concurrent('a damaged state file is said and kept, and what it may have missed is shown', () => {
+describe.concurrent('keeps and reports a damaged state file and shows the alerts that it may have missed', () => {
   const DAMAGES: [
     name: string,
     damage: (text: string) => string,
@@ -133,8 +133,8 @@ describe.concurrent('a damaged state file is said and kept, and what it may have
   );
 });
 
-describe.concurrent('one state file, one watch', () => {
-  test('the second one is refused with the name of the first', () =>
+describe.concurrent('exclusive use of the state file', () => {
+  test('rejects a second watch on the same state file and names the first', () =>
     withAlertService(async (service) => {
       const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
@@ -148,7 +148,7 @@ describe.concurrent('one state file, one watch', () => {
       await first.stop();
     }));
 
-  test('one that was stopped and taken over meanwhile ends, and names who has the file', () =>
+  test('stops a suspended watch whose state file was taken over and names the new owner', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
@@ -167,7 +167,7 @@ describe.concurrent('one state file, one watch', () => {
       ]);
     }));
 
-  test('one that was killed is replaced', () =>
+  test('takes over the state file of a watch that was killed', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);

@@ -35,25 +35,25 @@ test.each([
   expect([ended.reason, ended.lines.sort()]).toEqual([reason, lines]);
 });
 
-test('input of a megabyte that is not read ends nothing', async () => {
+test('accepts a command that does not read a megabyte of input', async () => {
   expect((await run('true', 'x'.repeat(1e6))).reason).toBeUndefined();
   expect((await run('wc -c', 'x'.repeat(1e6))).lines).toEqual(['1000001']);
 });
 
-test('it may take 30 s; what does not listen to SIGTERM is killed', async () => {
+test('kills a command that ignores SIGTERM after 30 s', async () => {
   expect((await run('sleep 1000', '{}', { hurry: 60 })).reason).toBe('it did not end within 30 s');
   expect((await run("trap '' TERM; while :; do sleep 0.1; done", '{}', { hurry: 60 })).reason).toBe(
     'it did not end within 30 s',
   );
 });
 
-test('what it leaves in the background is not waited for', async () => {
+test('does not wait for background processes of the command', async () => {
   const startedAt = performance.now();
   expect((await run('sleep 60 & echo done')).lines).toEqual(['done']);
   expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
-test('the end stops it, also one that began after the end', async () => {
+test('stops the command at the end of the watch, also when it starts later', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);
@@ -63,7 +63,7 @@ test('the end stops it, also one that began after the end', async () => {
   );
 });
 
-test('output without end is cut, which is said', async () => {
+test('truncates endless output of the command and reports it', async () => {
   const { lines, reason } = await run(
     'head -c 1000000 /dev/zero | tr "\\0" x; yes | head -n 100000',
   );

@@ -23,7 +23,7 @@ async function start(sandbox: Sandbox, folder: string, args: readonly string[]):
 
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
-test.concurrent('--forward, killed while its receiver is down: each body arrives, in order', async () => {
+test.concurrent('--forward delivers every body in order after it was killed while its receiver was down', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   await withSandbox({ bicycles: 5 }, async (sandbox) => {
@@ -55,7 +55,7 @@ const ENDINGS = [
 ] as const;
 
 test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
-  'a reader that takes nothing: %j %s ends it with %i, and what it did not take comes again',
+  '%j ends after %s with code %i when its reader stalls, and prints the unread alerts again later',
   (args, signal, code) =>
     withSandbox({ bicycles: 5, pageSize: 100 }, async (sandbox) => {
       const folder = newFolder();

@@ -75,8 +75,8 @@ function raw(url: string, text: string, end = true): Promise<string> {
   });
 }
 
-describe('what is taken', () => {
-  test('one alert, an array, an envelope with a message; printed as they came, answered with 204', async () => {
+describe('input of `alerts listen`', () => {
+  test('prints an alert, an array or an envelope unchanged and answers with 204', async () => {
     const { post, stdout } = await listen([]);
     const text =
       '{"uuid":"a","modified":"2026-03-01T12:00:00Z","state":"new","extra":{"n":1.50,"big":12345678901234567890}}';
@@ -91,7 +91,7 @@ describe('what is taken', () => {
     expect(lines.map((line) => JSON.parse(line).uuid)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
-  test('the same alert with the same modified once; a change within the second is another', async () => {
+  test('prints an alert with the same modification time once, and every change within a second', async () => {
     const { post, objects } = await listen([]);
     for (const one of [
       alert('a'),
@@ -109,7 +109,7 @@ describe('what is taken', () => {
     ]);
   });
 
-  test('--path, --max-events, lines for people', async () => {
+  test('obeys --path and --max-events and prints lines for people', async () => {
     const running = startFleet(
       ['alerts', 'listen', '--port', '0', '--path', '/hooks/alerts', '--max-events', '1'],
       {
@@ -130,7 +130,7 @@ describe('what is taken', () => {
     expect(stderr).toMatch(/listened for alerts for .*: 1 alert, 1 webhook\n$/);
   });
 
-  test('hostile text reaches the terminal clean', async () => {
+  test('escapes control characters of alerts on a terminal', async () => {
     const running = startFleet(['alerts', 'listen', '--port', '0'], {
       env: { XDG_STATE_HOME: folder },
       terminal: { columns: 80 },
@@ -151,7 +151,7 @@ describe('what is taken', () => {
   });
 });
 
-describe('what is refused', () => {
+describe('requests that `alerts listen` rejects', () => {
   test.each([
     ['broken JSON', '{"uuid":', 400],
     ['a number', '5', 400],
@@ -159,7 +159,7 @@ describe('what is refused', () => {
     ['no body', '', 400],
     ['too deep', `${'['.repeat(600)}${']'.repeat(600)}`, 400],
     ['more than 1 MB', JSON.stringify({ uuid: 'x'.repeat(1024 * 1024) }), 413],
-  ])('%s: %#', async (_name, body, status) => {
+  ])('answers %s with the expected status: %#', async (_name, body, status) => {
     const { post, objects } = await listen([]);
     expect(await post(body)).toBe(status);
     expect(await post(alert('after'))).toBe(204);
@@ -177,7 +177,7 @@ describe('what is refused', () => {
     expect(objects()).toEqual([named('Müller')]);
   });
 
-  test('another method, another path, a compressed body, a web page', async () => {
+  test('rejects other methods, other paths, compressed bodies and requests of web pages', async () => {
     const { url, post, events } = await listen([]);
     const got = await fetch(url);
     expect([got.status, got.headers.get('allow')]).toEqual([405, 'POST']);
@@ -192,7 +192,7 @@ describe('what is refused', () => {
     expect(events('refused').map(({ status }) => status)).toEqual([405, 404, 415, 403]);
   });
 
-  test('1 MB that comes in chunks, without a length', async () => {
+  test('rejects a chunked body of more than 1 MB without a length', async () => {
     const { url } = await listen([]);
     const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
     const answer = await raw(
@@ -203,7 +203,7 @@ describe('what is refused', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('a sender that breaks off, and one that is no HTTP, cost nothing', async () => {
+  test('survives clients that disconnect mid-request or do not speak HTTP', async () => {
     const { url, post, objects } = await listen([]);
     await raw(url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"uuid":');
     await raw(url, 'hello\r\n\r\n');
@@ -211,7 +211,7 @@ describe('what is refused', () => {
     expect(objects()).toEqual([alert('a')]);
   });
 
-  test('a wrong signature, none, one of another body', async () => {
+  test('rejects a wrong signature, a missing one, and the signature of another body', async () => {
     const { post, objects } = await listen(
       ['--secret-env', 'HOOK', '--signature-header', 'X-Own'],
       {
@@ -241,14 +241,14 @@ describe('what is refused', () => {
     [['--forward', 'ftp://x/'], {}, 2, /--forward takes an http or https address/],
     [['--backfill', 'often'], {}, 2, /--backfill takes a number with a unit/],
     [['-o', 'csv'], {}, 2, /alerts listen writes lines/],
-  ] as const)('%j', async (args, env, code, message) => {
+  ] as const)('rejects the arguments %j', async (args, env, code, message) => {
     const ended = await runFleet(['alerts', 'listen', '--port', '0', ...args], {
       env: { XDG_STATE_HOME: folder, ...env },
     });
     expect([ended.code, ended.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  test('a port in use: said, and the memory of the one who has it untouched', async () => {
+  test('reports a port in use and keeps the state of the listener that uses it', async () => {
     const { url, post, objects } = await listen([]);
     const { port } = new URL(url);
     const { code, stderr } = await runFleet(['alerts', 'listen', '--port', port], {
@@ -263,8 +263,8 @@ describe('what is refused', () => {
   });
 });
 
-describe('what no webhook brought', () => {
-  test('is read from the list, marked, once; the webhook that comes later is no line', async () => {
+describe('--backfill of `alerts listen`', () => {
+  test('marks alerts from the list as backfilled and ignores their later webhooks', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { post, objects, events, until } = await listen(
       ['--backfill', '200ms'],
@@ -286,7 +286,7 @@ describe('what no webhook brought', () => {
     expect(events('caught-up').map(({ uuid }) => uuid)).toContain(missed.uuid);
   });
 
-  test('--backfill 0 reads nothing, and a list that cannot be read ends nothing', async () => {
+  test('reads no list with --backfill 0 and continues when the list cannot be read', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const without = await listen(['--backfill', '0'], await environmentOf(sandbox));
     expect(await without.post(alert('a'))).toBe(204);
@@ -300,8 +300,8 @@ describe('what no webhook brought', () => {
   });
 });
 
-describe('--forward', () => {
-  test('passes bodies on as they came, in order, with their signature, each once', async () => {
+describe('`alerts listen --forward`', () => {
+  test('forwards bodies unchanged, in order, once each, and with their signature', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
     const { post, until, events } = await listen(
       ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
@@ -324,7 +324,7 @@ describe('--forward', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
-  test('tries again with growing pauses, in order, and says it once', async () => {
+  test('retries a forward with growing delays, keeps the order and reports the failure once', async () => {
     let refusals = 3;
     const receiver = await openServer(
       (response) => void response.writeHead(refusals-- > 0 ? 503 : 204).end(),
@@ -344,7 +344,7 @@ describe('--forward', () => {
     expect(events('forward-failing')).toHaveLength(1);
   });
 
-  test('what waits at the end waits on the disk, for the owner alone, and goes on after a restart', async () => {
+  test('stores pending forwards in a private file and sends them after a restart', async () => {
     const gone = await startServer(() => {});
     await gone.close();
     const first = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -369,7 +369,7 @@ describe('--forward', () => {
   });
 });
 
-test('a damaged queue is said and kept, and what can be read of it is passed on', async () => {
+test('reports and keeps a damaged queue, and forwards its readable part', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   const first = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -391,7 +391,7 @@ test('a damaged queue is said and kept, and what can be read of it is passed on'
   expect(await readFile(String(said?.['kept_as']), 'utf8')).toBe(damaged);
 });
 
-test('two listeners, one memory: the second one is refused with the name of the first', async () => {
+test('rejects a second listener on the same state file and names the first', async () => {
   const receiver = await openServer((response) => void response.writeHead(204).end());
   const { post, until } = await listen(['--forward', receiver.url]);
   const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
@@ -406,7 +406,7 @@ test('two listeners, one memory: the second one is refused with the name of the 
   await until(() => receiver.asked.length === 15);
 });
 
-test('the file of a queue that is never empty does not grow without end', async () => {
+test('limits the size of the state file of a queue that is never empty', async () => {
   const path = join(folder, 'listen.state');
   const { signal } = new AbortController();
   const context = { clock: systemClock(), signal, notice: async () => {} };
@@ -425,8 +425,8 @@ test('the file of a queue that is never empty does not grow without end', async 
   again.close();
 });
 
-describe('how it ends', () => {
-  test('a sender that dawdles does not hold it up', async () => {
+describe('the end of `alerts listen`', () => {
+  test('does not wait for a slow sender at SIGTERM', async () => {
     const listening = await listen();
     void raw(listening.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', false);
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -436,7 +436,7 @@ describe('how it ends', () => {
     await expect(fetch(listening.url)).rejects.toThrow();
   });
 
-  test('--for and --until', async () => {
+  test('ends after --for and when --until matches', async () => {
     expect((await (await listen(['--for', '200ms'])).ended).code).toBe(0);
     const listening = await listen(['--until', 'state=stopped']);
     await listening.post(alert('a'));

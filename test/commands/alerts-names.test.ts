@@ -7,7 +7,7 @@ import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
 import { openSandbox } from '../support/sandbox.js';
 
-test('the name is in the list and on the line: of the message, of the mirror; without charge and place the message follows', async () => {
+test('shows bicycle names from the message, the list or the mirror, and the message when charge and position are missing', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const folder = newFolder();
   const env = {

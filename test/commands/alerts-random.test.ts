@@ -7,7 +7,7 @@ test.concurrent.each([
   ['watch', 1],
   ['listen', 2],
 ] as const)(
-  'alerts %s, seed %i: every version is printed, and twice only after a kill',
+  '`alerts %s` prints every version, and repeats one only after a kill (seed %i)',
   async (verb, seed) => {
     const { faults, stderr, versions } = await runAlertsTrial(verb, seed, 90);
     expect(faults, stderr).toEqual([]);

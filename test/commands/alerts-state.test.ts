@@ -106,14 +106,14 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
 
 const down = new FleetError('network', 'connection refused');
 
-describe('what is shown', () => {
-  test('of one reading the oldest first', () => {
+describe('alerts that the state machine shows', () => {
+  test('shows the alerts of one reading from oldest to newest', () => {
     const { read } = follow();
     read([]);
     expect(read([item('c', 2), item('b', 1), item('a', 0)])).toEqual(['a new', 'b new', 'c new']);
   });
 
-  test('equal times: what came in the same second, and what changed within it', () => {
+  test('shows new alerts and changes that have the same second', () => {
     const { read } = follow();
     const a = item('a', 10);
     expect(read([a])).toEqual([]);
@@ -122,20 +122,20 @@ describe('what is shown', () => {
     expect(read([item('b', 10), item('a', 10, 'stopped')])).toEqual([]);
   });
 
-  test('what becomes visible late, behind what was shown', () => {
+  test('shows an alert that appears late, behind alerts that were shown', () => {
     const { read } = follow();
     read([item('a', 10)]);
     read([item('c', 20), item('a', 10)]);
     expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
   });
 
-  test('an old alert of which nothing was known, when it changes', () => {
+  test('shows an unknown old alert when it changes', () => {
     const { read } = follow();
     read([item('a', 100)], [item('b', 50)]);
     expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);
   });
 
-  test('a version that was shown is not shown again behind a newer one', () => {
+  test('does not show an older version after a newer one', () => {
     const { read } = follow();
     read([item('a', 10)]);
     expect(read([item('a', 20, 'escalated', 10)])).toEqual(['a new escalated']);
@@ -143,7 +143,7 @@ describe('what is shown', () => {
     expect(read([item('a', 20, 'escalated', 10)])).toEqual([]);
   });
 
-  test('a time in the future neither hides what follows nor is shown twice', () => {
+  test('shows an alert with a time in the future once, and the alerts after it', () => {
     const { read } = follow();
     const ahead = item('ahead', 900_000);
     expect(read([ahead, item('a', 10)])).toEqual([]);
@@ -151,7 +151,7 @@ describe('what is shown', () => {
     expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
   });
 
-  test('alerts without a uuid or without times, each text once', () => {
+  test('shows alerts without a UUID or times once for each text', () => {
     const { read } = follow();
     const bare = (message: string): AlertItem => ({
       value: { message },
@@ -162,7 +162,7 @@ describe('what is shown', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
-  test('a version of an alert that changed often, with an older time than all before, is shown once', () => {
+  test('shows a late version of an often changed alert once', () => {
     const { read } = follow();
     read([]);
     for (let change = 1; change <= 15; change++)
@@ -171,7 +171,7 @@ describe('what is shown', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test('one without a time among others does not change how the list is read', () => {
+  test('keeps the order of the list when one alert has no time', () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -182,7 +182,7 @@ describe('what is shown', () => {
     expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
   });
 
-  test('pages that shift while they are read: nothing twice, and what slipped past an edge is read again', () => {
+  test('shows nothing twice when pages shift during a reading, and reads missed alerts again', () => {
     const { read } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -193,7 +193,7 @@ describe('what is shown', () => {
     expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
   });
 
-  test('alerts that were raised between the pages push others onto the next one: that is no wrong order', () => {
+  test('keeps the order of the list when new alerts shift others to the next page', () => {
     const { read, state } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -201,7 +201,7 @@ describe('what is shown', () => {
     expect(state().order).toBe('modified');
   });
 
-  test('a reading that fails half-way shows nothing, and the next one all', () => {
+  test('shows nothing of a reading that failed, and everything in the next one', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
@@ -214,7 +214,7 @@ describe('what is shown', () => {
   test.each([
     ['503: it goes on with the page that failed', 503, 'page', '2'],
     ['404, as when the list became shorter: it begins anew', 404, 'ordering', '-modified'],
-  ])('a long reading and a page that fails with %s', (_words, status, name, value) => {
+  ])('continues a long reading after a page failed with %s', (_words, status, name, value) => {
     const { read, step, pass, asked } = follow({ isBackfill: true });
     read([item('x', 0)]);
     pass(1000);
@@ -229,12 +229,12 @@ describe('what is shown', () => {
     expect(step({ type: 'tick' })).toEqual([]);
   });
 
-  test('--since: what changed since then, what is older not', () => {
+  test('shows only changes since --since', () => {
     const { read } = follow({ sinceMs: NOON_MS });
     expect(read([item('b', 5), item('a', 0), item('z', -1)])).toEqual(['a new', 'b new']);
   });
 
-  test('a list that leads in a circle ends', () => {
+  test('stops reading a list whose pages repeat', () => {
     const { step, types } = follow({ sinceMs: 0 });
     step({ type: 'tick' });
     let pages = 0;
@@ -245,10 +245,10 @@ describe('what is shown', () => {
   });
 });
 
-describe('a service that does not order by modified', () => {
+describe('a service that does not order alerts by modification time', () => {
   const refused = new FleetError('rejected', 'no such ordering', { status: 400 });
 
-  test('is read by created, and changes of older ones are looked for now and then', () => {
+  test('reads the list by creation time and checks older alerts for changes from time to time', () => {
     const { read, fail, asked, step } = follow();
     fail(refused);
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
@@ -259,7 +259,7 @@ describe('a service that does not order by modified', () => {
     ]);
   });
 
-  test('also when it just ignores the parameter', () => {
+  test('detects a service that ignores the ordering parameter', () => {
     const { step, asked } = follow();
     step({ type: 'tick' });
     step(came([item('a', 1), item('b', 2)], 2));
@@ -268,7 +268,7 @@ describe('a service that does not order by modified', () => {
 });
 
 test.each(['+00:00', '.000Z', '.000000Z', '.000000+00:00'])(
-  'an alert whose time is spelled with %s later is not shown again',
+  'does not show an alert again when its time is later spelled with %s',
   (ending) => {
     const { read, types } = follow();
     read([]);
@@ -281,8 +281,8 @@ test.each(['+00:00', '.000Z', '.000000Z', '.000000+00:00'])(
   },
 );
 
-describe('failures', () => {
-  test('are said once, and the return too', () => {
+describe('failed readings of the alerts', () => {
+  test('reports an outage once, and also its end', () => {
     const { read, fail } = follow();
     read([item('a', 0)]);
     expect(fail(down).map(({ type }) => type)).toEqual(['unread', 'wake']);
@@ -312,7 +312,7 @@ describe('failures', () => {
     expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
   });
 
-  test('401 after the list was read may pass for a minute; a listener never ends over it', () => {
+  test('accepts a 401 for a minute after a successful reading, and never ends a listener for it', () => {
     const refused = new FleetError('auth', 'no', { status: 401 });
     const watch = follow();
     watch.read([]);
@@ -323,11 +323,11 @@ describe('failures', () => {
   });
 });
 
-describe('the pause after a failure', () => {
+describe('the pause after a failed reading', () => {
   const pauseOf = (effects: readonly AlertsEffect[]) =>
     effects.flatMap((effect) => (effect.type === 'wake' ? [effect.inMs / 1000] : []))[0];
 
-  test('obeys Retry-After up to five minutes, which is said', () => {
+  test('obeys Retry-After up to five minutes and reports a longer one', () => {
     const { read, fail } = follow();
     read([]);
     expect(pauseOf(fail(new FleetError('service', 'slow down', { status: 429 }), 45_000))).toBe(45);
@@ -338,7 +338,7 @@ describe('the pause after a failure', () => {
     );
   });
 
-  test('is one second again after a page that came in between', () => {
+  test('is one second again after a successful page', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);
@@ -349,7 +349,7 @@ describe('the pause after a failure', () => {
     expect(pauseOf(step(failed(down)))).toBe(1);
   });
 
-  test('is one second, twice as long each time, a minute at most; then the list is read as before', () => {
+  test('doubles from one second to one minute, and then returns to the normal interval', () => {
     const { read, fail, step } = follow();
     read([]);
     expect(Array.from({ length: 8 }, () => pauseOf(fail(down)))).toEqual([
@@ -360,8 +360,8 @@ describe('the pause after a failure', () => {
   });
 });
 
-describe('webhooks', () => {
-  test('each version once, whoever brings it; what none brought is marked', () => {
+describe('webhooks of alerts', () => {
+  test('shows each version once, from webhook or list, and marks versions from the list', () => {
     const { read, hook } = follow({ isBackfill: true });
     read([item('x', 0)]);
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
@@ -372,7 +372,7 @@ describe('webhooks', () => {
     expect(hook(item('b', 12))).toEqual({ shown: [], isNews: false });
   });
 
-  test('two changes within a second are two', () => {
+  test('shows two changes within the same second', () => {
     const { hook } = follow({ everyMs: undefined });
     expect(hook(item('a', 10), item('a', 10, 'stopped'))).toEqual({
       shown: ['a new', 'a new stopped'],
@@ -380,14 +380,14 @@ describe('webhooks', () => {
     });
   });
 
-  test('one that overtook another: the one behind it is no change of it', () => {
+  test('shows an alert that arrives after a newer version of it', () => {
     const { hook } = follow({ everyMs: undefined });
     hook(item('a', 20, 'resolved', 10));
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
     expect(hook(item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
   });
 
-  test('without an address nothing is read', () => {
+  test('reads nothing when no URL is configured', () => {
     const { step } = follow({ everyMs: undefined });
     expect(step({ type: 'tick' })).toEqual([]);
   });

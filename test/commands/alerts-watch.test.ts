@@ -44,24 +44,27 @@ function withWatch(
   });
 }
 
-describe.concurrent.each(['observed', 'interface'] as const)('on the service %s', (service) => {
-  test('nothing of before, each alert once, each change once, as sent', () =>
-    withWatch(
-      ['--json'],
-      async (sandbox, running) => {
-        const first = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown', { message: 'Δ 🚲' });
-        await running.until(() => running.objects().length === 1);
-        const changed = sandbox.changeAlert(first.uuid, { state: 'resolved' });
-        await running.until(() => running.objects().length === 2);
-        const second = sandbox.raiseAlert(subject(sandbox), 'bicycle.bike_stolen');
-        await running.until(() => running.objects().length === 3);
-        expect(running.objects()).toEqual([first, changed, second]);
-      },
-      { service },
-    ));
-});
+describe.concurrent.each(['observed', 'interface'] as const)(
+  '`alerts watch` on the service %s',
+  (service) => {
+    test('prints each new alert and each change once and unchanged, and no earlier alerts', () =>
+      withWatch(
+        ['--json'],
+        async (sandbox, running) => {
+          const first = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown', { message: 'Δ 🚲' });
+          await running.until(() => running.objects().length === 1);
+          const changed = sandbox.changeAlert(first.uuid, { state: 'resolved' });
+          await running.until(() => running.objects().length === 2);
+          const second = sandbox.raiseAlert(subject(sandbox), 'bicycle.bike_stolen');
+          await running.until(() => running.objects().length === 3);
+          expect(running.objects()).toEqual([first, changed, second]);
+        },
+        { service },
+      ));
+  },
+);
 
-test.concurrent('lines: time, name of the bicycle also where the alert does not say it, type, states, charge', () =>
+test.concurrent('prints time, bicycle name, type, states and charge, and looks the name up when the alert lacks it', () =>
   withWatch([], async (sandbox, running) => {
     const bicycle = sandbox.bicycles().find(({ latitude }) => latitude !== null);
     const alert = sandbox.raiseAlert(bicycle?.uuid ?? '', 'lock.bat.low', {
@@ -78,7 +81,7 @@ test.concurrent('lines: time, name of the bicycle also where the alert does not 
     expect((await running.stop()).stderr).toMatch(/followed alerts for .*: 2 alerts\n$/);
   }));
 
-test.concurrent('--type and --state leave others out; --jq sees one alert a run', () =>
+test.concurrent('filters by --type and --state, and runs --jq on each alert', () =>
   withWatch(
     ['--type', 'lock.shutdown', '--state', 'resolved', '--jq', '.alert_type, .state'],
     async (sandbox, running) => {
@@ -90,8 +93,8 @@ test.concurrent('--type and --state leave others out; --jq sees one alert a run'
     },
   ));
 
-describe.concurrent('how it ends', () => {
-  test('--until: at the first match with 0', () =>
+describe.concurrent('the end of `alerts watch`', () => {
+  test('ends with 0 when the first alert matches --until', () =>
     withWatch(['--until', 'alert_type=bicycle.bike_stolen'], async (sandbox, running) => {
       sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       await running.until(() => running.stdout() !== '');
@@ -100,7 +103,7 @@ describe.concurrent('how it ends', () => {
       expect((await running.ended).stdout.split('\n')).toHaveLength(3);
     }));
 
-  test('--for: 8 when the service was out of reach, 7 when it only answered errors', async () => {
+  test('--for ends with 8 when the service cannot be reached and with 7 when it answers only errors', async () => {
     const args = ['alerts', 'watch', ...FAST, '--for', '500ms', '--json'];
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9/', FLEET_TOKEN: 'a.b.c' };
     const silent = await runFleet(args, { env });
@@ -119,7 +122,7 @@ describe.concurrent('how it ends', () => {
     );
   });
 
-  test('--for: 0 alone, 124 with --until', () =>
+  test('--for ends with 0, and with 124 when --until is also given', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       expect((await (await watch(sandbox, ['--for', '3s'])).ended).code).toBe(0);
       const { code, stderr } = await (
@@ -131,7 +134,7 @@ describe.concurrent('how it ends', () => {
       ]);
     }));
 
-  test('--max-events', () =>
+  test('ends after the number of --max-events', () =>
     withWatch(['--max-events', '2', '--json'], async (sandbox, running) => {
       for (let index = 0; index < 3; index++) sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       expect((await running.ended).code).toBe(0);
@@ -142,7 +145,7 @@ describe.concurrent('how it ends', () => {
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
-  ] as const)('%s: %i', (signal, code) =>
+  ] as const)('%s ends the watch with code %i', (signal, code) =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       expect((await (await watch(sandbox)).stop(signal)).code).toBe(code);
     }),
@@ -155,14 +158,14 @@ describe.concurrent('how it ends', () => {
     [['--columns', 'uuid'], /takes no --columns/],
     [['--state', 'neww'], /did you mean "new"/],
     [['--until', 'stat=new'], /did you mean "state"/],
-  ] as const)('%j is refused', async (args, message) => {
+  ] as const)('rejects the arguments %j', async (args, message) => {
     const { code, stderr } = await runFleet(['alerts', 'watch', ...args], {
       env: { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 'a-token' },
     });
     expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
   });
 
-  test('401 at the start ends it with 4', () =>
+  test('ends with 4 after a 401 for the first reading', () =>
     withServer(
       (response) => sendJson(response, 401, { detail: 'no' }),
       async ({ env }) => {
@@ -172,8 +175,8 @@ describe.concurrent('how it ends', () => {
     ));
 });
 
-describe.concurrent('trouble', () => {
-  test('an outage is said once, its end too, and nothing is missed or repeated', () =>
+describe.concurrent('failures during `alerts watch`', () => {
+  test('reports an outage and its end once, and neither misses nor repeats alerts', () =>
     withWatch(['--json'], async (sandbox, running) => {
       const before = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       await running.until(() => running.objects().length === 1);
@@ -189,7 +192,7 @@ describe.concurrent('trouble', () => {
       expect(running.events('lost')[0]).toMatchObject({ status: 503, kind: 'service' });
     }));
 
-  test('429 with Retry-After is waited for', async () => {
+  test('waits for the Retry-After of a 429', async () => {
     const times: number[] = [];
     await withServer(
       (response) => {
@@ -211,7 +214,7 @@ describe.concurrent('trouble', () => {
     );
   });
 
-  test('deep JSON is one failed reading, and a service that answers with a page of HTML ends it', async () => {
+  test('retries after JSON that is nested too deeply, and ends after an HTML page', async () => {
     const deep = `{"results":[{"uuid":"a","extra":${'['.repeat(5000)}${']'.repeat(5000)}}]}`;
     await withServer(
       (response) => sendJson(response, 200, deep),
@@ -225,7 +228,7 @@ describe.concurrent('trouble', () => {
     );
   });
 
-  test('a topic of the push channel is followed too; each alert still once', () =>
+  test('also follows a topic of the push channel and prints each alert once', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const topic = `/${sandbox.organizations[0]?.uuid}/admin/bicycles/*`;
       const running = await watch(sandbox, ['--json', '--every', '1h', '--topic', topic]);
@@ -243,8 +246,8 @@ describe.concurrent('trouble', () => {
     }));
 });
 
-describe.concurrent('--since and --state-file', () => {
-  test('--since shows what changed since then, once', () =>
+describe.concurrent('`alerts watch --since` and `--state-file`', () => {
+  test('--since prints each change since that time once', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       const running = await watch(sandbox, ['--json', '--since', '60s']);
@@ -256,7 +259,7 @@ describe.concurrent('--since and --state-file', () => {
       );
     }));
 
-  test('a restart shows what came meanwhile, and nothing again', () =>
+  test('prints missed alerts after a restart and repeats none', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const path = join(newFolder(), 'alerts.state');
       const args = ['--json', '--state-file', path];
@@ -276,7 +279,7 @@ describe.concurrent('--since and --state-file', () => {
       expect((await stat(path)).mode & 0o777).toBe(0o600);
     }));
 
-  test('a file that is something else, or of another service, is left as it is', () =>
+  test('does not change a state file of another kind or another service', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       const path = join(newFolder(), 'alerts.state');
       await writeFile(path, 'my diary\n');
@@ -294,7 +297,7 @@ describe.concurrent('--since and --state-file', () => {
     }));
 });
 
-describe.concurrent('--exec', () => {
+describe.concurrent('`alerts watch --exec`', () => {
   const script = async (folder: string, text: string): Promise<string> => {
     const path = join(folder, 'run.sh');
     await writeFile(path, text);
@@ -302,7 +305,7 @@ describe.concurrent('--exec', () => {
   };
   const PATH = { PATH: process.env['PATH'] };
 
-  test('runs one command an alert, never two at once, the JSON on stdin, its output shown', () =>
+  test('runs one command at a time with the alert as JSON on stdin, and prints its output', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const folder = newFolder();
       const command = await script(
@@ -318,7 +321,7 @@ describe.concurrent('--exec', () => {
       expect(stderr).toContain('3 commands run, 0 failed');
     }));
 
-  test('a failure is said and counted, and the next alert has its command', () =>
+  test('counts and reports a failed command, and runs the command for the next alert', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const running = await watch(
         sandbox,
@@ -336,7 +339,7 @@ describe.concurrent('--exec', () => {
       expect(running.events('closed')[0]).toMatchObject({ executed: 2, exec_failed: 1 });
     }));
 
-  test('a command that hangs ends with the watch, and its alert comes again after a restart', () =>
+  test('stops a hanging command at the end, and runs it for the same alert after a restart', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const path = join(newFolder(), 'alerts.state');
       const running = await watch(

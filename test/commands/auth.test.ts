@@ -32,8 +32,8 @@ function jwt(claims: object): string {
 const VALID = jwt({ sub: 'ann', role: 'admin', exp: NOW_MS / 1000 + 1800 });
 const EXPIRED = jwt({ sub: 'ann', exp: NOW_MS / 1000 - 7200 });
 
-describe('auth login', () => {
-  it('stores the token from stdin, with the addresses that came along', async () => {
+describe('`auth login`', () => {
+  it('stores the token from stdin with the given URLs', async () => {
     const run = await fleet(
       'auth login --with-token --no-check --base-url https://b.example.com/api/ --sse-url https://p.example.com',
       {
@@ -61,7 +61,7 @@ describe('auth login', () => {
     expect((await stat(join(folder, 'credentials.json'))).mode & 0o777).toBe(0o600);
   });
 
-  it('asks for everything in an empty house, and shows nothing of the token', async () => {
+  it('asks for all values without settings and does not show the token', async () => {
     const { typed, ...terminal } = typing([
       ['Address of the service', `${'0a'.repeat(16)}\r`],
       ['this looks like a token, and is not repeated', '\x15api.example.com\r'],
@@ -90,7 +90,7 @@ describe('auth login', () => {
     await expect(stat(join(folder, 'config.json'))).rejects.toThrow('ENOENT');
   });
 
-  it('makes the first profile the one in use, and no other', async () => {
+  it('selects the first profile, and no later one', async () => {
     const first = await fleet('auth login --with-token --profile berlin', { stdin: 'one' });
     expect(first.stderr).toContain('now using profile "berlin"\n');
     expect(first.stderr).toContain(
@@ -103,7 +103,7 @@ describe('auth login', () => {
     expect((await fleet('auth token --profile munich')).stdout).toBe('two\n');
   });
 
-  it('warns of an expired token, and of a source that comes first', async () => {
+  it('warns about an expired token and about a token source with higher priority', async () => {
     const run = await fleet('auth login --with-token', {
       stdin: EXPIRED,
       env: { FLEET_TOKEN: 'other' },
@@ -134,7 +134,7 @@ describe('auth login', () => {
       'would send the token unencrypted',
     ],
     ['--with-token --profile ../x', 'secret', 2, '"../x" cannot be the name of a profile'],
-  ])('%s is refused, and nothing is stored', async (flags, given, code, message) => {
+  ])('rejects %s and stores nothing', async (flags, given, code, message) => {
     const options = typeof given === 'string' ? { stdin: given } : given;
     const run = await fleet(`auth login ${flags}`.trim(), options);
     expect([run.code, run.stderr]).toEqual([code, expect.stringContaining(message)]);
@@ -143,7 +143,7 @@ describe('auth login', () => {
   });
 });
 
-describe('auth login checks', () => {
+describe('the check of `auth login`', () => {
   /** Types the token when it is asked for, and then what comes. */
   function answering(...further: [question: string, answer: string][]): RunOptions {
     const { typed: _typed, ...terminal } = typing([
@@ -158,7 +158,7 @@ describe('auth login checks', () => {
   const isSaved = async () =>
     (await stat(join(folder, 'credentials.json')).catch(() => undefined)) !== undefined;
 
-  it('with one request for a page of bicycles, then saves', async () => {
+  it('requests one page of bicycles and then saves', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     const { url, asked } = await openServer((response) => sendPage(response, [], { count: 7 }));
     const run = await login(url, '', answering());
@@ -173,7 +173,7 @@ describe('auth login checks', () => {
   });
 
   it.each(['', ' --with-token'])(
-    'a refusal is an error, and nothing is saved: %j',
+    'fails after a refused token and saves nothing: %j',
     async (flags) => {
       const { url, asked } = await openServer((response) =>
         sendJson(response, 401, { detail: 'Signature has expired.' }),
@@ -185,7 +185,7 @@ describe('auth login checks', () => {
   );
 
   it.each(['', ' --with-token'])(
-    'another prefix that answers is named, and asked without the token: %j',
+    'names another prefix that answers, and requests it without the token: %j',
     async (flags) => {
       const { url, asked } = await openServer((response, { path }) =>
         path.startsWith('/api/bicycles/')
@@ -204,7 +204,7 @@ describe('auth login checks', () => {
     },
   );
 
-  it('a service that cannot be reached is a warning', async () => {
+  it('warns when the service cannot be reached', async () => {
     const run = await login('http://127.0.0.1:1', ' --with-token', { stdin: VALID });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(
@@ -213,7 +213,7 @@ describe('auth login checks', () => {
     expect(await isSaved()).toBe(true);
   });
 
-  it('--no-check saves without a request', async () => {
+  it('saves without a request with --no-check', async () => {
     const { url, asked } = await openServer((response) =>
       sendJson(response, 403, { detail: 'Not for you.' }),
     );
@@ -223,7 +223,7 @@ describe('auth login checks', () => {
   });
 });
 
-describe('the profile that a login goes to', () => {
+describe('the profile of `auth login`', () => {
   const OTHER = 'http://127.0.0.1:4';
   const HERE = 'http://127.0.0.1:4010';
   const pipe = (flags: string, options: RunOptions = {}) =>
@@ -241,7 +241,7 @@ describe('the profile that a login goes to', () => {
     await fleet('profile use sandbox');
   }
 
-  it('is never that of the sandbox, whose organization stays there', async () => {
+  it('is never the sandbox profile', async () => {
     await useSandbox();
     const before = await profiles();
     const run = await pipe(` --base-url ${OTHER}`);
@@ -256,7 +256,7 @@ describe('the profile that a login goes to', () => {
     expect((await fleet('config get organization')).code).toBe(3);
   });
 
-  it('is asked for an address beside the sandbox', async () => {
+  it('needs a URL while the sandbox profile is in use', async () => {
     await useSandbox();
     expect(await pipe('')).toMatchObject({
       code: 2,
@@ -273,21 +273,18 @@ describe('the profile that a login goes to', () => {
     expect((await profiles())['127.0.0.1-4']).toEqual({ base_url: OTHER });
   });
 
-  it.each([' --profile sandbox', ''])(
-    'is refused when it is named and the sandbox has it: %j',
-    async (flags) => {
-      const run = await pipe(
-        `${flags} --base-url ${OTHER}`,
-        flags === '' ? { env: { FLEET_PROFILE: 'sandbox' } } : {},
-      );
-      expect(run.code).toBe(2);
-      expect(run.stderr).toContain(
-        'the profile "sandbox" belongs to "fleet sandbox", which overwrites it',
-      );
-    },
-  );
+  it.each([' --profile sandbox', ''])('cannot be the named sandbox profile: %j', async (flags) => {
+    const run = await pipe(
+      `${flags} --base-url ${OTHER}`,
+      flags === '' ? { env: { FLEET_PROFILE: 'sandbox' } } : {},
+    );
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain(
+      'the profile "sandbox" belongs to "fleet sandbox", which overwrites it',
+    );
+  });
 
-  it('is another one for another service, or the one that already holds it', async () => {
+  it('is a different profile for a different service, or the profile that already has its URL', async () => {
     await pipe(` --base-url ${HERE}`);
     await fleet(`config set organization ${ORGANIZATION}`);
     const run = await pipe(` --base-url ${OTHER}`);
@@ -308,7 +305,7 @@ describe('the profile that a login goes to', () => {
     expect((await tokens()).default).toBe(VALID);
   });
 
-  it('is the one that is named, without what belonged to the service before', async () => {
+  it('is the named profile, without the settings of its previous service', async () => {
     await pipe(` --profile berlin --base-url ${HERE} --sse-url ${HERE}`);
     await fleet(`config set organization ${ORGANIZATION} --profile berlin`);
     await fleet('config set timeout 9 --profile berlin');
@@ -318,7 +315,7 @@ describe('the profile that a login goes to', () => {
     expect(await profiles()).toEqual({ berlin: { base_url: OTHER, timeout: 9 } });
   });
 
-  it('is the one in use where only the prefix is another', async () => {
+  it('is the profile in use when only the URL prefix changes', async () => {
     await pipe(` --base-url ${HERE}`);
     await pipe(` --base-url ${HERE}/api`);
     expect(await profiles()).toEqual({ default: { base_url: `${HERE}/api` } });
@@ -344,7 +341,7 @@ describe('a refused token', () => {
       'try the command of profile "berlin" by hand; this shows it: fleet config get token_com',
     ],
     [{}, 'run "fleet auth login" for a new token\n'],
-  ])('of %j is renewed where it comes from', async (variables, hint) => {
+  ])('of %j is renewed from its own source', async (variables, hint) => {
     const { url } = await openServer(REFUSE);
     await fleet(`auth login --with-token --no-check --base-url ${url}`, { stdin: 'a-token-5' });
     await runFleet(['config', 'set', 'token_command', 'echo a-token-4', '--profile', 'berlin'], {
@@ -356,7 +353,7 @@ describe('a refused token', () => {
     expect(run.stderr).toContain(`hint: ${hint}`);
   });
 
-  it('is replaced by one that another login has stored meanwhile', async () => {
+  it('is replaced by the token that another login stored meanwhile', async () => {
     let login: Promise<RunResult> | undefined;
     const { url } = await openServer(async (response, { headers }) => {
       if (headers.authorization === 'JWT new-token-of-the-store')
@@ -372,7 +369,7 @@ describe('a refused token', () => {
   });
 });
 
-it('auth logout: forgets the token, may be repeated, and names what still gives one', async () => {
+it('`auth logout` deletes the token, can be repeated, and names other token sources', async () => {
   await fleet('auth login --with-token', { stdin: 'one' });
   expect(await fleet('auth logout')).toEqual({
     code: 0,
@@ -389,7 +386,7 @@ it('auth logout: forgets the token, may be repeated, and names what still gives 
   expect((await fleet('auth token')).code).toBe(3);
 });
 
-it('auth token: prints the token in use', async () => {
+it('`auth token` prints the token in use', async () => {
   expect(await fleet('auth token', { env: { FLEET_TOKEN: 'JWT abc' } })).toEqual({
     code: 0,
     stdout: 'abc\n',
@@ -403,8 +400,8 @@ it('auth token: prints the token in use', async () => {
   });
 });
 
-describe('auth status', () => {
-  it('shows profile, places, source, expiry and claims, and not the token', async () => {
+describe('`auth status`', () => {
+  it('shows profile, URLs, source, expiry and claims, but not the token', async () => {
     await fleet(`config set organization ${ORGANIZATION}`);
     await fleet('auth login --with-token --no-check --base-url https://b.example.com/api', {
       stdin: VALID,
@@ -442,7 +439,7 @@ describe('auth status', () => {
     });
   });
 
-  it('ends with 3 without a token', async () => {
+  it('exits with 3 without a token', async () => {
     const run = await fleet('auth status');
     expect([run.code, run.stdout]).toEqual([
       3,
@@ -454,7 +451,7 @@ describe('auth status', () => {
     expect(JSON.parse(json.stderr)).toMatchObject({ error: { kind: 'config' } });
   });
 
-  it('ends with 4 when the token has expired', async () => {
+  it('exits with 4 when the token has expired', async () => {
     await fleet('auth login --with-token', { stdin: EXPIRED });
     const run = await fleet('auth status');
     expect(run.code).toBe(4);
@@ -468,7 +465,7 @@ describe('auth status', () => {
     });
   });
 
-  it('shows the source although it fails', async () => {
+  it('shows the token source when it fails', async () => {
     const run = await fleet('auth status', { env: { FLEET_TOKEN_COMMAND: 'exit 7' } });
     expect([run.code, run.stdout]).toEqual([
       3,
@@ -479,7 +476,7 @@ describe('auth status', () => {
     );
   });
 
-  it('shows no control characters of a hostile claim', async () => {
+  it('escapes control characters of a hostile claim', async () => {
     const run = await fleet('auth status', {
       env: { FLEET_TOKEN: jwt({ 'a\x1b[2J': 'b\x1b[31m\u009b', list: ['\u0085'] }) },
     });
@@ -489,7 +486,7 @@ describe('auth status', () => {
     expect(json.stdout).toContain('\\u009b');
   });
 
-  it('takes an opaque token as it is', async () => {
+  it('accepts an opaque token', async () => {
     const run = await fleet('auth status', { env: { FLEET_TOKEN: 'opaque' } });
     expect(run.code).toBe(0);
     expect(run.stdout).toContain(

@@ -48,24 +48,27 @@ function posts(sandbox: Sandbox): number {
 test.each([
   ['retire', 0, 1],
   ['y', 2, 0],
-])('retire of one asks what it is, where, and for the word: %s', async (typed, code, count) => {
-  const sandbox = await openSandbox({ bicycles: 60 });
-  const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
-  // A bicycle is retired without its lock.
-  sandbox.changeBicycle(uuid, { lock: null });
-  const terminal = { ...typing([['to go on', `${typed}\r`]]), terminal: { columns: 400 } };
-  const run = await act(sandbox, [uuid, 'retire'], terminal);
-  expect(run.code).toBe(code);
-  const { name } = sandbox.bicycle(uuid) ?? {};
-  expect(run.stderr).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
-  expect(run.stderr).toContain(
-    `at ${sandbox.baseUrl} (profile default)? Only force_put_in_maintenance brings a retired bicycle back. Type retire to go on:`,
-  );
-  expect(sandbox.actionCount(uuid)).toBe(count);
-});
+])(
+  'retire shows the state and position of a single bicycle and asks for the word "retire": %s',
+  async (typed, code, count) => {
+    const sandbox = await openSandbox({ bicycles: 60 });
+    const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
+    // A bicycle is retired without its lock.
+    sandbox.changeBicycle(uuid, { lock: null });
+    const terminal = { ...typing([['to go on', `${typed}\r`]]), terminal: { columns: 400 } };
+    const run = await act(sandbox, [uuid, 'retire'], terminal);
+    expect(run.code).toBe(code);
+    const { name } = sandbox.bicycle(uuid) ?? {};
+    expect(run.stderr).toContain(`Run retire on bicycle ${name} (${uuid}; in_maintenance, at `);
+    expect(run.stderr).toContain(
+      `at ${sandbox.baseUrl} (profile default)? Only force_put_in_maintenance brings a retired bicycle back. Type retire to go on:`,
+    );
+    expect(sandbox.actionCount(uuid)).toBe(count);
+  },
+);
 
 describe('outcomes', () => {
-  test('done and refused: a JSON line each, exit 9, the summary as the error', async () => {
+  test('prints one JSON line for each done or refused action and exits with 9', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [good = '', bad = ''] = [
       ...inState(sandbox, 'available', 1),
@@ -96,7 +99,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('people get what is not done, grouped by the reason, and a summary', async () => {
+  test('groups the refused actions by reason and prints a summary on a terminal', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
@@ -120,7 +123,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('one is a line with its name and state; a name or the first digits stand for it', async () => {
+  test('prints name and state of a single bicycle, and accepts its name or the first digits of its UUID', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
       const name = sandbox.bicycle(uuid)?.name ?? '';
@@ -135,7 +138,7 @@ describe('outcomes', () => {
     expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
   });
 
-  test('csv has a header and every result; uuid has those that are done', async () => {
+  test('prints all results with -o csv, and only the UUIDs of done actions with -o uuid', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = ''] = inState(sandbox, 'available', 2);
     const [bad = ''] = inState(sandbox, 'lost', 1);
@@ -151,14 +154,14 @@ describe('outcomes', () => {
     );
   });
 
-  test('jq is fed result by result', async () => {
+  test('runs the jq program on each result', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const uuids = inState(sandbox, 'available', 2);
     const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
     expect(stdout).toBe('done\ndone\n');
   });
 
-  test('429 slows all of them and fails none', async () => {
+  test('slows all requests down after a 429 and fails none of them', async () => {
     const sandbox = await openSandbox({
       bicycles: 100,
       faults: [{ kind: 'error', status: 429, share: 1, times: 3 }],
@@ -182,9 +185,9 @@ describe('outcomes', () => {
   });
 });
 
-describe('what stops a run', () => {
+describe('errors that stop a run of `bicycles act`', () => {
   test.each([401, 403])(
-    '%i: nothing more is sent, what is left is named, exit 4',
+    'stops sending after a %i, lists the unsent bicycles and exits with 4',
     async (status) => {
       let asked = 0;
       const { env } = await openServer((response) => {
@@ -204,7 +207,7 @@ describe('what stops a run', () => {
     },
   );
 
-  test('a 401 with a token that can be renewed does not', async () => {
+  test('continues after a 401 when the token can be renewed', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const uuids = inState(sandbox, 'available', 5);
     const folder = newFolder();
@@ -216,7 +219,7 @@ describe('what stops a run', () => {
     for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
   });
 
-  test('--fail-fast: the first that is not done', async () => {
+  test('stops at the first action that is not done with --fail-fast', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const good = inState(sandbox, 'available', 5);
@@ -228,7 +231,7 @@ describe('what stops a run', () => {
     for (const uuid of good) expect(sandbox.actionCount(uuid)).toBe(0);
   });
 
-  test('a service that is not there: nothing is sent, exit 8', async () => {
+  test('sends nothing and exits with 8 when the service cannot be reached', async () => {
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
     const { code, stdout, stderr } = await runFleet(
       ['bicycles', 'act', A, B, 'rent', '--yes', '--json', '--retries', '0'],
@@ -239,7 +242,7 @@ describe('what stops a run', () => {
     expect(stderr).toContain('connection refused');
   });
 
-  test('twenty failures in a row are an outage: the rest is left untouched, exit 7', async () => {
+  test('stops after twenty consecutive failures and exits with 7', async () => {
     const sandbox = await openSandbox({
       bicycles: 100,
       faults: [{ kind: 'error', status: 500, share: 1 }],
@@ -257,7 +260,7 @@ describe('what stops a run', () => {
     expect(performance.now() - startedAt).toBeLessThan(20_000);
   });
 
-  test('Ctrl-C lets what is under way finish, a second one does not', async () => {
+  test('finishes requests in flight after one Ctrl-C, and aborts them after a second one', async () => {
     for (const times of [1, 2]) {
       const sandbox = await openSandbox({
         bicycles: 200,
@@ -287,7 +290,7 @@ describe('what stops a run', () => {
     [[A, B], 'SIGTERM', 143, '2 bicycles: 2 unknown in '],
     [[A], 'SIGINT', 130, 'whether it was carried out is unknown'],
   ] as const)(
-    '%j: a service that stays silent after a signal is given a second, and the end says so',
+    '%j: waits one second for a silent service after a signal and reports the open requests',
     async (uuids, signal, code, words) => {
       const { env, asked } = await openServer(() => {});
       const signals = new EventEmitter();
@@ -307,7 +310,7 @@ describe('what stops a run', () => {
   );
 
   test.each([[], ['--yes']])(
-    'Ctrl-C while stdin is still open sends nothing %j',
+    'sends nothing when Ctrl-C arrives while stdin is still open %j',
     async (...more) => {
       const sandbox = await openSandbox({ bicycles: 20 });
       const stdin = new PassThrough();
@@ -322,7 +325,7 @@ describe('what stops a run', () => {
     },
   );
 
-  test('a producer that never ends is ended by Ctrl-C, or where it has more than a million rows', async () => {
+  test('stops reading an endless stdin at Ctrl-C or after a million rows', async () => {
     const sandbox = await openSandbox({ bicycles: 20 });
     const startAct = (interruptedAt: number) => {
       const signals = new EventEmitter();
@@ -351,7 +354,7 @@ describe('what stops a run', () => {
     expect(posts(sandbox)).toBe(0);
   });
 
-  test('a reader that leaves stops the run, and what is left is no success', async () => {
+  test('stops the run and fails when the reader of stdout closes the pipe', async () => {
     const sandbox = await openSandbox({
       bicycles: 200,
       faults: [{ kind: 'latency', milliseconds: 5 }],
@@ -376,8 +379,8 @@ describe('what stops a run', () => {
   });
 });
 
-describe('input', () => {
-  test('stdin: UUIDs, links, JSON lines, CRLF, BOM, empty lines; what comes twice is taken once', async () => {
+describe('input of `bicycles act`', () => {
+  test('reads UUIDs, links and JSON lines from stdin and ignores duplicates', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
     const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
@@ -405,14 +408,14 @@ describe('input', () => {
     [`uuid,name\n${A},"Ada\nBea" x`, 'line 2 of stdin: text after a closing quote'],
     ['{"uuid":7}', 'line 1 of stdin: "uuid" is missing or not a UUID'],
     ['{"uuid"', 'line 1 of stdin: incomplete JSON'],
-  ])('%s is refused with its line, and nothing is sent', async (stdin, words) => {
+  ])('rejects %s with its line number and sends nothing', async (stdin, words) => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(posts(sandbox)).toBe(0);
   });
 
-  test('a quote that is never closed before 100,000 lines takes linear time', async () => {
+  test('rejects an unclosed quote before 100,000 lines in linear time', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
     const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
@@ -421,7 +424,7 @@ describe('input', () => {
   });
 
   test.each([[], ['--yes']])(
-    'all of it is read and checked first, however slowly it comes %j',
+    'reads and checks all of a slow stdin before it sends anything %j',
     async (...more) => {
       const sandbox = await openSandbox({ bicycles: 60 });
       const stdin = new PassThrough();
@@ -461,7 +464,7 @@ describe('input', () => {
     });
   });
 
-  test('no input is no error', async () => {
+  test('accepts an empty stdin', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({
       code: 0,
@@ -488,13 +491,13 @@ describe('input', () => {
     [[A, B, 'rent', '--field', 'x'], '--field takes NAME=VALUE'],
     [[A, B, 'rent', '--yes', '--columns', 'outcom'], 'did you mean "outcome"?'],
     [[A, B, 'rent', '--yes', '-o', 'geojson'], 'no position'],
-  ])('%j is refused', async (args, words) => {
+  ])('rejects the arguments %j', async (args, words) => {
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  test('--field adds texts to the body behind the type', async () => {
+  test('adds the texts of --field to the body after the type', async () => {
     const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
     await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], {
       env,
@@ -503,7 +506,7 @@ describe('input', () => {
   });
 });
 
-describe('care', () => {
+describe('confirmation of `bicycles act`', () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9/api', FLEET_TOKEN: 't' };
 
   test.each([
@@ -511,7 +514,7 @@ describe('care', () => {
     [['-', 'rent'], `${A}\n${B}`],
     [[A, 'retire'], undefined],
     [[A, B, 'rent', '--no-input'], undefined],
-  ])('%j without a terminal and without --yes: exit 2, nothing sent', async (args, stdin) => {
+  ])('%j needs --yes when stdin is not a terminal, and exits with 2', async (args, stdin) => {
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], {
       env,
       ...(stdin === undefined ? {} : { stdin }),
@@ -536,7 +539,7 @@ describe('care', () => {
     };
   }
 
-  test('the question names transition, number, some of them, address and profile', async () => {
+  test('asks for confirmation with transition, number, names, address and profile', async () => {
     const { stderr, url, names, code, done } = await answer(['take_over'], 'y\r');
     expect(stderr).toContain(
       `Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`,
@@ -544,12 +547,12 @@ describe('care', () => {
     expect({ code, done }).toEqual({ code: 0, done: 3 });
   });
 
-  test('retire wants the number', async () => {
+  test('`retire` asks for the number of bicycles as confirmation', async () => {
     expect(await answer(['retire'], '3\r')).toMatchObject({ code: 0, done: 3 });
     expect(await answer(['retire'], 'y\r')).toMatchObject({ code: 2, done: 0 });
   });
 
-  test('names from JSON lines are in the question', async () => {
+  test('shows names from JSON lines in the confirmation question', async () => {
     const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
     const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
     expect(stderr).toContain(
@@ -557,7 +560,7 @@ describe('care', () => {
     );
   });
 
-  test('--dry-run prints the requests, the token hidden, and sends nothing', async () => {
+  test('prints the requests without the token with --dry-run and sends nothing', async () => {
     const { code, stdout, stderr } = await runFleet(
       ['bicycles', 'act', A, B, 'retire', '--dry-run'],
       { env },
@@ -596,7 +599,7 @@ describe('care', () => {
   });
 });
 
-test('progress on a terminal draws over itself and leaves nothing; --quiet draws none', async () => {
+test('redraws the progress line, erases it at the end, and draws none with --quiet', async () => {
   const sandbox = await openSandbox({
     bicycles: 100,
     faults: [{ kind: 'latency', milliseconds: 100 }],
@@ -615,7 +618,7 @@ test('progress on a terminal draws over itself and leaves nothing; --quiet draws
   expect((await run(['--quiet'])).stderr).toBe('');
 });
 
-test('without an address no journal is begun', async () => {
+test('creates no journal when no URL is configured', async () => {
   const path = join(newFolder(), 'j.jsonl');
   const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_TOKEN: 'x' };
   const { code } = await runFleet(['bicycles', 'act', '-', 'reserve', '--yes', '--journal', path], {

@@ -36,7 +36,7 @@ async function edit(text: string | undefined, before: string | undefined = JSON.
   return { ...run, config: await readFile(config, 'utf8').catch(() => undefined) };
 }
 
-test('takes what was written: whole, of mode 0600, keys that are gone are gone', async () => {
+test('`config edit` saves the complete text with mode 0600 and removes deleted keys', async () => {
   const after = {
     profile: 'paris',
     profiles: { paris: { base_url: 'https://b.example.com', retries: 5 } },
@@ -48,12 +48,12 @@ test('takes what was written: whole, of mode 0600, keys that are gone are gone',
   expect(await readFile(join(folder, 'modes'), 'utf8')).toBe('600\n700\n');
 });
 
-test('nothing is written when nothing was changed', async () => {
+test('`config edit` writes nothing when nothing was changed', async () => {
   const { code, config, stderr } = await edit(undefined);
   expect([code, config, stderr]).toEqual([0, JSON.stringify(BEFORE), 'nothing was changed\n']);
 });
 
-test('a key that is not known is kept, with a warning', async () => {
+test('`config edit` keeps an unknown key and warns about it', async () => {
   const { code, config, stderr } = await edit('{"profiles":{"a":{"colour":"red"}}}');
   expect([code, stderr]).toEqual([0, expect.stringContaining('a.colour is not a known setting')]);
   expect(JSON.parse(config ?? '')).toEqual({ profiles: { a: { colour: 'red' } } });
@@ -72,7 +72,7 @@ test.each([
   ['{"profiles":{"a":{"timeout":"soon","retries":-1}}}', '; retries of profile "a": '],
   ['{"profiles":{"a":{"output":{}}}}', 'output of profile "a" is neither text'],
   ['{"profile":"b","profiles":{}}', 'there is no profile "b"'],
-])('%s is refused: the old settings stay, and the text is kept', async (text, message) => {
+])('`config edit` rejects %s, keeps the old settings and saves the text', async (text, message) => {
   const { code, config, stderr } = await edit(text);
   expect([code, config]).toEqual([3, JSON.stringify(BEFORE)]);
   expect(stderr).toContain(message);
@@ -81,12 +81,12 @@ test.each([
   await rm(draft);
 });
 
-test('settings that could not be understood can be put right', async () => {
+test('`config edit` can repair unreadable settings', async () => {
   const { code, config } = await edit('{"profiles":{}}', '{"profiles":');
   expect([code, JSON.parse(config ?? '')]).toEqual([0, { profiles: {} }]);
 });
 
-test('an editor that fails changes nothing; without one and without a terminal it is refused', async () => {
+test('`config edit` changes nothing when the editor fails, and needs an editor and a terminal', async () => {
   await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
   const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'] };
   const failed = await runFleet(['config', 'edit'], { env: { ...env, EDITOR: 'false' } });
@@ -112,7 +112,7 @@ test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
 ])(
-  '%s ends the editor and the program, and leaves nothing',
+  '%s ends the editor and `config edit` and leaves no file',
   async (signal, code) => {
     await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
     const editor = join(folder, 'editor');

@@ -23,7 +23,7 @@ const fleet = (
   });
 const readConfig = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
 
-describe('config set, get and unset', () => {
+describe('`config set`, `config get` and `config unset`', () => {
   it('change the profile in use', async () => {
     expect(await fleet('config set base-url https://b.example.com/api')).toEqual({
       code: 0,
@@ -73,7 +73,7 @@ describe('config set, get and unset', () => {
     expect(await readFile(file, 'utf8')).toContain(text);
   });
 
-  it.each(['sandbox', 'demo', 'gbfs', 'mirror run'])('%s takes no --file', async (line) => {
+  it.each(['sandbox', 'demo', 'gbfs', 'mirror run'])('%s rejects --file', async (line) => {
     const run = await fleet([...line.split(' '), '--file', join(folder, 'result.txt')]);
     expect([run.code, run.stderr]).toEqual([
       2,
@@ -81,14 +81,14 @@ describe('config set, get and unset', () => {
     ]);
   });
 
-  it('say when a variable comes first', async () => {
+  it('report an environment variable that has priority', async () => {
     const run = await fleet('config set base_url https://b.example.com', {
       FLEET_BASE_URL: 'https://c.example.com',
     });
     expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and overrides it\n');
   });
 
-  it('allow plain http by a setting alone', async () => {
+  it('allow plain http only with a setting', async () => {
     const refused = await fleet('config set base_url http://b.example.com');
     expect([refused.code, refused.stderr]).toEqual([
       3,
@@ -101,7 +101,7 @@ describe('config set, get and unset', () => {
     expect((await fleet('config set base_url http://b.example.com')).code).toBe(0);
   });
 
-  it('mend a broken value', async () => {
+  it('repair an invalid value', async () => {
     await writeFile(
       join(folder, 'config.json'),
       JSON.stringify({ profiles: { default: { timeout: 'soon', base_url: 'x' } } }),
@@ -150,7 +150,7 @@ describe('config set, get and unset', () => {
   });
 });
 
-describe('config list', () => {
+describe('`config list`', () => {
   it('shows each value with its origin', async () => {
     await fleet('config set base_url https://b.example.com/api --profile berlin');
     await fleet('auth login --with-token --profile berlin', {}, 'secret');
@@ -197,7 +197,7 @@ describe('config list', () => {
     expect(lines.map(({ key }) => key)).toEqual(rows.map(({ key }: { key: string }) => key));
   });
 
-  it('is cut to the terminal, and written in every format', async () => {
+  it('fits the terminal and supports every format', async () => {
     const address = `https://${'long-'.repeat(20)}.example.com/api`;
     await fleet(`config set base_url ${address}`);
     for (const line of ['config list', 'profile list']) {
@@ -226,7 +226,7 @@ describe('config list', () => {
     ]);
   });
 
-  it('says what to do with a broken file, and leaves it', async () => {
+  it('explains how to repair a broken file and does not change it', async () => {
     await writeFile(join(folder, 'config.json'), '{"profiles": ');
     for (const line of ['config list', 'config set retries 1', 'profile list', 'auth status']) {
       const run = await fleet(line);
@@ -241,7 +241,7 @@ describe('config list', () => {
   });
 });
 
-it('config path: prints the path, whether the file is there or not, broken or not', async () => {
+it('`config path` prints the path of a missing, valid or broken file', async () => {
   expect(await fleet('config path')).toEqual({
     code: 0,
     stdout: `${folder}/config.json\n`,

@@ -59,35 +59,38 @@ test.each([
     ),
   ],
   ['JSON lines', NAMES.map((name) => JSON.stringify({ name, model: null })).join('\r\n')],
-])('%s: all of them, their UUIDs in the order of the file', async (_kind, text) => {
-  const sandbox = await openSandbox({
-    service: 'interface',
-    bicycles: 5,
-    faults: [{ kind: 'latency', milliseconds: 3 }],
-  });
-  const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
-  for (const [from, stdin] of [
-    [await fileOf(text), ''],
-    ['-', text],
-  ] as const) {
-    const before = posted(sandbox).length;
-    const { code, stdout, stderr } = await create(
-      sandbox,
-      ['--from', from, '--yes', '-o', 'uuid'],
-      { stdin },
-    );
-    expect([code, stderr]).toEqual([
-      0,
-      expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/),
-    ]);
-    const created = stdout.trim().split('\n');
-    expect(created.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(NAMES);
-    const sent = posted(sandbox).slice(before);
-    expect(sent.map((body) => body['organization'])).toEqual(sent.map(() => organization));
-  }
-});
+])(
+  'creates all bicycles from %s and prints their UUIDs in the order of the file',
+  async (_kind, text) => {
+    const sandbox = await openSandbox({
+      service: 'interface',
+      bicycles: 5,
+      faults: [{ kind: 'latency', milliseconds: 3 }],
+    });
+    const organization = `${sandbox.baseUrl}/organizations/${sandbox.organizations[0]?.uuid}/`;
+    for (const [from, stdin] of [
+      [await fileOf(text), ''],
+      ['-', text],
+    ] as const) {
+      const before = posted(sandbox).length;
+      const { code, stdout, stderr } = await create(
+        sandbox,
+        ['--from', from, '--yes', '-o', 'uuid'],
+        { stdin },
+      );
+      expect([code, stderr]).toEqual([
+        0,
+        expect.stringMatching(/^4 bicycles: 4 done in [\d.]+ .+\n$/),
+      ]);
+      const created = stdout.trim().split('\n');
+      expect(created.map((uuid) => sandbox.bicycle(uuid)?.name)).toEqual(NAMES);
+      const sent = posted(sandbox).slice(before);
+      expect(sent.map((body) => body['organization'])).toEqual(sent.map(() => organization));
+    }
+  },
+);
 
-test('linked resources, texts and defaults from flags', async () => {
+test('resolves linked resources and takes texts and defaults from flags', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
@@ -110,7 +113,7 @@ test('linked resources, texts and defaults from flags', async () => {
   ]);
 });
 
-test('results are told in the order of the file, refused ones in the words of the service', async () => {
+test("prints results in the order of the file, with the service's messages for refused rows", async () => {
   const sandbox = await openSandbox({ service: 'interface', bicycles: 5 });
   const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
   const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
@@ -130,7 +133,7 @@ test('results are told in the order of the file, refused ones in the words of th
   ]);
 });
 
-describe('what is wrong is named with its place, and nothing is sent', () => {
+describe('`bicycles create --from` reports the position of an error and sends nothing', () => {
   const sandbox = useSandbox({ bicycles: 5 });
 
   test.each([
@@ -171,7 +174,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('the same bicycle twice, whose organization one row leaves out', async () => {
+  test('rejects a duplicate bicycle when one row omits the organization', async () => {
     const organization = sandbox().organizations[0]?.uuid;
     const path = await fileOf(`{"organization":"${organization}","name":"Ada"}\n{"name":"Ada"}\n`);
     const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
@@ -182,7 +185,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('the same bicycle twice, whose organization the service names', async () => {
+  test('rejects a duplicate bicycle when the service supplies the organization', async () => {
     const organization = `http://127.0.0.1/organizations/${ORGANIZATION}/`;
     await withServer(
       (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),
@@ -203,7 +206,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     );
   });
 
-  test('people see the others, one a line', async () => {
+  test('prints further errors for people, one per line', async () => {
     const path = await fileOf('name,model,lock\nAda,x,\n,,z\nBea,,y\n');
     const { stderr } = await create(sandbox(), ['--from', path]);
     expect(stderr.split('\n')).toEqual([
@@ -215,7 +218,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     ]);
   });
 
-  test('in a file that is too long for memory, whatever else is wrong, in the order of its lines', async () => {
+  test('reports errors in a file of any length in the order of its lines', async () => {
     const long = '-'.repeat(200);
     const rows = Array.from(
       { length: 8_000 },
@@ -241,13 +244,13 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('another encoding than UTF-8', async () => {
+  test('rejects an encoding other than UTF-8', async () => {
     const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
     const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
     expect([code, stderr]).toEqual([2, expect.stringContaining(`${path} is not UTF-8`)]);
   });
 
-  test('a file that is not there, and flags that do not go together', async () => {
+  test('rejects a missing file and conflicting flags', async () => {
     for (const [args, words] of [
       [
         ['--from', '/nonexistent/x.csv'],
@@ -264,7 +267,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('nothing on stdin', async () => {
+  test('accepts an empty stdin', async () => {
     const before = sandbox().requests.length;
     const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
       env: { FLEET_ORGANIZATION: '' },
@@ -276,7 +279,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
     expect(sandbox().requests).toHaveLength(before);
   });
 
-  test('no organization anywhere', async () => {
+  test('requires an organization', async () => {
     const env = { FLEET_ORGANIZATION: '' };
     const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
       env,
@@ -289,7 +292,7 @@ describe('what is wrong is named with its place, and nothing is sent', () => {
   });
 });
 
-test('more than one asks; --dry-run shows the requests', async () => {
+test('asks before it creates several bicycles, and prints the requests with --dry-run', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
   const asked = await create(sandbox, ['--from', path]);
@@ -307,7 +310,7 @@ test('more than one asks; --dry-run shows the requests', async () => {
   expect(posted(sandbox)).toEqual([]);
 });
 
-describe.concurrent('with a journal', () => {
+describe.concurrent('`bicycles create --from` with a journal', () => {
   const rows = Array.from({ length: 40 }, (_, index) => ({
     name: `New ${index}`,
     serial_number: `S-${index}`,
@@ -317,7 +320,7 @@ describe.concurrent('with a journal', () => {
     ['503', { kind: 'error', status: 503, share: 0.2 }],
     ['connections that die', { kind: 'cut', share: 0.2 }],
   ] as const)(
-    '%s: repeated until complete, each is created once, the UUIDs in the order of the file',
+    'creates each bicycle once and prints the UUIDs in the order of the file after %s',
     async (_case, fault) => {
       await withSandbox(
         { bicycles: 30, faults: [{ ...fault, only: ({ method }) => method === 'POST' }] },
@@ -340,7 +343,7 @@ describe.concurrent('with a journal', () => {
     },
   );
 
-  test('into an empty fleet: what the dead run did not create is created, what it did is not', async () => {
+  test('resumes a killed run in an empty fleet and creates only the missing bicycles', async () => {
     const made: object[] = [];
     let posts = 0;
     await withServer(
@@ -384,7 +387,7 @@ describe.concurrent('with a journal', () => {
     );
   });
 
-  test('a row that was changed since is refused', async () => {
+  test('rejects a row that changed since the first run', async () => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const path = await fileOf('name\nAda\nBea\n');
       const args = ['--from', path, '--yes', '--journal', `${path}.journal`];
@@ -406,7 +409,7 @@ describe.concurrent('with a journal', () => {
     });
   });
 
-  test('bicycles that were there before, or that other rows made, are not taken for one that is in doubt', async () => {
+  test('does not mistake earlier bicycles or those of other rows for an uncertain creation', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service tells what was there before the run to the second.
@@ -429,7 +432,7 @@ describe.concurrent('with a journal', () => {
   });
 });
 
-test('rows may have a note and tags, as rows of an edit', async () => {
+test('accepts a note and tags in rows', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const rows = [
     { name: 'Ada', note: 'front wheel', tags: ['a', 'b'] },

@@ -76,7 +76,7 @@ test.each(
     (['interface', 'observed'] as const).map((service) => [name, service, store] as const),
   ),
 )(
-  'a service that %s (%s): creates nothing twice after lost answers',
+  'creates nothing twice after lost answers at a service that %s (%s)',
   async (_name, service, store) => {
     const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
     const sandbox = await openSandbox({ bicycles: 5, service, storedText: store, faults });
@@ -93,7 +93,7 @@ test.each(
   },
 );
 
-test('names that are stored as sent are found and done', async () => {
+test('finds creations whose names are stored as sent and reports them as done', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults });
   const file = await fileOf([{ name: 'Ada' }, { name: 'Bea' }]);
@@ -105,7 +105,7 @@ test('names that are stored as sent are found and done', async () => {
   expect(sandbox.bicycles()).toHaveLength(7);
 });
 
-test('"already exists" after a lost answer is unknown, and stays unknown', async () => {
+test('reports "already exists" after a lost answer as unknown, also when resumed', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults: [...faults, { kind: 'trim' }] });
   const file = await fileOf([{ name: 'Ada ' }, { name: ' Bea' }]);
@@ -138,7 +138,7 @@ function dateOf({ headers }: Response): { date: string } {
   return { date: headers.get('date') ?? '' };
 }
 
-test('kill -9 between the requests and the answers creates nothing twice', async () => {
+test('creates nothing twice after kill -9 between requests and answers', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const command = { sandbox, file: await fileOf(ROWS), journal: newJournal() };
   const env = { ...(await environment(sandbox)), FLEET_BASE_URL: await openSilentGateway(sandbox) };
@@ -157,7 +157,7 @@ test('kill -9 between the requests and the answers creates nothing twice', async
   expect(outcomes.filter((one) => one !== 'unknown' && one !== 'done')).toEqual([]);
 });
 
-test('a creation whose name the service changed is done, with a notice', async () => {
+test('reports a creation as done with a notice when the service changed the name', async () => {
   const sandbox = await openSandbox({ bicycles: 5, storedText: (text) => text.toUpperCase() });
   const command = { sandbox, file: await fileOf([{ name: 'Ada' }]), journal: newJournal() };
   const { code, outcomes, stderr } = await create(command);
@@ -184,7 +184,7 @@ test.each<[sent: string, stored: string, form: StoredForm]>([
   expect(compareStored(sent, stored)).toBe(form);
 });
 
-test('a missing name is similar to every name', () => {
+test('treats a missing name as similar to every name', () => {
   expect(isSimilarName('Ada', null)).toBe(true);
   expect(isSimilarName('Ada', '')).toBe(true);
   expect(isSimilarName('José', 'jose')).toBe(true);

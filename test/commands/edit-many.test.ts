@@ -38,7 +38,7 @@ const now = (uuid = '') =>
 const changesSince = (before: number, { requests } = service()) =>
   requests.slice(before).filter(({ method }) => method !== 'GET');
 
-test('several that are named get the same fields, each once, with one question and one report', async () => {
+test('edits several named bicycles once each, with one question and one report', async () => {
   const [one, two, three] = usual();
   const before = service().requests.length;
   const texts = [one?.uuid ?? '', two?.name ?? '', three?.uuid.slice(0, 8) ?? '', one?.name ?? ''];
@@ -59,7 +59,7 @@ test('several that are named get the same fields, each once, with one question a
 });
 
 test.each(['csv', 'jsonl', 'xlsx'])(
-  '%s: names of every kind, and the other columns as fields',
+  'edits rows of %s that identify bicycles by any kind of name',
   async (format) => {
     const [one, two, three] = usual();
     const rows: { [field: string]: string }[] = [
@@ -96,7 +96,7 @@ test.each(['csv', 'jsonl', 'xlsx'])(
   },
 );
 
-test('an exported list changes nothing and sends nothing', async () => {
+test('sends nothing for an exported list without changes', async () => {
   const env = await environmentOf(service());
   const list = await runFleet(['bicycles', 'list', '--all', '-o', 'csv'], { env });
   const before = service().requests.length;
@@ -141,14 +141,14 @@ test.each([
     ['--yes', '--serial-number', 'x'],
     '--serial-number is for one bicycle',
   ],
-])('%s: exit 2, and nothing is sent', async (_what, input, args, words) => {
+])('rejects %s with exit 2 and sends nothing', async (_what, input, args, words) => {
   const before = service().requests.length;
   const run = await edit(input.replaceAll('NAME', usual()[3]?.name ?? ''), args);
   expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(words)]);
   expect(changesSince(before)).toEqual([]);
 });
 
-test('--dry-run prints the requests with the version that was read, and sends none', async () => {
+test('--dry-run prints the requests with the version that was read and sends nothing', async () => {
   const before = service().requests.length;
   const one = usual()[4];
   const run = await edit(`uuid,description\n${one?.uuid},dry\n`, ['--dry-run', '-o', 'jsonl']);
@@ -191,14 +191,14 @@ async function openBicycles(
 
 const TWO = UUIDS.map((uuid) => JSON.stringify({ uuid, name: 'new', description: 'd' })).join('\n');
 
-test('a field that the answer lacks was not changed: exit 9', async () => {
+test('exits with 9 when the answer lacks the edited field', async () => {
   const { env } = await openBicycles(() => [200, { name: 'new' }]);
   const run = await edit(TWO, ['--yes'], env);
   expect([run.code, run.stderr]).toEqual([9, expect.stringContaining('2 refused')]);
   expect(run.stdout).toContain('description (not in its answer)');
 });
 
-test('a service that has only PATCH is sent PATCH', async () => {
+test('uses PATCH at a service that does not support PUT', async () => {
   const { env, edits } = await openBicycles(({ method, body }) =>
     method === 'PUT' ? [405, {}] : [200, body],
   );
@@ -206,7 +206,7 @@ test('a service that has only PATCH is sent PATCH', async () => {
   expect(edits).toEqual(['PUT d238', 'PATCH d238', 'PATCH 3cbf']);
 });
 
-test('a journal: what is done is not sent again, and what changed in the file is', async () => {
+test('does not repeat edits that the journal records as done, and sends those that changed in the file', async () => {
   const journal = join(folder, 'j.jsonl');
   const { env, edits } = await openBicycles(({ body, path }) =>
     path.includes(UUIDS[1] ?? '') ? [423, {}] : [200, body],
@@ -232,7 +232,7 @@ test('a journal: what is done is not sent again, and what changed in the file is
   expect(edits.slice(3)).toEqual(['PUT d238', 'PUT 3cbf']);
 });
 
-test('an edit without an answer is looked up: the same version proves that nothing happened, and it is sent again', async () => {
+test('reads a bicycle again after an edit without an answer, and repeats the edit when its version is the same', async () => {
   const journal = join(folder, 'j.jsonl');
   let status = 502;
   const { env, edits } = await openBicycles(({ body }) => [status, body]);

@@ -68,15 +68,18 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   ['stores upper case', 'Ada', (text) => text.toUpperCase(), 'name "Ada" as "ADA"'],
   ['normalises', 'Jose\u0301', (text) => text.normalize('NFC'), 'as "José"'],
   ['stores CRLF', 'a\nb', (text) => text.replaceAll('\n', '\r\n'), 'name "a\\nb" as "a\\r\\nb"'],
-])('an edit at a service that %s is done, with a notice', async (_what, sent, store, notice) => {
-  const { env } = await openBicycles({ store: (value) => store(String(value)) });
-  const { code, outcomes, notices } = await edit(env, [{ uuid: A, name: sent }]);
-  expect([code, outcomes]).toEqual([0, ['done']]);
-  expect(notices.join()).toContain(`the service stored ${notice.startsWith('as') ? '' : notice}`);
-  expect(notices.join()).toContain(notice);
-});
+])(
+  'reports an edit as done with a notice at a service that %s',
+  async (_what, sent, store, notice) => {
+    const { env } = await openBicycles({ store: (value) => store(String(value)) });
+    const { code, outcomes, notices } = await edit(env, [{ uuid: A, name: sent }]);
+    expect([code, outcomes]).toEqual([0, ['done']]);
+    expect(notices.join()).toContain(`the service stored ${notice.startsWith('as') ? '' : notice}`);
+    expect(notices.join()).toContain(notice);
+  },
+);
 
-test('an edit that only adds white space, at a service that trims, is done', async () => {
+test('reports an added space as done at a service that trims texts', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const [bicycle] = sandbox.bicycles();
   const rows = [{ uuid: bicycle?.uuid, name: `${bicycle?.name} ` }];
@@ -84,7 +87,7 @@ test('an edit that only adds white space, at a service that trims, is done', asy
   expect([code, outcomes]).toEqual([0, ['done']]);
 });
 
-test('an empty text that the service stores as null is done', async () => {
+test('reports an empty text as done when the service stores null', async () => {
   const { env } = await openBicycles({
     fields: { note: 'old' },
     store: (value) => (value === '' ? null : value),
@@ -97,7 +100,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   ['cuts', (text) => text.slice(0, 4), 'note (cut to "A lo")'],
   ['replaces', () => 'something else', 'note (stored as "something else")'],
   ['ignores', () => 'old', 'the service ignored the change of: note (old)'],
-])('an edit at a service that %s the value exits with 9', async (_what, store, message) => {
+])('exits with 9 when the service %s the edited value', async (_what, store, message) => {
   const { env } = await openBicycles({
     fields: { note: 'old' },
     store: (value) => (value === 'A long note' ? store(value) : value),
@@ -107,7 +110,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   expect(run.results[0]?.message).toContain(message);
 });
 
-test('the model that the bicycle already has, under another host, is unchanged', async () => {
+test("treats the current model's URL on another host as no change", async () => {
   const { env, sent } = await openBicycles({
     fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
   });
@@ -120,7 +123,7 @@ test('the model that the bicycle already has, under another host, is unchanged',
   expect(sent).toEqual([]);
 });
 
-test('a link that comes back with another host is done', async () => {
+test('reports a link as done when the service returns it with another host', async () => {
   const { env } = await openBicycles({
     fields: { lock: null },
     store: (value) => (String(value).endsWith('/locks/7/') ? 'http://proxy/v2/locks/7/' : value),
@@ -133,31 +136,28 @@ test.each([
   ['another field', { note: 'by another user' }, 'note (none) -> by another user'],
   ['the same field', { description: 'by another user' }, 'description (empty) -> by another user'],
   ['the tags', { tags: ['x'] }, 'tags (none) -> ["x"]'],
-])(
-  'a PUT is stopped when another user changed %s after the preview',
-  async (_what, change, words) => {
-    const { env, sent, bicycles } = await openBicycles({
-      afterRead(bicycle, readings) {
-        if (readings === 2) Object.assign(bicycles.get(A) ?? {}, change);
-        if (readings > 2) bicycle['latitude'] = readings;
-      },
-    });
-    const journal = newJournal();
-    const rows = [A, B].map((uuid) => ({ uuid, description: 'mine' }));
-    const run = await edit(env, rows, '--journal', journal);
-    expect([run.code, run.outcomes]).toEqual([9, ['changed', 'done']]);
-    expect(run.results[0]?.message).toContain(
-      `was changed by another user since it was read: ${words}`,
-    );
-    expect(sent).toHaveLength(1);
-    expect(bicycles.get(A)).toMatchObject(change);
-    // The same command reads the bicycle again, and edits it on top of the other change.
-    const again = await edit(env, rows, '--journal', journal);
-    expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
-  },
-);
+])('sends no PUT when another user changed %s after the preview', async (_what, change, words) => {
+  const { env, sent, bicycles } = await openBicycles({
+    afterRead(bicycle, readings) {
+      if (readings === 2) Object.assign(bicycles.get(A) ?? {}, change);
+      if (readings > 2) bicycle['latitude'] = readings;
+    },
+  });
+  const journal = newJournal();
+  const rows = [A, B].map((uuid) => ({ uuid, description: 'mine' }));
+  const run = await edit(env, rows, '--journal', journal);
+  expect([run.code, run.outcomes]).toEqual([9, ['changed', 'done']]);
+  expect(run.results[0]?.message).toContain(
+    `was changed by another user since it was read: ${words}`,
+  );
+  expect(sent).toHaveLength(1);
+  expect(bicycles.get(A)).toMatchObject(change);
+  // The same command reads the bicycle again, and edits it on top of the other change.
+  const again = await edit(env, rows, '--journal', journal);
+  expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
+});
 
-test('one edit is stopped in the same way', async () => {
+test('sends no PUT for a single bicycle that another user changed', async () => {
   const { env, sent } = await openBicycles({
     afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
   });
@@ -167,7 +167,7 @@ test('one edit is stopped in the same way', async () => {
   expect(stderr).toContain('was changed by another user since it was read');
 });
 
-test('a bicycle that only moved is still edited, and a PATCH overwrites nothing', async () => {
+test('edits a bicycle that only moved, and overwrites nothing with PATCH', async () => {
   const moving = await openBicycles({
     afterRead: (bicycle, readings) => Object.assign(bicycle, { latitude: readings, state: 'lost' }),
   });
@@ -180,7 +180,7 @@ test('a bicycle that only moved is still edited, and a PATCH overwrites nothing'
   expect(patched.sent).toEqual([{ description: 'mine' }]);
 });
 
-test('a bicycle that was deleted after the preview is refused, and the others are edited', async () => {
+test('refuses a bicycle that was deleted after the preview and edits the others', async () => {
   const { env, bicycles } = await openBicycles({
     afterRead(_bicycle, readings) {
       if (readings === 2) bicycles.delete(A);
@@ -194,7 +194,7 @@ test('a bicycle that was deleted after the preview is refused, and the others ar
 });
 
 test.each(['jsonl', 'csv', 'json', 'xlsx'])(
-  'a row of %s with the version of an older export does not overwrite another edit',
+  'does not overwrite another edit with a row of %s from an older export',
   async (format) => {
     const sandbox = await openSandbox({ bicycles: 3 });
     const env = await environmentOf(sandbox);
@@ -217,7 +217,7 @@ test.each(['jsonl', 'csv', 'json', 'xlsx'])(
   },
 );
 
-test('a version that Excel shortened is refused, and nothing is sent', async () => {
+test('rejects a version that Excel shortened and sends nothing', async () => {
   const sandbox = await openSandbox({ bicycles: 3 });
   const uuid = sandbox.bicycles()[0]?.uuid;
   const { code, stderr } = await runFleet(['bicycles', 'edit', '-', '--yes'], {

@@ -10,7 +10,7 @@ import { type Home, makeHome } from '../support/shell.js';
 import { openTerminal, type Terminal } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
 
-describe.runIf(hasTool('script'))('edit - on a terminal', () => {
+describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
   const sandbox = useSandbox({ bicycles: 30, faults: [parseFault('latency=120ms')] });
   let home: Home;
   let terminal: Terminal;
@@ -34,7 +34,7 @@ describe.runIf(hasTool('script'))('edit - on a terminal', () => {
   }
   const ended = () => terminal.until(/code \d+: [\s\S]*[^-]icanon[\s\S]*ready> $/);
 
-  test('no changes nothing, and neither does Ctrl-C at the question', async () => {
+  test('changes nothing after "no" or Ctrl-C at the question', async () => {
     const before = edits();
     await start('asked');
     terminal.press('n\r');
@@ -52,23 +52,20 @@ describe.runIf(hasTool('script'))('edit - on a terminal', () => {
       'code 137:',
       () => process.kill(Number(readFileSync(join(home.folder, 'pid'), 'utf8')), 'SIGKILL'),
     ],
-  ])(
-    '%s while it sends; the same command again does the rest, and none twice',
-    async (name, code, stop) => {
-      const note = name.replace(/\W/g, '');
-      const before = edits();
-      await start(note);
-      terminal.press('y\r');
-      while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-      stop();
-      expect(await ended()).toContain(code);
-      expect(done(note)).toBeLessThan(6);
-      await start(note);
-      terminal.press('y\r');
-      expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
-      // The answer of one may never have come.
-      expect(done(note)).toBe(6);
-      expect(edits() - before).toBeLessThanOrEqual(6);
-    },
-  );
+  ])('resumes after %s during sending and repeats no edit', async (name, code, stop) => {
+    const note = name.replace(/\W/g, '');
+    const before = edits();
+    await start(note);
+    terminal.press('y\r');
+    while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+    stop();
+    expect(await ended()).toContain(code);
+    expect(done(note)).toBeLessThan(6);
+    await start(note);
+    terminal.press('y\r');
+    expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
+    // The answer of one may never have come.
+    expect(done(note)).toBe(6);
+    expect(edits() - before).toBeLessThanOrEqual(6);
+  });
 });

@@ -30,7 +30,7 @@ async function openPast() {
   return { sandbox, uuid, name };
 }
 
-test('without a mirror: when, from, to, transition and by whom', async () => {
+test('prints time, states, transition and author without a mirror', async () => {
   const { sandbox, uuid, name } = await openPast();
   for (const text of [uuid, uuid.slice(0, 8), name]) {
     const run = await fleet(sandbox, ['bicycles', 'history', text, '--json']);
@@ -56,7 +56,7 @@ test('without a mirror: when, from, to, transition and by whom', async () => {
   expect((await fleet(sandbox, ['bicycles', 'history', 'Nobody'])).code).toBe(5);
 });
 
-test('with a mirror both are merged by time, each with its source', async () => {
+test('merges the histories of service and mirror by time and shows their sources', async () => {
   const folder = newFolder();
   const { sandbox, uuid } = await openPast();
   expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
@@ -96,7 +96,7 @@ test('with a mirror both are merged by time, each with its source', async () => 
   ]);
 });
 
-test('a service without it: one line, exit 5', async () => {
+test('exits with 5 and one line at a service without a history', async () => {
   const sandbox = await openSandbox({ bicycles: 3, service: 'interface' });
   const uuid = sandbox.bicycles()[0]?.uuid ?? '';
   const run = await fleet(sandbox, ['bicycles', 'history', uuid]);
@@ -106,7 +106,7 @@ test('a service without it: one line, exit 5', async () => {
   );
 });
 
-test('an author who is named by an entry needs no list of users, and one who is in none keeps the UUID', async () => {
+test('uses author names from the entries without reading the users, and keeps unknown UUIDs', async () => {
   const { env } = await openServer((response, { path }) => {
     const stranger = '11111111-1111-4111-8111-111111111111';
     if (path.includes('/transitions/'))

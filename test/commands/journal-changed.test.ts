@@ -59,7 +59,7 @@ const outcomesOf = (stdout: string) =>
     ]),
   );
 
-describe('a process that was stopped between the journal and the bytes', () => {
+describe('a run that was suspended between writing the journal and sending', () => {
   /**
    * A clock that jumps after a request was announced and the journal was checked, before the bytes
    * leave; `meanwhile` happens then. The check itself reads the clock once.
@@ -82,7 +82,7 @@ describe('a process that was stopped between the journal and the bytes', () => {
     };
   }
 
-  test('and was taken over meanwhile sends nothing', async () => {
+  test('sends nothing when another run took the journal over', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const clock = openSleeper(path, (journal) => {
@@ -106,7 +106,7 @@ describe('a process that was stopped between the journal and the bytes', () => {
     expect(code).toBe(10);
   });
 
-  test('and still holds its journal says so, and sends each once', async () => {
+  test('reports the suspension and sends each request once when it still holds the journal', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const { code, stderr } = await act([A, B, '--journal', path, '--concurrency', '1'], {
@@ -120,7 +120,7 @@ describe('a process that was stopped between the journal and the bytes', () => {
   });
 });
 
-describe('a slow disk', () => {
+describe('a journal on a slow disk', () => {
   /** Makes each flush of a file take longer by so many milliseconds, until the test has finished. */
   async function slowDown(milliseconds: number): Promise<void> {
     const handle = await open(newJournal(), 'w');
@@ -137,7 +137,7 @@ describe('a slow disk', () => {
   }
 
   test.each([150, 250, 600])(
-    'slows a run and is reported once, when a flush takes %d ms of a clock that is ten times faster',
+    'delays the run and is reported once when a flush takes %d ms of a ten times faster clock',
     async (milliseconds) => {
       await slowDown(milliseconds);
       const { act, posts } = await openService();
@@ -152,7 +152,7 @@ describe('a slow disk', () => {
     },
   );
 
-  test('that a second run uses to take over the journal: nothing is sent twice', async () => {
+  test('sends nothing twice when a second run takes it over', async () => {
     await slowDown(400);
     const { act, posts } = await openService();
     const path = newJournal();
@@ -166,7 +166,7 @@ describe('a slow disk', () => {
   });
 });
 
-describe('a journal that somebody changed', () => {
+describe('a journal that another program changed', () => {
   const changes: [string, (lines: string[]) => string[], RegExp][] = [
     [
       'an outcome was edited',
@@ -206,7 +206,7 @@ describe('a journal that somebody changed', () => {
   ];
 
   test.each(changes)(
-    '%s: exit 2, nothing acted on, until --unknown resend',
+    'exits with 2 and sends nothing for %s until --unknown resend',
     async (_case, change, why) => {
       const path = newJournal();
       const { act, posts } = await openService();
@@ -240,13 +240,13 @@ describe('a journal that somebody changed', () => {
     },
   );
 
-  describe('that lost its end', () => {
+  describe('a truncated journal', () => {
     const many = Array.from(
       { length: 12 },
       (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
     );
 
-    test('is refused while its counter file survives, until --unknown resend', async () => {
+    test('is refused because of its counter file until --unknown resend', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       expect((await act([...many, '--journal', path])).code).toBe(0);
@@ -264,7 +264,7 @@ describe('a journal that somebody changed', () => {
       expect((await act([...many, '--journal', path])).code).toBe(0);
     });
 
-    test('is missing altogether: the counter file is refused with an explanation', async () => {
+    test('is refused with an explanation when only the counter file remains', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       await act([A, B, '--journal', path]);
@@ -284,7 +284,7 @@ describe('a journal that somebody changed', () => {
       expect((await act([A, B, '--journal', path])).code).toBe(0);
     });
 
-    test('is found by the counter file under another name of the journal', async () => {
+    test('is detected through the counter file when the journal has another name', async () => {
       const path = newJournal();
       const link = newJournal();
       const { act } = await openService();
@@ -297,7 +297,7 @@ describe('a journal that somebody changed', () => {
       expect((await act([A, B, '--journal', link])).code).toBe(2);
     });
 
-    test('a counter file that cannot be used is reported, and the run goes on', async () => {
+    test('reports an unusable counter file and continues the run', async () => {
       const path = newJournal();
       const { act } = await openService();
       await mkdir(`${path}.count`);
@@ -306,7 +306,7 @@ describe('a journal that somebody changed', () => {
     });
   });
 
-  test('records of the future: exit 2, nothing acted on, until --unknown resend', async () => {
+  test('exits with 2 and sends nothing for journal records in the future until --unknown resend', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const nextYear = () => Date.now() + 366 * 86_400_000;
@@ -329,7 +329,7 @@ describe('a journal that somebody changed', () => {
     expect((await act([A, B, C, '--journal', path])).code).toBe(0);
   });
 
-  test('records of a machine whose date is hours ahead are used', async () => {
+  test('accepts records of a machine whose clock is hours ahead', async () => {
     const path = newJournal();
     const { act } = await openService();
     const later = () => Date.now() + 6 * 3_600_000;
@@ -337,7 +337,7 @@ describe('a journal that somebody changed', () => {
     expect((await act([A, B, '--journal', path])).code).toBe(0);
   });
 
-  test('what is appended by something else while a run uses it ends the run', async () => {
+  test('ends the run when another program appends to its journal', async () => {
     const path = newJournal();
     const { env, asked } = await openServer(async (response, { method }) => {
       if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
@@ -365,7 +365,7 @@ describe('a journal that somebody changed', () => {
 });
 
 test.each([408, 409, 423, 425, 499])(
-  '%d was not carried out: a resume sends it again',
+  'sends a request again after a %d, because it was not carried out',
   async (status) => {
     const path = newJournal();
     const { act, posts } = await openService([status]);
@@ -377,9 +377,9 @@ test.each([408, 409, 423, 425, 499])(
   },
 );
 
-describe('a gateway answers a change', () => {
+describe('an error of a gateway after a change was sent', () => {
   test.each([502, 503, 504, 524])(
-    '%d in bulk: unknown, and a resume does not send it by itself',
+    'records a %d of a bulk run as unknown and does not send it again without a decision',
     async (status) => {
       const path = newJournal();
       const { act, posts } = await openService([status]);
@@ -408,7 +408,7 @@ describe('a gateway answers a change', () => {
       ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'],
       'check before you retry',
     ],
-  ])('with 503, %s: whether it was carried out is unknown, exit 8', async (_case, args, hint) => {
+  ])('exits with 8 after a 503 because the outcome is unknown, %s', async (_case, args, hint) => {
     const { env, asked } = await openServer((response) =>
       sendJson(response, 503, { detail: 'upstream' }),
     );
@@ -422,7 +422,7 @@ describe('a gateway answers a change', () => {
 });
 
 test.each([500, 302, 200])(
-  'a service that answers /me/ with %d and no user is acted on all the same',
+  'acts on bicycles when /me/ answers %d without a user',
   async (status) => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked }) => {
@@ -435,8 +435,8 @@ test.each([500, 302, 200])(
   },
 );
 
-describe('journal show', () => {
-  test('a row a bicycle, how it is known, and a summary', async () => {
+describe('`journal show`', () => {
+  test('prints one row per bicycle with the source of its outcome, and a summary', async () => {
     const path = newJournal();
     const result = {
       status: 200,
@@ -509,7 +509,7 @@ describe('journal show', () => {
     '1 done, 1 unknown',
   ];
 
-  test('--file run.html writes a report: who, what, where, when, runs, counts and rows', async () => {
+  test('writes a report with user, command, URL, times, runs, counts and rows to run.html', async () => {
     const path = await makeResumedJournal();
     const file = `${path}.html`;
     const { code } = await runFleet(['journal', 'show', path, '--file', file]);
@@ -524,7 +524,7 @@ describe('journal show', () => {
     expect(await readFile(file, 'utf8')).toMatch(/<th>RUN<\/th><th>REQUEST<\/th>/);
   });
 
-  test('--file run.xlsx writes the same as a workbook', async () => {
+  test('writes the same report as a workbook to run.xlsx', async () => {
     const path = await makeResumedJournal();
     const file = `${path}.xlsx`;
     expect((await runFleet(['journal', 'show', path, '--file', file])).code).toBe(0);
@@ -546,7 +546,7 @@ describe('journal show', () => {
     expect((wide?.data ?? []).flat()).toContain('REQUEST');
   });
 
-  test('the report of an edit shows the values before and after', async () => {
+  test('shows the values before and after an edit', async () => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked, body }) => {
       if (method === 'PATCH') return sendJson(response, 200, { uuid: A, ...JSON.parse(body) });
@@ -561,7 +561,7 @@ describe('journal show', () => {
     expect(await readFile(file, 'utf8')).toContain('<td>note: old</td><td>note: new</td>');
   });
 
-  test('no journal, another file, an empty one: exit 2', async () => {
+  test('exits with 2 for a missing journal, another file and an empty file', async () => {
     const path = newJournal();
     expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
     await writeFile(path, '');
@@ -573,7 +573,7 @@ describe('journal show', () => {
     });
   });
 
-  test('the end of a resumed run says what was done before, and -o wide lists it', async () => {
+  test('reports what was done before at the end of a resumed run and lists it with -o wide', async () => {
     const path = newJournal();
     const { act } = await openService([425]);
     await act([A, B, C, '--journal', path, '--concurrency', '1']);

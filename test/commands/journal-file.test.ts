@@ -55,7 +55,7 @@ function open(path: string, binding = BINDING, hurry = 8) {
   });
 }
 
-describe('reading', () => {
+describe('reading a journal', () => {
   const key = fc.constantFrom('a', 'b', 'c', 'Žofie 🚲');
   const result = fc.record({
     outcome: fc.constantFrom(...OUTCOMES),
@@ -81,7 +81,7 @@ describe('reading', () => {
     after: 1,
   });
 
-  test('any beginning of a journal is usable, and says what its whole lines say', () => {
+  test('reads any prefix of a journal up to its last complete line', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
         const lines = [HEADER, CLAIM, ...numbered(records, 2)].map((one) => Buffer.from(one));
@@ -110,7 +110,7 @@ describe('reading', () => {
     );
   });
 
-  test('a line that a crash cut counts for nothing at the end and before the next claim; elsewhere it is damage', () => {
+  test('ignores a line that a crash truncated, and reports damage elsewhere', () => {
     const [a = '', b = ''] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -133,20 +133,20 @@ describe('reading', () => {
     expect(readJournal(Buffer.from(`${good}x\n${b}`), 'j').damage).toBe('line 4 is damaged');
   });
 
-  test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('%j is no journal', (text) => {
+  test.each(['{"a":1}\n', 'uuid\n', 'hello', '[]\n'])('rejects %j as a journal', (text) => {
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
       'j is not a fleet journal, and was left unchanged',
     );
   });
 
-  test.each([1, 2, 'x'])('a journal of version %j is known as one', (version) => {
+  test.each([1, 2, 'x'])('names the version of a journal of version %j', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
       `the journal j is of version ${version}, and this fleet reads version 3`,
     );
   });
 
-  test('what a run wrote after it lost the journal was not sent; its answers count', () => {
+  test('ignores requests that a run wrote after it lost the journal, and keeps its answers', () => {
     const [a = '', b, answered] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -173,7 +173,7 @@ describe('reading', () => {
   });
 });
 
-test('of several claims the first counts, unless the holder let go or is named as dead', () => {
+test('follows the first of several claims unless its holder released it or is recorded as dead', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -203,14 +203,14 @@ test('of several claims the first counts, unless the holder let go or is named a
   }
 });
 
-test.each([-1e15, 0, 1e15, 1500])('a beat of %d ms is watched for a reasonable time', (beat_ms) => {
+test.each([-1e15, 0, 1e15, 1500])('waits a reasonable time for a heartbeat of %d ms', (beat_ms) => {
   const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
   expect(beatMs).toBeGreaterThanOrEqual(1500);
   expect(beatMs).toBeLessThanOrEqual(60_000);
 });
 
-describe('opening', () => {
-  test('what is written is on the disk when its promise resolves; a cut line harms nothing', async () => {
+describe('opening a journal', () => {
+  test('flushes a record before its promise resolves, and continues after a truncated line', async () => {
     const path = newJournal();
     const first = await open(path);
     await first.begin(START);
@@ -250,7 +250,7 @@ describe('opening', () => {
     expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b', 'c']);
   });
 
-  test('with the line ends of another system it is the same', async () => {
+  test('reads a journal with CRLF line ends', async () => {
     const path = newJournal();
     await leaveJournal(path, { binding: {}, start: START, sending: ['a'] });
     const text = await readFile(path, 'utf8');
@@ -258,7 +258,7 @@ describe('opening', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('an answer is dated by the first sending that nobody knows of', async () => {
+  test('dates an answer by the first unanswered request', async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -269,7 +269,7 @@ describe('opening', () => {
     expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
   });
 
-  test('one run a journal: by its own name, a link, a hard link, a link to nothing', async () => {
+  test('allows one run per journal, opened by its name, a symlink, a hard link or a dangling link', async () => {
     const path = newJournal();
     await symlink(path, `${path}.dangling`);
     const first = await open(`${path}.dangling`, BINDING, 1);
@@ -285,7 +285,7 @@ describe('opening', () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  test('of many that find a dead run one takes it over', async () => {
+  test('lets exactly one of many runs take over a dead run', async () => {
     const path = newJournal();
     await leaveJournal(path, { binding: {}, start: START, sending: [] });
     const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
@@ -306,7 +306,7 @@ describe('opening', () => {
         await rename(`${path}.copy`, path);
       },
     ],
-  ])('a journal that is %s ends the run that uses it', async (_case, harm) => {
+  ])('ends the run when its journal is %s', async (_case, harm) => {
     const path = newJournal();
     const journal = await open(path);
     await journal.announce('a', NOTHING);
@@ -316,7 +316,7 @@ describe('opening', () => {
     await journal.close();
   });
 
-  test('a run that was taken over while it slept sends nothing more', async () => {
+  test('sends nothing more after a suspended run was taken over', async () => {
     const path = newJournal();
     const journal = await open(path);
     const { holder } = readJournal(await readFile(path), path);
@@ -334,7 +334,7 @@ describe('opening', () => {
     await journal.close();
   });
 
-  test('a claim that lost does not disturb who holds it', async () => {
+  test('keeps the holder when another claim lost', async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(
@@ -347,17 +347,20 @@ describe('opening', () => {
     expect([...readJournal(await readFile(path), path).entries.keys()]).toEqual(['a', 'b']);
   });
 
-  test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])('%s is no journal', async (path) => {
-    await expect(open(path)).rejects.toThrow(
-      /the journal \S+ (is not a regular file|cannot be opened)/,
-    );
-  });
+  test.each(['/dev/null', '/dev/full', '/dev/stdout', '/tmp'])(
+    'rejects %s as a journal',
+    async (path) => {
+      await expect(open(path)).rejects.toThrow(
+        /the journal \S+ (is not a regular file|cannot be opened)/,
+      );
+    },
+  );
 });
 
 const A = 'aaaaaaaa-0000-4000-8000-000000000001';
 
-describe('processes', () => {
-  test('a full disk: every bicycle that was sent has its line, exit 10', async () => {
+describe('a journal of several processes', () => {
+  test('records every sent bicycle and exits with 10 when the disk is full', async () => {
     const path = newJournal();
     let posts = 0;
     const { url } = await openServer((response, { method }) => {

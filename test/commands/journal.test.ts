@@ -94,8 +94,8 @@ function asBefore(sandbox: Sandbox, uuid: string) {
 const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) => Promise<void>) =>
   withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
 
-describe.concurrent('a rerun', () => {
-  test('skips what is done, reports what was refused, sends neither', async () => {
+describe.concurrent('a second run with the same journal', () => {
+  test('skips done bicycles, reports refused ones and sends neither', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [good = '', bad = ''] = [
         ...inState(sandbox, 'available', 1),
@@ -123,7 +123,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('of one: skipped is a success, refused the refusal', async () => {
+  test('succeeds for a single done bicycle and reports the refusal of a refused one', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [good = ''] = inState(sandbox, 'available', 1);
       const [bad = ''] = inState(sandbox, 'lost', 1);
@@ -139,7 +139,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('after Ctrl-C resumes where it stopped', async () => {
+  test('resumes after Ctrl-C', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] },
       async (sandbox, path) => {
@@ -164,7 +164,7 @@ describe.concurrent('a rerun', () => {
     );
   });
 
-  test('connections that died: with the state before from the input, what is in the target state now is done', async () => {
+  test('marks bicycles in the target state as done after lost connections when the input has their earlier state', async () => {
     // A service without a history of transitions.
     const service = {
       service: 'interface',
@@ -184,7 +184,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('answers that say nothing (503): looked up, and sent again where nothing was done', async () => {
+  test('checks bicycles after a 503 and sends again those that were not changed', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] },
       async (sandbox, path) => {
@@ -200,7 +200,7 @@ describe.concurrent('a rerun', () => {
     );
   });
 
-  test('killed between sending and answer: what nobody touched is sent, what was available before and is reserved is done', async () => {
+  test('sends unchanged bicycles again after a kill and marks those in the target state as done', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
       await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
@@ -221,7 +221,7 @@ describe.concurrent('a rerun', () => {
   });
 
   test.each(['reserve', 'return'])(
-    'a %s that arrived in the second in which the run began is done when the state was another one before',
+    'marks a %s that arrived in the first second of the run as done when the state before was different',
     async (transition) => {
       await withRun({ bicycles: 100 }, async (sandbox, path) => {
         const state = transition === 'return' ? 'rented' : 'available';
@@ -252,7 +252,7 @@ describe.concurrent('a rerun', () => {
     },
   );
 
-  test('a request that never arrived is not done, although the bicycle moved and is where the transition leads', async () => {
+  test('does not mark a lost request as done when the bicycle reached the target state in another way', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [lost = '', fresh = ''] = inState(sandbox, 'in_maintenance', 2);
       const binding = { base_url: sandbox.baseUrl, transition: 'take_over' };
@@ -279,7 +279,7 @@ describe.concurrent('a rerun', () => {
     ['leave', 9, 'unknown', 0],
     ['done', 0, 'done', 0],
     ['resend', 0, 'done', 1],
-  ])('--unknown %s', async (choice, code, outcome, count) => {
+  ])('decides unknown outcomes with --unknown %s', async (choice, code, outcome, count) => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [moved]);
@@ -296,7 +296,7 @@ describe.concurrent('a rerun', () => {
   test.each([
     ['y', 0, 1],
     ['n', 9, 0],
-  ])('on a terminal it is asked about: %s', async (key, code, count) => {
+  ])('asks about unknown outcomes on a terminal: %s', async (key, code, count) => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [moved = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [moved]);
@@ -323,7 +323,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('a state that no answer showed, as after --unknown done, is not where the transition leads', async () => {
+  test('does not use a state that no answer showed, as after --unknown done, as a target state', async () => {
     await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
       const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
@@ -352,7 +352,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('the history of the service decides, asked only for the few in doubt; where there is none, nothing is done by it', async () => {
+  test("uses the service's history only for uncertain bicycles, and marks nothing as done without a history", async () => {
     for (const hasHistory of [true, false]) {
       let sent = 0;
       await withServer(
@@ -408,7 +408,7 @@ describe.concurrent('a rerun', () => {
     }
   });
 
-  test('what may still arrive is given --settle in full, and said, while the rest goes on', async () => {
+  test('waits for the full --settle before it decides about late requests, and continues with the others', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -436,7 +436,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('a journal that is deleted while doubts wait ends the waiting: nothing can be sent without it', async () => {
+  test('stops waiting and sends nothing when the journal is deleted', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -464,7 +464,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('a run that slept through a pause and was taken over meanwhile does not send again', async () => {
+  test('does not resend after a suspended run was taken over', async () => {
     await withJournal(async (path) => {
       await withServer(
         async (response, { method }) => {
@@ -502,7 +502,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('a killed run and a service slower than --timeout: nothing is done twice', async () => {
+  test('does nothing twice after a killed run and a service slower than --timeout', async () => {
     const acted = new Map<string, number>();
     await withServer(
       (response, { method, path }) => {
@@ -540,7 +540,7 @@ describe.concurrent('a rerun', () => {
     );
   });
 
-  test('the base with and without its last slash is the same', async () => {
+  test('treats a base URL with and without its final slash as the same', async () => {
     await withServer(
       (response, { method }) => sendJson(response, 200, method === 'GET' ? [] : {}),
       async ({ url, asked }) => {
@@ -563,7 +563,7 @@ describe.concurrent('a rerun', () => {
     ['another transition', ['take_over'], 'transition reserve, not take_over'],
     ['another field', ['reserve', '--field', 'a=b'], 'fields [], not [['],
     ['another address', ['reserve', '--base-url', 'http://127.0.0.1:9'], 'base_url'],
-  ])('with %s is refused', async (_case, words, message) => {
+  ])('rejects the journal with %s', async (_case, words, message) => {
     await withRun({ bicycles: 20 }, async (sandbox, path) => {
       await leave(sandbox, path, []);
       const { code, stderr } = await act(sandbox, [A, B, ...words, '--yes', '--journal', path]);
@@ -573,7 +573,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('a file of something else is refused and stays as it is; so does one that cannot be opened', async () => {
+  test('rejects a file that is not a journal without changing it, and a file that cannot be opened', async () => {
     await withRun({ bicycles: 20 }, async (sandbox, path) => {
       await writeFile(path, 'my precious list\n');
       expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', path])).code).toBe(2);
@@ -585,7 +585,7 @@ describe.concurrent('a rerun', () => {
     });
   });
 
-  test('--dry-run shows what is left and writes nothing', async () => {
+  test('--dry-run prints the remaining requests and writes nothing', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
       await act(sandbox, [done, 'reserve', '--journal', path]);

@@ -17,7 +17,7 @@ function lastPath(): string {
   return decodeURIComponent(service().requests.at(-1)?.url ?? '');
 }
 
-test('one page by default, with a line that says how many there are and how to see more', async () => {
+test('prints one page by default, with the total and a hint for the next page', async () => {
   const { code, stdout, stderr } = await fleet('bicycles', 'list');
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toHaveLength(21);
@@ -26,7 +26,7 @@ test('one page by default, with a line that says how many there are and how to s
   );
 });
 
-test('every documented parameter is sent by its literal name', async () => {
+test('sends every documented parameter under its documented name', async () => {
   const zone = service().zones[0];
   const box = '13.7,52.7,13.1,52.3';
   await fleet(
@@ -39,7 +39,7 @@ test('every documented parameter is sent by its literal name', async () => {
   );
 });
 
-test('several states and types are repeated parameters', async () => {
+test('repeats the parameter for several states or types', async () => {
   await fleet(
     'alerts',
     'list',
@@ -53,11 +53,14 @@ test('several states and types are repeated parameters', async () => {
   expect(lastPath()).toContain('?state=new&state=escalated&state=stopped&alert_type=lock.bat.low');
 });
 
-test.each(['bicycles', 'bicycle', 'bike', 'bikes', 'alerts', 'alert'])('%s list', async (noun) => {
-  expect((await fleet(noun, 'list', '-q')).code).toBe(0);
-});
+test.each(['bicycles', 'bicycle', 'bike', 'bikes', 'alerts', 'alert'])(
+  '`%s list` works with --quiet',
+  async (noun) => {
+    expect((await fleet(noun, 'list', '-q')).code).toBe(0);
+  },
+);
 
-test('--all is the whole list, once each, and --count its number', async () => {
+test('reads the whole list without duplicates with --all, and prints the number with --count', async () => {
   const all = await fleet('bicycles', 'list', '--all', '--json');
   const count = await fleet('bicycles', 'list', '--count');
   const bicycles = JSON.parse(all.stdout) as { uuid: string }[];
@@ -66,7 +69,7 @@ test('--all is the whole list, once each, and --count its number', async () => {
   expect(all.stderr).toBe('');
 });
 
-test.each([1, 20, 21, 45])('--limit %i', async (limit) => {
+test.each([1, 20, 21, 45])('prints the first bicycles with --limit %i', async (limit) => {
   const { stdout } = await fleet('bicycles', 'list', '--limit', String(limit), '-o', 'uuid');
   expect(stdout.trimEnd().split('\n')).toEqual(
     service()
@@ -76,7 +79,7 @@ test.each([1, 20, 21, 45])('--limit %i', async (limit) => {
   );
 });
 
-test('--page, and the last page says nothing of more', async () => {
+test('reads one page with --page, and prints no hint for the last page', async () => {
   const { stdout, stderr } = await fleet('bicycles', 'list', '--page', '5', '-o', 'jsonl');
   expect(stdout.trimEnd().split('\n')).toHaveLength(10);
   expect(stderr).toBe('');
@@ -85,7 +88,7 @@ test('--page, and the last page says nothing of more', async () => {
 test.each([
   [['--json'], 0, '[]\n'],
   [['-o', 'jsonl'], 0, ''],
-])('an empty list with %j', async (args, code, stdout) => {
+])('prints a notice for an empty list with %j', async (args, code, stdout) => {
   const result = await fleet('bicycles', 'list', '--bbox', '0.1,0.1,0,0', ...args);
   const notice = 'No bicycles found. Try fewer filters, or another --organization';
   const isJson = args.some((word) => word.startsWith('--json') || word === 'jsonl');
@@ -104,7 +107,7 @@ test('reads a box across the date line as two boxes', async () => {
   ]);
 });
 
-test('--param is sent as it is, repeated and in order', async () => {
+test('sends --param unchanged, repeated and in order', async () => {
   await fleet('bicycles', 'list', '--param', 'x=1', '--param', 'x=a=b&c', '--param', 'y=');
   expect(lastPath()).toBe('/bicycles/?x=1&x=a=b&c&y=');
 });
@@ -135,7 +138,7 @@ test.each([
   [['--jq', '.['], '--jq: syntax error'],
   [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and does not go with -o yaml'],
   [['--jq', '.', '--columns', 'name'], '--jq filters JSON and does not go with --columns'],
-])('%j is refused, nothing is sent', async (args, words) => {
+])('rejects %j before it sends anything', async (args, words) => {
   const before = service().requests.length;
   const { code, stdout, stderr } = await fleet('bicycles', 'list', ...args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -149,7 +152,7 @@ const PROGRAMS = [
 ] as const;
 
 test.each(mostly(PROGRAMS, (_, index) => index === 1))(
-  'a page of very many items through jq: %s',
+  'runs the jq program %s on a page of 130,000 items',
   async (program, printed) => {
     const { env } = await openServer((response) =>
       sendJson(response, 200, new Array(130_000).fill({})),
@@ -159,8 +162,8 @@ test.each(mostly(PROGRAMS, (_, index) => index === 1))(
   },
 );
 
-describe('--jq', () => {
-  test('sees the array that --json prints', async () => {
+describe('`bicycles list --jq`', () => {
+  test('passes the array of --json to the jq program', async () => {
     const program =
       '.[] | select(.state_of_charge != null and (.state_of_charge | tonumber) < 20) | .uuid';
     const { code, stdout } = await fleet('bicycles', 'list', '--all', '--jq', program);
@@ -176,19 +179,19 @@ describe('--jq', () => {
     ).toBe('[]\n');
   });
 
-  test('sees item by item with -o jsonl, behind --where', async () => {
+  test('runs the jq program on each item with -o jsonl, after --where', async () => {
     const { stdout } = await fleet(
       ...'bicycles list --all -o jsonl --where state=lost --jq .state'.split(' '),
     );
     expect(new Set(stdout.trimEnd().split('\n'))).toEqual(new Set(['lost']));
   });
 
-  test('the settings may want another format', async () => {
+  test('ignores another output format in the settings', async () => {
     const env = { ...(await environmentOf(service())), FLEET_OUTPUT: 'csv' };
     expect((await runFleet(['bicycles', 'list', '--jq', 'length'], { env })).stdout).toBe('20\n');
   });
 
-  test('a program that begins with .[] needs no more than a page at a time', async () => {
+  test('processes page by page a program that begins with .[]', async () => {
     let askedAtFirstLine = 0;
     const all = Array.from({ length: 20 }, (_, index) => ({ uuid: `u${index}` }));
     const { env, asked } = await openServer((response, request) =>
@@ -204,20 +207,20 @@ describe('--jq', () => {
     expect(askedAtFirstLine).toBeLessThan(10);
   });
 
-  test('a program that fails while it runs leaves nothing on stdout', async () => {
+  test('prints nothing on stdout when the program fails', async () => {
     const { code, stdout, stderr } = await fleet('bicycles', 'list', '--jq', '.[].name.x');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('Cannot index string with string ("x")');
   });
 
-  test('a creation as one object', async () => {
+  test('passes a created bicycle to the jq program as one object', async () => {
     const organization = service().zones[0]?.organization ?? '';
     const args = ['--name', 'Ada 1', '--organization', organization, '--jq', '.name'];
     expect((await fleet('bicycles', 'create', ...args)).stdout).toBe('Ada 1\n');
   });
 });
 
-describe('a progress line', () => {
+describe('the progress line of `bicycles list`', () => {
   /** What is seen of the two streams on one terminal: lines, each with what was drawn over erased. */
   function screenOf(text: string): string[] {
     return text
@@ -251,7 +254,7 @@ describe('a progress line', () => {
   };
 
   test.each([['table'], ['csv'], ['uuid'], ['jsonl'], ['json'], ['geojson'], ['yaml']])(
-    'never runs through the %s, and is gone when done',
+    'never overlaps the %s output and is erased at the end',
     async (format) => {
       const { code, stdout, screen } = await run(['--all', '-o', format], true);
       expect(code).toBe(0);
@@ -264,7 +267,7 @@ describe('a progress line', () => {
     },
   );
 
-  test('says pages, rows of the total, rows a second', async () => {
+  test('shows pages, rows, total and rows per second', async () => {
     const { drawn, stdout } = await run(['--all', '-o', 'jsonl'], true);
     expect(drawn).toMatch(/^\r\u001b\[K2 pages, 4 of 8 bicycles, \d+ a second/);
     expect(drawn).toMatch(/\r\u001b\[K$/);
@@ -280,7 +283,7 @@ describe('a progress line', () => {
     expect(drawn).not.toContain('\r');
   });
 
-  test('the announcement of a retry takes its place', async () => {
+  test('is replaced by the message about a retry', async () => {
     let count = 0;
     const { env } = await openServer((response) =>
       ++count === 1
@@ -298,8 +301,8 @@ describe('a progress line', () => {
   });
 });
 
-describe('complete or loud', () => {
-  test("a page that fails ends with that failure's code, never 0", async () => {
+describe('complete lists', () => {
+  test('exits with the code of the failed page instead of 0', async () => {
     const { env } = await openServer((response, { path }) =>
       path.includes('page=2')
         ? sendJson(response, 500, { detail: 'boom' })
@@ -312,7 +315,7 @@ describe('complete or loud', () => {
     expect(stderr).toContain('boom');
   });
 
-  test('a bicycle that comes twice is shown once, a total that changed is said', async () => {
+  test('removes duplicate bicycles and reports a changed total', async () => {
     const { env } = await openServer((response, { path }) =>
       path.includes('page=2')
         ? sendJson(response, 200, { count: 4, next: null, results: [{ uuid: 'b' }, { uuid: 'c' }] })
@@ -330,7 +333,7 @@ describe('complete or loud', () => {
     expect(stderr).toContain('1 bicycle came twice and is shown once');
   });
 
-  test('--limit is met although some came twice', async () => {
+  test('reads enough pages for --limit when some bicycles are duplicates', async () => {
     const all = ['a', 'b', 'b', 'c', 'd', 'e'].map((uuid) => ({ uuid }));
     const { env, asked } = await openServer((response, request) =>
       sendPart(response, request, all, 2, { count: 5 }),
@@ -340,7 +343,7 @@ describe('complete or loud', () => {
     expect(asked.length).toBe(3);
   });
 
-  test('a list in a circle is an error, whatever is filtered', async () => {
+  test('fails for a list whose `next` links form a circle, with any filter', async () => {
     for (const args of [
       ['--all'],
       ['--where', 'name!=x', '--limit', '9'],
@@ -359,7 +362,7 @@ describe('complete or loud', () => {
   });
 });
 
-test.each([40, 80, 140])('no line is wider than a terminal of %i columns', async (columns) => {
+test.each([40, 80, 140])('prints no line wider than a terminal of %i columns', async (columns) => {
   const { stdout } = await runFleet(['bicycles', 'list', '--no-color'], {
     env: await environmentOf(service()),
     terminal: { columns },

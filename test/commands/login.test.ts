@@ -47,7 +47,7 @@ const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
     ('url' in request ? request.url : request.path).endsWith('/jwt/refresh_token/'),
   );
 
-describe('auth login --email', () => {
+describe('`auth login --email`', () => {
   it('stores the token and the refresh token, but not the password', async () => {
     const { baseUrl } = await openSandbox({ bicycles: 3, now: () => nowMs });
     const run = await logIn(baseUrl, ' -v');
@@ -167,7 +167,7 @@ describe('auth login --email', () => {
     ).toEqual([['POST', '/jwt/login/']]);
   });
 
-  it('needs its flags together', async () => {
+  it('rejects flags without --email and conflicting flags', async () => {
     for (const flag of ['--password-stdin', '--login-path /x/', '--client-id app'])
       expect((await fleet(`auth login ${flag}`)).stderr).toContain(
         `${flag.split(' ')[0]} needs --email`,
@@ -178,8 +178,8 @@ describe('auth login --email', () => {
   });
 });
 
-describe('the token of a login', () => {
-  it('is renewed in the second half of its life by whichever command runs, for as long as one does', async () => {
+describe('the token of `auth login --email`', () => {
+  it('renews in the second half of its lifetime, by any command and repeatedly', async () => {
     const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(baseUrl);
     nowMs += 14 * MINUTE_MS;
@@ -192,7 +192,7 @@ describe('the token of a login', () => {
     }
   });
 
-  it('is renewed once by ten commands at the same time', async () => {
+  it('is renewed once by ten concurrent commands', async () => {
     const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(baseUrl);
     nowMs += 20 * MINUTE_MS;
@@ -201,7 +201,7 @@ describe('the token of a login', () => {
     expect(renewals(requests)).toHaveLength(1);
   });
 
-  it('keeps nobody waiting whose renewal is not answered: neither Ctrl-C nor a logout', async () => {
+  it('does not delay Ctrl-C or a logout during an unanswered renewal', async () => {
     const { url, asked } = await openServer((response, { path }) => {
       if (path.includes('login'))
         sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
@@ -255,7 +255,7 @@ describe('the token of a login', () => {
   });
 });
 
-describe('a service that lies about tokens', () => {
+describe('a service that returns wrong tokens', () => {
   const seconds = () => Math.floor(nowMs / 1000);
   /** A service whose login gives the first token and whose renewal the second; lists are empty. */
   const openTokens = async (tokenOf: (isRenewal: boolean) => string) => {
@@ -279,7 +279,7 @@ describe('a service that lies about tokens', () => {
       () => jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) }),
       'longer than any token',
     ],
-  ])('a renewal that gives %s takes the good one not away', async (_what, worse, message) => {
+  ])('keeps the valid token when a renewal returns %s', async (_what, worse, message) => {
     const { url } = await openTokens((isRenewal) =>
       isRenewal ? worse(60) : jwt({ iat: seconds(), exp: seconds() + 1800 }),
     );
@@ -299,21 +299,18 @@ describe('a service that lies about tokens', () => {
     ['live for five minutes and do not say when they began', 1, lives(300), 0],
     ['are half spent', 3, lives(300), 1],
     ['have ended by the clock of this machine', 0, lives(-3600), 0],
-  ])(
-    'tokens that %s are not renewed with every request',
-    async (_what, minutes, tokenOf, times) => {
-      const { url, posts } = await openTokens(tokenOf);
-      await logIn(url);
-      nowMs += minutes * MINUTE_MS;
-      const before = posts();
-      const stdin = Array.from(
-        { length: 20 },
-        (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`,
-      );
-      await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
-      expect(posts() - before).toBe(times);
-    },
-  );
+  ])('does not renew tokens that %s with every request', async (_what, minutes, tokenOf, times) => {
+    const { url, posts } = await openTokens(tokenOf);
+    await logIn(url);
+    nowMs += minutes * MINUTE_MS;
+    const before = posts();
+    const stdin = Array.from(
+      { length: 20 },
+      (_, at) => `aaaaaaaa-0000-4000-8000-${String(at).padStart(12, '0')}`,
+    );
+    await fleet('bicycles act - take_over --yes --concurrency 1', { stdin: stdin.join('\n') });
+    expect(posts() - before).toBe(times);
+  });
 
   it.each(['', ' --json', ' -v'])(
     'does not quote the answer to a request that held a password (flags:%s)',
@@ -356,7 +353,7 @@ describe('a service that lies about tokens', () => {
   });
 });
 
-it('the token_command of the guide logs in to such a service', async () => {
+it('logs in with the token_command of the guide', async () => {
   const { baseUrl } = await openSandbox({ bicycles: 3 });
   const line =
     /^fleet config set token_command "(.*)"$/m.exec(readText('docs/settings.md'))?.[1] ?? '';
@@ -378,7 +375,7 @@ it('the token_command of the guide logs in to such a service', async () => {
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
-it('a renewal: is due again and again while one command runs, and no more once it is over', async () => {
+it('repeats renewals while one command runs and stops when it ends', async () => {
   const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
   await logIn(baseUrl);
   const over = new AbortController();
@@ -427,7 +424,7 @@ it('a renewal: is due again and again while one command runs, and no more once i
   expect(timers).toEqual([]);
 });
 
-it('a text that looks like a token is quoted nowhere', async () => {
+it('quotes no text that looks like a token', async () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
   for (const token of [jwt, '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b'])
     for (const line of [

@@ -61,7 +61,7 @@ async function requestsOf(args: readonly string[], more: NodeJS.ProcessEnv = {})
   return { ...run, paths: requests.slice(before).map(({ url }) => url.split('?')[0] ?? '') };
 }
 
-test('a bicycle is looked up in the mirror, by name or first digits', async () => {
+test('looks up a bicycle by name or UUID prefix in the mirror', async () => {
   await beat();
   for (const text of [bicycle.name, bicycle.uuid.slice(0, 8)]) {
     const run = await requestsOf(['bicycles', 'get', text, '--jq', '.uuid']);
@@ -88,7 +88,7 @@ test.each([
     {},
   ],
   ['another organization', async () => beat(), [], { FLEET_ORGANIZATION: '' }],
-])('with %s the service is asked', async (_name, prepare, flags, more) => {
+])('asks the service instead of the mirror with %s', async (_name, prepare, flags, more) => {
   await beat();
   await prepare();
   const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid', ...flags], more);
@@ -98,7 +98,7 @@ test.each([
   await execute(`UPDATE writers SET state = replace(state, '"isWhole":false', '"isWhole":true')`);
 });
 
-test('what the mirror does not know, or knows twice, is left to the service', async () => {
+test('asks the service for names that are unknown or ambiguous in the mirror', async () => {
   await beat();
   const stranger = await requestsOf(['bicycles', 'get', 'nobody is called so']);
   expect([stranger.code, stranger.paths.length > 0]).toEqual([5, true]);
@@ -111,7 +111,7 @@ test('what the mirror does not know, or knows twice, is left to the service', as
 });
 
 test.each(useEngines())(
-  'rows that name bicycles are looked up in the mirror: %s',
+  'looks up the names of input rows in the mirror: %s',
   async (_, newText) => {
     const FLEET_MIRROR = await newText();
     await makeMirror(FLEET_MIRROR, { sandbox: sandbox() });
@@ -142,7 +142,7 @@ test.each(useEngines())(
   },
 );
 
-test('a damaged file costs nothing but the request', async () => {
+test('asks the service when the mirror file is damaged', async () => {
   const other = newFolder();
   writeFileSync(join(other, 'default.db'), 'no database'.repeat(1000));
   const run = await requestsOf(['bicycles', 'get', bicycle.name, '--jq', '.uuid'], {
@@ -151,7 +151,7 @@ test('a damaged file costs nothing but the request', async () => {
   expect([run.code, run.stdout, run.stderr]).toEqual([0, `${bicycle.uuid}\n`, '']);
 });
 
-test('a watch knows every bicycle from the start, and what changed since the mirror was read', async () => {
+test('`watch` knows every bicycle from the mirror and the changes since its last reading', async () => {
   const seen = async ({ uuid }: { uuid: string }, flags: readonly string[]) => {
     await beat();
     const { requests } = sandbox();
@@ -187,7 +187,7 @@ test('a watch knows every bicycle from the start, and what changed since the mir
   expect(unknown.stdout).not.toContain('available -> unrecoverable');
 });
 
-test('the journal of a bulk run has the state before from the mirror, which decides a doubt', async () => {
+test('a bulk run takes the earlier state from the mirror and uses it to resolve an unknown outcome', async () => {
   await beat();
   const third = String(
     sandbox()

@@ -125,7 +125,7 @@ describe.each(engines)('%s', (kind, newText) => {
   // Each on SQLite, every other one on PostgreSQL too.
   const filters = FILTERS.filter((_, index) => kind === 'sqlite' || index % 2 === 1);
   test.each(filters)(
-    'list %s --offline is what the service answers, and nothing is sent',
+    '`list %s --offline` prints the same as the service and sends nothing',
     async (filter) => {
       const online = await fleet(`bicycles list ${filter} -o jsonl`);
       const before = asked();
@@ -153,7 +153,7 @@ describe.each(engines)('%s', (kind, newText) => {
     'alerts list --all --ordering organization,uuid --json',
     'alerts list --state new --count',
     'alerts list --bicycle BICYCLE --json',
-  ])('%s --offline is what the service answers', async (line) => {
+  ])('`%s --offline` prints the same as the service', async (line) => {
     const command = line.replace('BICYCLE', bicycle);
     const online = await fleet(command);
     const before = asked();
@@ -181,17 +181,17 @@ describe.each(engines)('%s', (kind, newText) => {
     ],
     ['bicycles list --offline --no-mirror', 2, /cannot be used together/],
     ['bicycles get 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --offline', 5, /in the mirror/],
-  ])('%s is exit %i', async (line, code, message) => {
+  ])('%s exits with %i', async (line, code, message) => {
     const run = await fleet(line);
     expect([run.code, run.stderr]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  test('a page beyond the last is not found, as the service has it', async () => {
+  test('exits with 5 for a page beyond the last one, with and without --offline', async () => {
     for (const line of ['bicycles list --page 99', 'bicycles list --page 99 --offline'])
       expect(await fleet(line)).toMatchObject({ code: 5, stdout: '' });
   });
 
-  test('status says how old and how whole, and is 0 only when it is current', async () => {
+  test('`mirror status` shows age and completeness and exits with 0 only for a current mirror', async () => {
     const run = await fleet('mirror status --json');
     expect(JSON.parse(run.stdout)).toMatchObject({
       current: true,
@@ -231,7 +231,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await owner('test');
   });
 
-  test('what was never read to its end is no answer that counts as whole', async () => {
+  test('does not treat an incompletely read list as complete', async () => {
     const set = (sql: string) =>
       withDatabase(text, (database) => database.all(`UPDATE writers SET ${sql}`));
     await set(`alerts = NULL, state = replace(state, 'Whole":true', 'Whole":false')`);
@@ -249,7 +249,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await set(`alerts = 'read', state = replace(state, 'Whole":false', 'Whole":true')`);
   });
 
-  test('status does not count a long history: it says about how many changes there are', async () => {
+  test('`mirror status` estimates the number of changes of a long history', async () => {
     const [long, back] =
       kind === 'sqlite'
         ? [
@@ -266,7 +266,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await withDatabase(text, (database) => database.all(back ?? ''));
   });
 
-  test('history shows the changes of one bicycle with the gaps between, and finds what is gone', async () => {
+  test('`bicycles history` shows the changes of one bicycle with gaps, and finds deleted bicycles', async () => {
     const run = await fleet(`bicycles history ${bicycle.slice(0, 8)} -o csv`);
     expect(
       run.stdout
@@ -296,7 +296,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet('bicycles history nobody')).code).toBe(5);
   });
 
-  test('the card of a bicycle has its last changes, from a current mirror or with --offline', async () => {
+  test('`bicycles get` shows the last changes from a current mirror or with --offline', async () => {
     for (const flags of [[], ['--offline']]) {
       const before = asked();
       const run = await runFleet(['bicycles', 'get', bicycle.slice(0, 8), ...flags], {
@@ -311,7 +311,7 @@ describe.each(engines)('%s', (kind, newText) => {
     }
   });
 
-  test('replay shows what a watch would have shown, from the fleet as it was', async () => {
+  test('`mirror replay` prints what a watch would have printed, from the earlier state of the fleet', async () => {
     const run = await fleet('mirror replay --speed max');
     const lines = run.stdout.split('\n');
     expect(lines).toEqual([
@@ -338,7 +338,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet('mirror replay --speed 0')).code).toBe(2);
   });
 
-  test('query prints rows in every format, numbers exactly', async () => {
+  test('`mirror query` prints rows with exact numbers in every format', async () => {
     const sql =
       "'select uuid, state, 12345678901234567890.10 as big, 9007199254740993 as whole, raw, latitude, longitude from bicycles order by uuid limit 2'";
     const rows = JSON.parse((await fleet(`mirror query ${sql} --json`)).stdout);
@@ -364,7 +364,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ).toBe('uuid\n');
   });
 
-  test.each(QUERIES)('a query of docs/mirror.md has rows: %s', async (sql) => {
+  test.each(QUERIES)('a query of docs/mirror.md returns rows: %s', async (sql) => {
     const run = await runFleet(['mirror', 'query', sql, '-o', 'jsonl'], { env });
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout.split('\n').length).toBeGreaterThan(1);
@@ -382,12 +382,12 @@ describe.each(engines)('%s', (kind, newText) => {
     ...(kind === 'postgres'
       ? [['select from bicycles', /has no rows to show/] as [string, RegExp]]
       : []),
-  ])('query %j is refused with exit 2', async (sql, message) => {
+  ])('`mirror query` rejects %j with exit 2', async (sql, message) => {
     const run = await runFleet(['mirror', 'query', sql], { env });
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
   });
 
-  test('--to names the database of --offline, and needs it', async () => {
+  test('--to selects the database of --offline and requires --offline', async () => {
     const elsewhere = await fleet('bicycles list --offline --to sqlite:/nonexistent/other.db');
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       3,
@@ -400,13 +400,13 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
   });
 
-  test('a mirror of another service is refused', async () => {
+  test('rejects a mirror of another service', async () => {
     const run = await fleet('bicycles list --offline --base-url http://localhost:1');
     expect([run.code, run.stderr]).toEqual([3, expect.stringMatching(/the mirror belongs to/)]);
   });
 });
 
-describe('without a mirror', () => {
+describe('commands without a mirror', () => {
   let env: NodeJS.ProcessEnv = {};
   beforeAll(async () => {
     env = {
@@ -419,7 +419,7 @@ describe('without a mirror', () => {
     "mirror query 'select 1'",
     'bicycles list --offline',
     `bicycles history ${'0'.repeat(8)}`,
-  ])('%s says so', async (line) => {
+  ])('%s reports that there is no mirror', async (line) => {
     const run = await runFleet(words(line), { env });
     expect([run.code, run.stderr]).toEqual([
       3,
@@ -428,7 +428,7 @@ describe('without a mirror', () => {
   });
 });
 
-test('replay ends with its reader, although more of the past waits than there is room for', async () => {
+test('`mirror replay` ends when its reader closes the pipe, even with much pending output', async () => {
   const folder = newFolder();
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
   const [{ uuid: bicycle = '' } = {}] = sandbox().bicycles(organizationOf(sandbox()));

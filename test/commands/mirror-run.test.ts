@@ -60,7 +60,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     expect(await again.stop('SIGTERM')).toMatchObject({ stderr: closed('1 gap') });
   });
 
-  test('what is resent of a bicycle that left its state, and came back, is no ride', async () => {
+  test('does not count a repeated message about a bicycle that returned as a ride', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, act } = scene;
     run();
@@ -81,7 +81,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until(states, ...ride);
   });
 
-  test('a ride that is told to its rider alone is a state that nobody knows, and gives another ID to the feed', async () => {
+  test('records an unknown state and a new feed ID for a ride that only the rider receives', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, env, act } = scene;
     const running = run();
@@ -134,7 +134,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await running.stop('SIGTERM');
   });
 
-  test('what no database can hold costs a character, or that message, and never the writer', async () => {
+  test('replaces a character or skips a message that no database can store, and continues', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, run, until } = scene;
     const [uuid = '', other = '', third = ''] = scene.uuids();
@@ -179,7 +179,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     expect((await running.stop('SIGTERM')).code).toBe(143);
   });
 
-  test('what happened while nobody ran is one gap, found by the list, without the whole list', async () => {
+  test('records one gap for the time between two runs and reads only the modified bicycles', async () => {
     const scene = await openScene(await newText());
     const { sandbox, once, ask } = scene;
     const first = await once();
@@ -207,8 +207,8 @@ describe.each(engines)('%s', (_kind, newText) => {
   });
 });
 
-describe('bicycles that leave the list', () => {
-  test('are marked as gone when two whole readings have shown it', async () => {
+describe('`mirror run` and bicycles that leave the list', () => {
+  test('marks bicycles as gone after two complete readings without them', async () => {
     const { run, remove, sandbox, until, count, uuids, isWhole } = await openScene(
       await newSqlite(),
     );
@@ -226,7 +226,7 @@ describe('bicycles that leave the list', () => {
     expect(await count(`latest where uuid in ('${uuid}', '${other}')`)).toBe(1);
   });
 
-  test('stay as they are when a list is empty, cut short or has no count', async () => {
+  test('marks no bicycle as gone when a list is empty, truncated or has no count', async () => {
     const { once, onceAt, openOther, sandbox, tell, uuids, count, ...scene } = await openScene(
       await newSqlite(),
     );
@@ -248,7 +248,7 @@ describe('bicycles that leave the list', () => {
     }
   });
 
-  test('those of an organization that a run leaves out stay, and are read anew with the others', async () => {
+  test('keeps the bicycles of an omitted organization and reads them again with the others', async () => {
     const { organization: one, other: two, once, ask } = await openScene(await newSqlite());
     const read = (...organizations: string[]) =>
       once(...organizations.flatMap((each) => ['--organization', each]));
@@ -264,8 +264,8 @@ describe('bicycles that leave the list', () => {
   });
 });
 
-describe('one writer', () => {
-  test('one that was killed is replaced 15 s after its last heartbeat, whatever its host and process number', async () => {
+describe('the writer lease of `mirror run`', () => {
+  test('replaces a killed writer 15 s after its last heartbeat, for any host and process number', async () => {
     const { once, tell } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver(hostname(), Date.now() - 12_000));
@@ -276,7 +276,7 @@ describe('one writer', () => {
     expect(await once()).toMatchObject(waited);
   }, 30_000);
 
-  test('one whose subscription is refused while it waits for the one before says so', async () => {
+  test('reports a refused subscription while it waits for the lease', async () => {
     const { once, run, tell, env } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver('elsewhere', Date.now()));
@@ -291,7 +291,7 @@ describe('one writer', () => {
     ]);
   });
 
-  test('a second one is refused and told who writes; one that lost its lease writes nothing more', async () => {
+  test('rejects a second writer and names the current one, and stops a writer that lost its lease', async () => {
     const scene = await openScene(await newSqlite());
     const { run, once, sandbox, count } = scene;
     const running = run();
@@ -310,7 +310,7 @@ describe('one writer', () => {
   });
 });
 
-test('alerts behind a page that could not be read are read the next time', async () => {
+test('reads the alerts behind an unreadable page in the next run', async () => {
   const { sandbox, uuids, onceAt, openOther, count } = await openScene(await newSqlite());
   let isBroken = false;
   const server = await openOther((path) =>
@@ -327,9 +327,9 @@ test('alerts behind a page that could not be read are read the next time', async
   expect(await count('alerts')).toBe(before + 250);
 });
 
-describe('what ends it, and what it survives', () => {
+describe('errors of `mirror run`', () => {
   test.each(['delete', 'wal'])(
-    'a database with other tables in the journal mode %s is left as it is',
+    'does not change a database with other tables in the journal mode %s',
     async (mode) => {
       const path = join(folder, `songs-${mode}.db`);
       await withDatabase(`sqlite:${path}`, async (database) => {
@@ -348,7 +348,7 @@ describe('what ends it, and what it survives', () => {
   );
 
   test.each(['', '-wal'])(
-    'a file (%j) that is deleted ends the writer within two beats',
+    'stops the writer within two heartbeats after its file (%j) is deleted',
     async (suffix) => {
       const { run, to, isWhole, said } = await openScene(await newSqlite());
       const running = run();
@@ -365,7 +365,7 @@ describe('what ends it, and what it survives', () => {
 
   const postgres = engines.find(([kind]) => kind === 'postgres')?.[1];
   test.runIf(postgres !== undefined)(
-    'a lock that another holds for too long is waited for, in words',
+    'waits for a database lock of another process and reports it',
     async () => {
       const to = (await postgres?.()) ?? '';
       const { sandbox, run, isWhole, said, uuids, until } = await openScene(to);
@@ -410,7 +410,7 @@ describe('what ends it, and what it survives', () => {
     gate.close();
   });
 
-  test('a message that cannot be read is a gap of no length, and the list says what it may have said', async () => {
+  test('records a gap for an unreadable message and reads the list again', async () => {
     const { run, sandbox, organization, until, isWhole, said } = await openScene(await newSqlite());
     const running = run();
     await said(running, 'watching');
@@ -420,7 +420,7 @@ describe('what ends it, and what it survives', () => {
     await until('select count(*) as n from gaps where ended is not null', { n: 1 });
   });
 
-  test('--keep forgets what is older; --metrics counts, and is healthy only when current', async () => {
+  test('deletes records older than --keep, and --metrics is healthy only when the mirror is current', async () => {
     const { once, run, count, sandbox, tell, said, uuids } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     sandbox.changeBicycle(uuids()[0] ?? '', { description: 'kept' });

@@ -47,7 +47,7 @@ function openBackup(kind: string): Backup {
 }
 
 describe.each(useEngines())('%s', (kind, newText) => {
-  test('a database that is set back opens a gap and reads the whole list again', async () => {
+  test('opens a gap and reads the whole list again when the database was restored to an older state', async () => {
     const text = await newText();
     const scene = await openScene(text);
     const { sandbox, run, ask, until } = scene;

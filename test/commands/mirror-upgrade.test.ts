@@ -10,30 +10,33 @@ import { runFleet } from '../support/run.js';
 
 const env = { FLEET_CONFIG_DIR: '/nonexistent/fleet-tests', FLEET_BASE_URL: 'http://127.0.0.1:9' };
 
-test.each(useEngines())('%s: from the schema before, once', async (_kind, newText) => {
-  const to = await newText();
-  await withDatabase(to, (database) => makeOld(database));
-  const old = await runFleet(['mirror', 'status', '--to', to], { env });
-  expect([old.code, old.stderr]).toEqual([
-    3,
-    expect.stringContaining('upgrade it: fleet mirror upgrade'),
-  ]);
-  for (const said of [`is upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
-    const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
-    expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
-  }
-  expect((await runFleet(['mirror', 'status', '--to', to], { env })).code).toBe(9);
-  await withDatabase(to, (database) => writeMeta(database, { schema: '2' }));
-  for (const verb of ['status', 'upgrade']) {
-    const { code, stderr } = await runFleet(['mirror', verb, '--to', to], { env });
-    expect([code, stderr]).toEqual([
+test.each(useEngines())(
+  '`mirror upgrade` upgrades the previous schema once (%s)',
+  async (_kind, newText) => {
+    const to = await newText();
+    await withDatabase(to, (database) => makeOld(database));
+    const old = await runFleet(['mirror', 'status', '--to', to], { env });
+    expect([old.code, old.stderr]).toEqual([
       3,
-      expect.stringMatching(/too old for this version of fleet\nhint: make a new one/),
+      expect.stringContaining('upgrade it: fleet mirror upgrade'),
     ]);
-  }
-});
+    for (const said of [`is upgraded from schema 3 to ${SCHEMA_NUMBER}`, 'is up to date']) {
+      const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
+      expect([code, stderr]).toEqual([0, expect.stringContaining(said)]);
+    }
+    expect((await runFleet(['mirror', 'status', '--to', to], { env })).code).toBe(9);
+    await withDatabase(to, (database) => writeMeta(database, { schema: '2' }));
+    for (const verb of ['status', 'upgrade']) {
+      const { code, stderr } = await runFleet(['mirror', verb, '--to', to], { env });
+      expect([code, stderr]).toEqual([
+        3,
+        expect.stringMatching(/too old for this version of fleet\nhint: make a new one/),
+      ]);
+    }
+  },
+);
 
-test('one that is not there is not made', async () => {
+test('`mirror upgrade` does not create a missing database', async () => {
   const path = join(newFolder(), 'none.db');
   const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', `sqlite:${path}`], { env });
   expect([code, stderr]).toEqual([3, expect.stringContaining('there is no mirror at')]);

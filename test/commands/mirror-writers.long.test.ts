@@ -16,7 +16,7 @@ const SETTLING_MS = 10 * 60_000;
 
 describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind, newDatabase) => {
   test(
-    'one writer an organization, rows equal the list, gaps cover what changes lack, and a standby takes over within 20 s',
+    'keeps one writer per organization, complete rows and gaps, and a standby that takes over within 20 s',
     async () => {
       const seed = Date.now() % 1_000_000;
       const to = await newDatabase();

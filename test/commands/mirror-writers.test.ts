@@ -32,7 +32,7 @@ async function goesOn({ sandbox, uuids, until }: Scene) {
 
 describe.each(useEngines())('%s', (kind, newText) => {
   test.runIf(kind === 'postgres')(
-    'a writer an organization: they share the database, and status shows both',
+    'allows one writer for each organization, and `mirror status` shows both',
     async () => {
       const scene = await openScene(await newText());
       const { organization: one, other: two, to, env, run, once, until, isWhole } = scene;
@@ -76,7 +76,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
 
-  test('--standby takes over, knows of a bicycle that nobody said where it went, and sees it come back', async () => {
+  test('--standby takes over and recognizes a returning bicycle whose new state was not published', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
@@ -94,7 +94,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await goesOn(scene);
   });
 
-  test('--standby takes over, and what left its state and came back before is where it is', async () => {
+  test('--standby takes over and keeps the state of a bicycle that left its state and returned before', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);
@@ -113,7 +113,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(states, { new: '"rented"' }, { new: '"available"' });
   });
 
-  test('--standby of one that slept, and was replaced meanwhile, waits again', async () => {
+  test('--standby waits again when a suspended writer was replaced', async () => {
     const scene = await openScene(await newText());
     const running = scene.run('--standby');
     await scene.isWhole();
@@ -125,7 +125,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await goesOn(scene);
   }, 60_000);
 
-  test('--standby takes over from a writer that was killed, and what happened meanwhile is a gap that is closed', async () => {
+  test('--standby takes over from a killed writer and records the time between as a closed gap', async () => {
     const { sandbox, organization, to, env, ...scene } = await openScene(await newText());
     const { run, said, isWhole, tell, until, ask } = scene;
     const killed = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'mirror', 'run', '--to', to], {

@@ -29,7 +29,7 @@ function pick(sandbox: Sandbox) {
 }
 
 describe.each(KINDS)('a service of the kind %s', (service) => {
-  test('act, alerts list and watch take a name and the first digits', async () => {
+  test('`act`, `alerts list` and `watch` accept a name or a UUID prefix', async () => {
     const sandbox = await openSandbox({ bicycles: 60, service });
     const { name, uuid, organization } = pick(sandbox);
     for (const text of [name, uuid.slice(0, 8)]) {
@@ -59,7 +59,7 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
     }
   });
 
-  test('an unknown name is exit 5 before anything else is sent', async () => {
+  test('exits with 5 for an unknown name before it sends anything else', async () => {
     const sandbox = await openSandbox({ bicycles: 60, service });
     for (const args of [
       ['bicycles', 'act', 'Nobody', 'rent'],
@@ -72,7 +72,7 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
     expect(sandbox.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  test('words that only a service knows pass, slips do not', async () => {
+  test('accepts values that only the service knows and rejects misspelled ones', async () => {
     const sandbox = await openSandbox({ bicycles: 60, service });
     await fleet(sandbox, [
       'alerts',
@@ -93,7 +93,7 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
   });
 });
 
-test('several orderings sort one after the other', async () => {
+test('sorts by several orderings one after the other', async () => {
   const sandbox = await openSandbox({ bicycles: 60 });
   const { stdout, code } = await fleet(sandbox, [
     'bicycles',
@@ -108,8 +108,8 @@ test('several orderings sort one after the other', async () => {
   expect(keys).toEqual([...keys].sort());
 });
 
-describe('an organization', () => {
-  test('is taken by its name where the service lists organizations', async () => {
+describe('the organization of a command', () => {
+  test('accepts a name when the service lists organizations', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [, other = { uuid: '', name: '' }] = sandbox.organizations;
     const byName = await fleet(sandbox, [
@@ -163,7 +163,7 @@ describe('an organization', () => {
     expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('HTTP 401')]);
   });
 
-  test('needs its UUID where the service lists none', async () => {
+  test('requires a UUID when the service lists no organizations', async () => {
     const sandbox = await openSandbox({ bicycles: 5, service: 'interface' });
     const { code, stderr } = await fleet(sandbox, [
       'bicycles',
@@ -174,7 +174,7 @@ describe('an organization', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining('lists no organizations by name')]);
   });
 
-  test('of several none is chosen for a creation: they are listed with their names', async () => {
+  test('lists several organizations with their names and creates nothing', async () => {
     const sandbox = await openSandbox({ bicycles: 5 });
     const { code, stderr } = await fleet(sandbox, ['bicycles', 'create', '--name', 'Ada']);
     expect(code).toBe(2);
@@ -184,7 +184,7 @@ describe('an organization', () => {
   });
 });
 
-test('a bicycle that the service calls by half a character is asked for by what UTF-8 has in its place', async () => {
+test('requests a bicycle whose UUID has half a surrogate pair with the replacement character', async () => {
   const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/bicycles/?'))
       response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');

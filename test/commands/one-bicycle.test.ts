@@ -132,7 +132,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stdout).toContain('"57.50"');
   });
 
-  test('a text that several match lists them, and nothing is sent', async () => {
+  test('lists all bicycles that match the text and sends nothing', async () => {
     const { code, stderr } = await run({ isObserved }, [
       'get',
       String(bicycleOf(20)['uuid']).slice(0, 4),
@@ -144,19 +144,19 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
-  test('none is exit 5, and says what names a bicycle', async () => {
+  test('exits with 5 for an unknown name and explains how to name a bicycle', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'Emmy']);
     expect([code, stderr]).toEqual([5, expect.stringContaining('no bicycle is named "Emmy"')]);
     expect(stderr).toContain('exact name');
   });
 
-  test('a text of any length is looked up, and shortened in the error', async () => {
+  test('looks up a text of any length and shortens it in the error', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'x'.repeat(100_000)]);
     expect(code).toBe(5);
     expect(stderr.length).toBeLessThan(1000);
   });
 
-  test('a UUID that is not there is exit 5', async () => {
+  test('exits with 5 for an unknown UUID', async () => {
     const { code, stderr } = await run({ isObserved }, [
       'get',
       '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
@@ -168,7 +168,7 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
   });
 });
 
-test('a beginning is found among 20,000 by a few requests, each of which is an ordered page', async () => {
+test('finds a UUID prefix among 20,000 bicycles with a few requests', async () => {
   const wanted = bicycleOf(12_345);
   const { stdout, asked } = await run({ isObserved: true, bicycles: 20_000 }, [
     'get',
@@ -179,11 +179,11 @@ test('a beginning is found among 20,000 by a few requests, each of which is an o
   expect(asked.length).toBeLessThan(15);
 });
 
-describe('the card', () => {
+describe('the card of `bicycles get`', () => {
   const card = (columns: number) =>
     run({ isObserved: true }, ['get', 'SN-1'], { terminal: { columns }, env: { NO_COLOR: '1' } });
 
-  test('at 80 columns', async () => {
+  test('lists the fields at 80 columns', async () => {
     const { stdout } = await card(80);
     expect(stdout).toMatchInlineSnapshot(`
       "Emmy 0001  available
@@ -217,7 +217,7 @@ describe('the card', () => {
     expect(stdout).not.toContain('of another');
   });
 
-  test('a pipe gets every field uncut, one a line', async () => {
+  test('prints every complete field on its own line to a pipe', async () => {
     const { stdout } = await run({ isObserved: true }, ['get', 'SN-1']);
     expect(stdout).toMatch(new RegExp(`^uuid +${UUID_1}$`, 'm'));
     expect(stdout).toMatch(/^state_of_charge +57.50$/m);
@@ -225,14 +225,14 @@ describe('the card', () => {
   });
 });
 
-describe('edit', () => {
+describe('`bicycles edit`', () => {
   const accept: Service['edit'] = (asked, bicycle) => [
     200,
     { ...bicycle, ...(JSON.parse(asked.body) as Bicycle) },
   ];
   const sent = ({ asked }: Ran) => asked.filter(({ method }) => method !== 'GET');
 
-  test('PUT sends the writable fields as read, the changes, and the version', async () => {
+  test('sends all writable fields, the changes and the version with PUT', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--name', 'Ada']);
     expect([ran.code, ran.stderr]).toEqual([
       0,
@@ -253,7 +253,7 @@ describe('edit', () => {
     ]);
   });
 
-  test('where PUT is not served, PATCH sends the changes alone', async () => {
+  test('sends only the changes with PATCH when the service does not support PUT', async () => {
     const patchOnly: Service['edit'] = (asked, bicycle) =>
       asked.method === 'PATCH'
         ? accept(asked, bicycle)
@@ -271,13 +271,13 @@ describe('edit', () => {
     ]);
   });
 
-  test('a service that edits nothing is exit 5', async () => {
+  test('exits with 5 when the service supports neither PUT nor PATCH', async () => {
     const ran = await run({ isObserved: true }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(5);
     expect(ran.stderr).toContain('does not edit bicycles by PUT or PATCH; nothing was changed');
   });
 
-  test('the edit of somebody else is a conflict, exit 6', async () => {
+  test('exits with 6 when another user edited the bicycle', async () => {
     const conflict: Service['edit'] = () => [
       409,
       { detail: { message: 'concurrent edition', code: 'conflict' } },
@@ -287,7 +287,7 @@ describe('edit', () => {
     expect(sent(ran)).toHaveLength(1);
   });
 
-  test('off a terminal a bicycle that was looked up needs --yes', async () => {
+  test('requires --yes for a looked-up bicycle when stdin is not a terminal', async () => {
     const ran = await run({ isObserved: true, edit: accept }, [
       'edit',
       'Emmy 0001',
@@ -309,7 +309,7 @@ describe('edit', () => {
   test.each([
     ['concurrency_version=3', '"concurrency_version":3}'],
     ['__proto__=1', '"__proto__":1'],
-  ])('--field %s is sent as it was shown', async (field, sentText) => {
+  ])('sends --field %s as shown in the preview', async (field, sentText) => {
     const ran = await run({ isObserved: true, edit: accept }, [
       'edit',
       UUID_1,
@@ -326,7 +326,7 @@ describe('edit', () => {
     ['no object', []],
     ['of a uuid that is a number', { uuid: 5 }],
     ['more than is read', 'x'.repeat(65 * 1024 * 1024)],
-  ])('an answer that is %s leaves it open, exit 7', async (_what, body) => {
+  ])('reports an unknown outcome with exit 7 when the answer is %s', async (_what, body) => {
     const ran = await run({ isObserved: true, edit: () => [200, body] }, [
       'edit',
       UUID_1,
@@ -340,7 +340,7 @@ describe('edit', () => {
     ['every field', ['--name', 'Ada'], 'nothing was changed'],
     ['one of two', ['--name', 'Ada', '--field', 'weight=22'], 'the other fields were changed'],
   ])(
-    'the service left %s as it was: exit 9, with the result in every format',
+    'exits with 9 and prints the result when the service did not change %s',
     async (_what, flags, hint) => {
       const ignore: Service['edit'] = (asked, bicycle) => [
         200,
@@ -366,13 +366,13 @@ describe('edit', () => {
     },
   );
 
-  test('a name that nothing has is refused, nothing is sent', async () => {
+  test('rejects an unknown model name and sends nothing', async () => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--model', 'city']);
     expect([ran.code, sent(ran)]).toEqual([5, []]);
     expect(ran.stderr).toContain('no model is named "city"');
   });
 
-  test('a field that the answer does not have was not changed: exit 9', async () => {
+  test('exits with 9 when the answer lacks the edited field', async () => {
     const ignore: Service['edit'] = (_asked, bicycle) => [200, bicycle];
     const ran = await run({ isObserved: true, edit: ignore }, [
       'edit',
@@ -391,13 +391,13 @@ describe('edit', () => {
     ['name="true"', 'true'],
     ['weight=5', 5],
     ['weight="5"', '5'],
-  ])('--field %s: what it is sent as', async (field, value) => {
+  ])('converts the value of --field %s', async (field, value) => {
     const ran = await run({ isObserved: true, edit: accept }, ['edit', UUID_1, '--field', field]);
     const [name = ''] = field.split('=');
     expect(JSON.parse(sent(ran)[0]?.body ?? '{}')[name]).toBe(value);
   });
 
-  test('--note, and null clears', async () => {
+  test('sets --note, and clears fields with null', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const { uuid = '' } =
       sandbox.bicycles().find(({ state, lock }) => state === 'in_maintenance' && lock) ?? {};
@@ -407,7 +407,7 @@ describe('edit', () => {
     expect(sandbox.bicycle(uuid)).toMatchObject({ lock: null, model: null, note: 'n' });
   });
 
-  test('404 to an edit says that nothing was changed', async () => {
+  test('reports that nothing was changed after a 404', async () => {
     const missing: Service['edit'] = () => [404, { detail: 'Not found.' }];
     const ran = await run({ isObserved: true, edit: missing }, ['edit', UUID_1, '--name', 'Ada']);
     expect(ran.code).toBe(5);
@@ -415,7 +415,7 @@ describe('edit', () => {
     expect(ran.stderr).not.toContain('prefix');
   });
 
-  test('nothing to change sends nothing', async () => {
+  test('sends nothing when nothing changes', async () => {
     const same = await run({ isObserved: true, edit: accept }, [
       'edit',
       UUID_1,
@@ -434,7 +434,7 @@ test.each([
   ['bicycles edit', ['bicycles', 'edit', 'ADDRESS', '--note', 'x'], 'locks', 'a lock'],
   ['alerts act', ['alerts', 'act', 'ADDRESS', 'resolve'], 'bicycles', 'a bicycle'],
   ['alerts act -', ['alerts', 'act', '-', 'resolve', '--yes'], 'bicycles', 'a bicycle'],
-])('%s refuses the address of another resource', async (_name, args, collection, what) => {
+])('rejects the URL of another kind of resource for %s', async (_name, args, collection, what) => {
   const address = `http://service/api/${collection}/1c2d3e4f-0000-4000-8000-000000000009/`;
   const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
   const run = await runFleet(
@@ -448,7 +448,7 @@ test.each([
   expect(asked).toEqual([]);
 });
 
-test('--organization and --model refuse the address of another resource', async () => {
+test('rejects the URL of another kind of resource for --organization and --model', async () => {
   const address = `http://service/api/zones/1c2d3e4f-0000-4000-8000-000000000009/`;
   const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
   const list = await runFleet(['bicycles', 'list', '--organization', address], { env });

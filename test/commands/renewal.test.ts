@@ -56,7 +56,7 @@ const jwt = (expiresAtMs: number, more: object = {}) => {
   return `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 };
 
-describe('the form of a renewal', () => {
+describe('the requests of a token renewal', () => {
   it('sends the client ID and the newest refresh token, again and again', async () => {
     const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(sandbox.baseUrl, { flags: ' --client-id night-shift' });
@@ -125,7 +125,7 @@ describe('the form of a renewal', () => {
   });
 });
 
-describe('a token that nothing can renew', () => {
+describe('a token that cannot be renewed', () => {
   it('is not described as renewable when the refresh token is null', async () => {
     const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
     const login = await logIn(sandbox.baseUrl, { email: 'contractor@example.com' });
@@ -167,7 +167,7 @@ describe('a token that nothing can renew', () => {
   });
 });
 
-describe('a life of 60 s', () => {
+describe('a token lifetime of 60 s', () => {
   const openShortLived = () =>
     openSandbox({ bicycles: 40, now: () => nowMs, faults: [parseFault('expire=60s')] });
 

@@ -73,7 +73,7 @@ function pagesOf(from: Sandbox, pageSize = 100): number {
   return Math.ceil(from.bicycles(from.organizations[0]?.uuid).length / pageSize);
 }
 
-describe('what cannot be done is refused before anything is sent', () => {
+describe('`watch` rejects invalid arguments before it sends anything', () => {
   test.each([
     [[], 'there are 2 organizations, and none was chosen'],
     [['ORG', '-o', 'csv'], 'watch writes lines, or JSON lines with --json, not csv'],
@@ -101,7 +101,7 @@ describe('what cannot be done is refused before anything is sent', () => {
   });
 });
 
-test('lines for a pipe: the whole line, and what is said on stderr', async () => {
+test('prints full lines to a pipe and reports on stderr', async () => {
   const { organization, bicycle, uuid } = find();
   const got = await watch(
     [organization, '--max-events', '2', '--sender', 'bicycle', '--resync-pages', '9'],
@@ -131,8 +131,8 @@ test('lines for a pipe: the whole line, and what is said on stderr', async () =>
   expect(subscription?.url).toBe(`/subscribe/%2F${organization}%2Fadmin%2Fbicycles%2F%2A/`);
 });
 
-describe('--json', () => {
-  test('one envelope a line exactly as received; our own words are JSON lines on stderr', async () => {
+describe('`watch --json`', () => {
+  test('prints each envelope unchanged on one line, and its own events as JSON on stderr', async () => {
     const data = [
       '{"topic": "t",',
       '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),
@@ -167,7 +167,7 @@ describe('--json', () => {
     ]);
   });
 
-  test('a service that closes for good: the failure as JSON, after the summary', async () => {
+  test('prints the failure as JSON after the summary when the service refuses the subscription', async () => {
     const got = await watch([find().organization, '--json'], { env: { FLEET_TOKEN: 'wrong' } });
     expect(got).toMatchObject({ code: 4, stdout: '' });
     expect(jsonLines(got.stderr)).toMatchObject([
@@ -178,8 +178,8 @@ describe('--json', () => {
   });
 });
 
-describe('ends', () => {
-  test('--until that is true already: at once, and that bicycle is printed', async () => {
+describe('the end of `watch`', () => {
+  test('prints the bicycle and ends at once when --until already matches', async () => {
     const { organization, uuid } = find('rented');
     const before = sandbox().requests.length;
     const got = await watch([
@@ -201,7 +201,7 @@ describe('ends', () => {
     expect(requests.slice(before, looked).map(({ server }) => server)).toEqual(['push']);
   });
 
-  test('--until that becomes true: the message is shown, the code is 0', async () => {
+  test('prints the message and exits with 0 when --until starts to match', async () => {
     const { organization, uuid } = find('rented');
     const got = await watch(
       [organization, '--bicycle', uuid, '--until', 'state=available', '--for', '20s'],
@@ -212,7 +212,7 @@ describe('ends', () => {
     expect([got.code, got.stdout]).toEqual([0, expect.stringContaining('available')]);
   });
 
-  test('the state that a bicycle leaves does not count for --until', async () => {
+  test('does not match --until with the state that a bicycle leaves', async () => {
     const { organization, uuid } = find('available');
     const got = await watch(
       [
@@ -234,7 +234,7 @@ describe('ends', () => {
     expect(got.stderr).toContain('error: state=available was not met within 2 s');
   });
 
-  test('--for alone is no failure', async () => {
+  test('exits with 0 when the time of --for is over', async () => {
     expect(await watch([find().organization, '--for', '10s'])).toMatchObject({
       code: 0,
       stdout: '',
@@ -247,7 +247,7 @@ describe('ends', () => {
     ['410', [], 410, 5],
     ['422', [], 422, 6],
     ['204', [], 204, 7],
-  ])('%s for good', async (_name, args, status, code) => {
+  ])('ends after a permanent error: %s', async (_name, args, status, code) => {
     const push = await openMisbehaving((socket) => sendStatus(socket, status));
     const got = await watch([find().organization, ...args], { env: { FLEET_SSE_URL: push.url } });
     expect([got.code, got.stderr]).toEqual([
@@ -261,7 +261,7 @@ describe('ends', () => {
   });
 
   test.each(['SIGINT', 'SIGTERM'])(
-    '%s during a pause ends at once, with the summary',
+    '%s ends a pause at once and prints the summary',
     async (signal) => {
       const signals = new EventEmitter();
       const push = await openMisbehaving((socket) =>
@@ -281,7 +281,7 @@ describe('ends', () => {
   );
 });
 
-test('--trace: a line for the subscription too, in whole milliseconds', async () => {
+test('prints a --trace line for the subscription in whole milliseconds', async () => {
   const { organization } = find();
   const { stderr } = await watch(
     [organization, '--trace', '--max-events', '1', '--resync-pages', '0'],
@@ -292,8 +292,8 @@ test('--trace: a line for the subscription too, in whole milliseconds', async ()
   expect(stderr).toMatch(/^trace: GET \/subscribe\/\S+ 200 in \d+ ms, from /m);
 });
 
-describe('words', () => {
-  test('a state that the service names is accepted, a slip is refused', async () => {
+describe('values of filters of `watch`', () => {
+  test('accepts a state that the service names and rejects a misspelled one', async () => {
     const { organization } = find();
     const known = await watch([organization, '--until', 'state=reserved', '--for', '1s']);
     expect(known.code).toBe(124);
@@ -305,8 +305,8 @@ describe('words', () => {
   });
 });
 
-describe('filters', () => {
-  test('--where looks at what is known of the bicycle, partial messages included', async () => {
+describe('filters of `watch`', () => {
+  test('applies --where to the known fields of the bicycle when a message is partial', async () => {
     const { organization, bicycle, uuid } = find();
     const topic = `/${organization}/admin/bicycles/*`;
     const other = sandbox()
@@ -337,7 +337,7 @@ describe('filters', () => {
     expect(JSON.parse(got.stdout)).toMatchObject({ message: { uuid, state: 'lost' } });
   });
 
-  test('--sender and an unknown one', async () => {
+  test('filters by --sender and accepts an unknown sender', async () => {
     const { organization } = find();
     const topic = `/${organization}/admin/bicycles/*`;
     const got = await watch(
@@ -360,10 +360,10 @@ describe('filters', () => {
   });
 });
 
-describe('after a gap', () => {
+describe('`watch` after a gap', () => {
   const PAGE = { bicycles: 260, pageSize: 100, replay: 0 };
 
-  test('without a replay the list tells what changed, each once, marked as caught up', async () => {
+  test('reads missed changes from the list once and marks them as caught up when the service has no replay', async () => {
     const from = await openSandbox(PAGE);
     const { organization, uuid } = find('rented', from);
     const others = from
@@ -394,7 +394,7 @@ describe('after a gap', () => {
     expect(got.stderr).toMatch(/1 reconnect, 1 gap, not connected for .*changes caught up/);
   });
 
-  test('what is resent of a bicycle that left its state for another is nothing new', async () => {
+  test('ignores repeated messages about a bicycle that left its state', async () => {
     const from = await openSandbox({ bicycles: 20, faults: [{ kind: 'resend' }] });
     const { organization, uuid } = find('available', from);
     const got = await watch([organization, '--for', '4s'], {
@@ -414,7 +414,7 @@ describe('after a gap', () => {
     ]);
   });
 
-  test('--until that a caught-up change meets prints that bicycle, with --json as an envelope on stdout', async () => {
+  test('prints the bicycle when a caught-up change matches --until, as an envelope with --json', async () => {
     const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
     let subscriptions = 0;
     const service = await openMisbehaving((socket, { path }) => {
@@ -467,7 +467,7 @@ describe('after a gap', () => {
     for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
   });
 
-  test.each([1, 2, 3, 9])('the board is drawn on a terminal of %i columns', async (columns) => {
+  test.each([1, 2, 3, 9])('draws the board on a terminal of %i columns', async (columns) => {
     const signals = new EventEmitter();
     setTimeout(() => signals.emit('SIGINT'), 500);
     const got = await watch([find().organization, '--live'], {
@@ -477,7 +477,7 @@ describe('after a gap', () => {
     expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
   });
 
-  test('on a terminal what is reported breaks between words', async () => {
+  test('breaks reports between words on a terminal', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -494,7 +494,7 @@ describe('after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('a bound that is too small to be sure is kept, and said even with --quiet', async () => {
+  test('keeps a --resync-pages that is too small and reports it even with --quiet', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -519,7 +519,7 @@ describe('after a gap', () => {
   });
 });
 
-test('--timeout says that --for ends a watch, where nothing does', async () => {
+test('explains that --for ends a watch when --timeout is set and nothing else ends it', async () => {
   const { organization } = find();
   const said = async (...args: string[]) =>
     (await watch([organization, '--timeout', '5', ...args])).stderr;
@@ -534,8 +534,8 @@ test('--timeout says that --for ends a watch, where nothing does', async () => {
   );
 });
 
-describe('--live', () => {
-  test('says whose fleet it is: a name, else the beginning of the UUID; in a log the topic', async () => {
+describe('`watch --live`', () => {
+  test('shows the name of the organization or the start of its UUID, and the topic in a log', async () => {
     const { organization, uuid } = find();
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
@@ -569,7 +569,7 @@ describe('--live', () => {
     await says(`watching /${organization}/admin/bicycles/*\n`, []);
   });
 
-  test('takes the screen, draws, and gives it back on Ctrl-C; then the summary', async () => {
+  test('draws on the alternate screen, restores the terminal on Ctrl-C and prints the summary', async () => {
     const signals = new EventEmitter();
     const { organization, uuid } = find();
     let frames = '';
@@ -593,7 +593,7 @@ describe('--live', () => {
     expect(got.stderr).toMatch(/^watched for/);
   });
 
-  test('gives the screen back before an error is told', async () => {
+  test('restores the terminal before it prints an error', async () => {
     const got = await watch([find().organization, '--live'], {
       terminal: { columns: 80 },
       env: { FLEET_TOKEN: 'wrong' },
@@ -604,8 +604,8 @@ describe('--live', () => {
   });
 });
 
-describe('--jq', () => {
-  test('filters message by message; strings come out raw', async () => {
+describe('`watch --jq`', () => {
+  test('filters each message and prints raw strings', async () => {
     const { organization, bicycle, uuid } = find('available');
     const filters = ['--sender', 'bicycle', '--where', `uuid=${uuid}`, '--max-events', '2'];
     const { code, stdout } = await watch(
@@ -626,14 +626,14 @@ describe('--jq', () => {
   test.each([
     [['--jq', '.['], 'jq'],
     [['--jq', '.', '--live'], '--live and --jq cannot be used together'],
-  ])('%j is refused before anything is sent', async (args, words) => {
+  ])('rejects %j before it sends anything', async (args, words) => {
     const before = sandbox().requests.length;
     const { code, stderr } = await watch([find().organization, ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
     expect(sandbox().requests).toHaveLength(before);
   });
 
-  test('a message that the program cannot take costs itself alone', async () => {
+  test('skips a message for which the jq program fails', async () => {
     const { organization } = find();
     const topic = `/${organization}/admin/bicycles/*`;
     const got = await watch(
@@ -651,7 +651,7 @@ describe('--jq', () => {
   });
 });
 
-test('a watch that never connected fails, and says why; with --until it says that nothing was seen', async () => {
+test('fails with the reason when it never connected, and says that nothing was seen for --until', async () => {
   const { organization } = find();
   const env = { FLEET_SSE_URL: 'http://127.0.0.1:1' };
   const { code, stderr } = await watch([organization, '--for', '1s'], { env });
@@ -665,7 +665,7 @@ test('a watch that never connected fails, and says why; with --until it says tha
   );
 });
 
-test('a watch whose first token never comes was never connected', async () => {
+test('reports "never connected" when the first token never arrives', async () => {
   const { organization } = find();
   const env = { FLEET_TOKEN: '', FLEET_TOKEN_COMMAND: 'exec sleep 20' };
   const { code, stderr } = await watch([organization, '--for', '1s', '--json'], { env });
@@ -677,7 +677,7 @@ test('a watch whose first token never comes was never connected', async () => {
   });
 });
 
-test('a message of a hundred thousand fields, and one nested too deep, cost themselves alone', async () => {
+test('skips a message with 100,000 fields and one that is nested too deeply, and continues', async () => {
   const { organization, uuid } = find();
   const fields = (value: number) =>
     Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
@@ -696,7 +696,7 @@ test('a message of a hundred thousand fields, and one nested too deep, cost them
   expect(got.stdout.length + got.stderr.length).toBeLessThan(5_000);
 });
 
-describe('the organization', () => {
+describe('the organization of `watch`', () => {
   const [one, two] = [
     '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
     '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10',
@@ -710,7 +710,7 @@ describe('the organization', () => {
       .join('.');
   };
 
-  test('is the only one that the token names, which is reported', async () => {
+  test('uses and reports the only organization of the token', async () => {
     const push = await openMisbehaving((socket) =>
       sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'),
     );
@@ -721,7 +721,7 @@ describe('the organization', () => {
     expect(push.requests[0]?.path).toContain(one);
   });
 
-  test('of several none is chosen: all are listed, and nothing is sent', async () => {
+  test('lists several organizations of the token and subscribes to none', async () => {
     const { requests } = sandbox();
     const before = requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });

@@ -41,7 +41,7 @@ describe('CSV', () => {
   const quote = (text: string, always: boolean) =>
     always || /["\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-  test('what was written is read, each row in its line', async () => {
+  test('reads back the written CSV rows with their line numbers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(cell, cell), { maxLength: 6 }),
@@ -79,7 +79,7 @@ describe('CSV', () => {
     );
   });
 
-  test('any text is read or refused in one of its lines, and nothing else happens', async () => {
+  test('reads any CSV text or rejects it with one of its line numbers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -150,7 +150,7 @@ describe('JSON', () => {
     { maxKeys: 4 },
   );
 
-  test('an array, lines and pretty objects one after the other are the same', async () => {
+  test('reads an array, JSON lines and consecutive indented objects in the same way', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(object, { maxLength: 5 }),
@@ -179,7 +179,7 @@ describe('JSON', () => {
     );
   });
 
-  test('a beginning of a file is refused', async () => {
+  test('rejects a truncated JSON file', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(object, { minLength: 1, maxLength: 3 }),
@@ -215,7 +215,7 @@ describe('JSON', () => {
   });
 });
 
-describe('files that are made to hurt', () => {
+describe('hostile files', () => {
   const timed = async (work: () => Promise<unknown> | unknown) => {
     const started = process.cpuUsage();
     await work();
@@ -228,8 +228,11 @@ describe('files that are made to hurt', () => {
     ['an array of 100,000', `[${'{"a":1},\n'.repeat(100_000)}{}]`],
   ])('%s', async (_what, text) => expect(await timed(() => outcomeOf(text))).toBeLessThan(4_000));
 
-  test.each(['x', '"', ',', ';'])('CSV of 8 million %j in one line', async (character) => {
-    const text = character.repeat(8_000_000);
-    expect(await timed(() => findDelimiter(text))).toBeLessThan(2_000);
-  });
+  test.each(['x', '"', ',', ';'])(
+    'finds the delimiter of a CSV line of 8 million %j in linear time',
+    async (character) => {
+      const text = character.repeat(8_000_000);
+      expect(await timed(() => findDelimiter(text))).toBeLessThan(2_000);
+    },
+  );
 });

@@ -454,12 +454,12 @@ describe('hidden rows', () => {
     expect(error).toContain('--hidden-rows take or --hidden-rows skip');
   });
 
-  test('leaves them out with skip', async () => {
+  test('leaves hidden rows out with --hidden-rows skip', async () => {
     const sheet = await read(makeWorkbook(rows), { hiddenRows: 'skip' });
     expect(sheet.rows.map(({ row }) => row)).toEqual([1, 7]);
   });
 
-  test('reads them with take', async () => {
+  test('reads hidden rows with --hidden-rows take', async () => {
     const error = await errorOf(read(makeWorkbook(rows), { hiddenRows: 'take' }));
     expect(error).toContain('a cell that cannot be read exactly: A9: #N/A');
     const fewer = makeWorkbook(rows.slice(0, rows.indexOf('<row r="9"')));
