@@ -40,6 +40,6 @@ test.each([
   [`\r${DOWN}${DOWN}${UP}`, { view: { panel: { type: 'card', uuid: 'a', scroll: 1 } } }],
   [`\r\r`, { view: { panel: { type: 'fleet' } } }],
   ['\u001b[31~\u001b[1;5C', { isOver: false, view: { filter: '', selected: 0 } }],
-])('%j', (input, state) => {
+])('the board reacts to the keys %j', (input, state) => {
   expect(press(input)).toMatchObject(state);
 });

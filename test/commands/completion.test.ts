@@ -78,7 +78,7 @@ async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT
   };
 }
 
-describe('what is offered', () => {
+describe('values that completion offers', () => {
   it.each<[string, readonly string[]]>([
     ['fleet bi', ['bicycles']],
     ['fleet bicycles ', ['list', 'get', 'history', 'stats', 'edit', 'create', 'act']],
@@ -118,11 +118,11 @@ describe('what is offered', () => {
     ['fleet sandbox --fault dr', ['drop=30s']],
     ['fleet nonsense ', []],
     ['fleet bicycles list --limit ', []],
-  ])('%s', async (line, wanted) => {
+  ])('for %s', async (line, wanted) => {
     expect((await offers(line)).values).toEqual(wanted);
   });
 
-  it('profiles and organizations of the settings', async () => {
+  it('offers profiles and organizations of the settings', async () => {
     await settle(service());
     expect(await offers('fleet bicycles list --profile ')).toMatchObject({
       values: ['sandbox', 'berlin'],
@@ -135,13 +135,13 @@ describe('what is offered', () => {
     });
   });
 
-  it('says where files fit, and where no space follows', async () => {
+  it('reports where files fit and where no space follows', async () => {
     expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
     expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
     expect((await offers('fleet bicycles l')).besides).toBe('');
   });
 
-  it('tells what commands and flags are for', async () => {
+  it('describes commands and flags', async () => {
     const { values, descriptions } = await offers('fleet ');
     expect(descriptions[values.indexOf('doctor')]).toBe(
       'find out what is wrong with settings, network or service',
@@ -149,7 +149,7 @@ describe('what is offered', () => {
     expect(values).not.toContain('__complete');
   });
 
-  it('has the words of every flag that takes words of a list', async () => {
+  it('offers values for every flag with a fixed list of values', async () => {
     const without: string[] = [];
     for (const command of everyCommand()) {
       for (const option of command.options) {
@@ -171,7 +171,7 @@ function refusesAsUnknown(parse: ((text: string, before: never) => unknown) | un
   }
 }
 
-describe('the words of a line', () => {
+describe('splitting the command line for completion', () => {
   it.each([
     ['fleet bi', ['fleet', 'bi']],
     ['fleet ', ['fleet', '']],
@@ -184,8 +184,8 @@ describe('the words of a line', () => {
   ])('%s', (line, words) => expect(splitLine(line)).toEqual(words));
 });
 
-describe('live bicycles', () => {
-  it('have names and states, and come in one request', async () => {
+describe('completion of bicycles', () => {
+  it('offers UUIDs with names and states after one request', async () => {
     const sandbox = await openSandbox({ bicycles: 30, pageSize: 100 });
     await settle(sandbox);
     const first = await offers('fleet bicycles act ');
@@ -204,7 +204,7 @@ describe('live bicycles', () => {
   });
 
   it.each(['observed', 'interface'] as const)(
-    'are found by their first digits in a large fleet: %s',
+    'finds UUID prefixes in a large fleet: %s',
     async (kind) => {
       const sandbox = await openSandbox({ bicycles: 300, service: kind });
       await settle(sandbox);
@@ -232,7 +232,7 @@ describe('live bicycles', () => {
     },
   );
 
-  it('are those of the profile and the token in use', async () => {
+  it('offers the bicycles of the selected profile and token', async () => {
     await settle(service());
     expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
     expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
@@ -257,7 +257,7 @@ describe('live bicycles', () => {
     ['no settings', async (at) => ({ FLEET_CONFIG_DIR: join(at, 'nowhere') })],
     ['a service that is down', async () => ({ FLEET_BASE_URL: 'http://127.0.0.1:1' })],
     ['an address without encryption', async () => ({ FLEET_BASE_URL: 'http://192.0.2.1' })],
-  ])('nothing, and no word about it, with %s', async (_what, prepare) => {
+  ])('offers nothing and prints no error with %s', async (_what, prepare) => {
     await settle(service());
     const env = await prepare(folder);
     const before = service().requests.length;
@@ -266,14 +266,14 @@ describe('live bicycles', () => {
     await expect(stat(join(folder, 'ran'))).rejects.toThrow('ENOENT');
   });
 
-  it('an address that is still being typed gets no token', async () => {
+  it('sends no token to a URL on the command line', async () => {
     await settle(service());
     const { url, asked } = await openServer((response) => void response.end('[]'));
     await offers(`fleet --base-url ${url} bicycles act `);
     expect(asked).toEqual([]);
   });
 
-  it('a service that is slow is not waited for', async () => {
+  it('does not wait for a slow service', async () => {
     await settle(service());
     const { url } = await openServer(() => {});
     const started = performance.now();
@@ -283,7 +283,7 @@ describe('live bicycles', () => {
     expect(performance.now() - started).toBeLessThan(10_000);
   });
 
-  it('hostile names and UUIDs do not reach the shell', async () => {
+  it('removes hostile names and UUIDs', async () => {
     await settle(service());
     const { url } = await openServer((response) => {
       response.setHeader('content-type', 'application/json');
@@ -298,7 +298,7 @@ describe('live bicycles', () => {
   });
 });
 
-describe('--install', () => {
+describe('`completion --install`', () => {
   const fleet = (line: string, options: RunOptions = {}) =>
     runFleet(line.split(' '), { ...options, env: { HOME: folder, NO_COLOR: '1', ...options.env } });
 
@@ -307,11 +307,11 @@ describe('--install', () => {
     await writeFile(join(folder, file), text);
   }
 
-  it('the script for PowerShell is ASCII: Windows PowerShell reads it in the old code page', async () => {
+  it('prints an ASCII script for PowerShell, because Windows PowerShell uses the old code page', async () => {
     expect((await fleet('completion powershell')).stdout).toMatch(/^[\n\x20-\x7e]+$/);
   });
 
-  it('leaves a profile of PowerShell in UTF-16 as it is', async () => {
+  it('does not change a PowerShell profile in UTF-16', async () => {
     await writeStart('.config/powershell/profile.ps1', Buffer.from('\uFEFFls\n', 'utf16le'));
     const run = await fleet('completion powershell --install --yes');
     expect([run.code, run.stderr]).toEqual([10, expect.stringContaining('profile.ps1 is UTF-16')]);
@@ -324,7 +324,7 @@ describe('--install', () => {
     ['powershell', '.config/powershell/profile.ps1'],
   ] as const;
 
-  it.each(STARTS)('%s: says what it changes, changes it once', async (shell, file) => {
+  it.each(STARTS)('%s: announces the change and applies it once', async (shell, file) => {
     await writeStart(file, 'alias ll="ls -l"');
     const run = await fleet(`completion ${shell} --install --yes`);
     expect([run.code, run.stderr]).toEqual([
@@ -356,7 +356,7 @@ describe('--install', () => {
       .catch(() => {});
   });
 
-  it('without a terminal and without --yes it is refused', async () => {
+  it('requires --yes when stdin is not a terminal', async () => {
     const run = await fleet('completion bash --install');
     expect([run.code, run.stderr]).toEqual([
       2,
@@ -365,25 +365,22 @@ describe('--install', () => {
     await expect(stat(join(folder, '.bashrc'))).rejects.toThrow('ENOENT');
   });
 
-  it.each(STARTS)(
-    '%s: --uninstall leaves what was there before, and nothing of ours',
-    async (shell, file) => {
-      const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
-      await writeStart(file, before);
-      await fleet(`completion ${shell} --install --yes`);
-      expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
-      const run = await fleet(`completion ${shell} --uninstall --yes`);
-      expect([run.code, run.stderr]).toEqual([
-        0,
-        expect.stringContaining(`completion for ${shell} is removed`),
-      ]);
-      expect(await readFile(join(folder, file), 'utf8')).toBe(before);
-      const again = await fleet(`completion ${shell} --uninstall`);
-      expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
-    },
-  );
+  it.each(STARTS)('%s: --uninstall restores the previous file', async (shell, file) => {
+    const before = 'alias ll="ls -l"\nexport EDITOR=vi\n';
+    await writeStart(file, before);
+    await fleet(`completion ${shell} --install --yes`);
+    expect((await fleet(`completion ${shell} --uninstall`)).code).toBe(2);
+    const run = await fleet(`completion ${shell} --uninstall --yes`);
+    expect([run.code, run.stderr]).toEqual([
+      0,
+      expect.stringContaining(`completion for ${shell} is removed`),
+    ]);
+    expect(await readFile(join(folder, file), 'utf8')).toBe(before);
+    const again = await fleet(`completion ${shell} --uninstall`);
+    expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
+  });
 
-  it('a file of ours alone is removed; says when it cannot write', async () => {
+  it('--uninstall deletes a file that contains only the completion, and reports write errors', async () => {
     await fleet('completion fish --install -y');
     await fleet('completion fish --uninstall -y');
     await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow(
@@ -400,7 +397,7 @@ describe('--install', () => {
   });
 });
 
-describe.runIf(hasTool('script'))('the real shells', () => {
+describe.runIf(hasTool('script'))('completion in real shells', () => {
   let home: Home;
 
   beforeEach(async () => {
@@ -423,7 +420,7 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     'autoload -Uz compinit; compinit -u -D; LISTMAX=1000; source <(fleet completion zsh)';
   const TAB = '\t';
 
-  it('bash: a command, a flag, a word behind =, states with commas', async () => {
+  it('bash completes a command, a flag, a value after = and a list of states', async () => {
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicy${TAB}` },
       { when: /fleet bicycles /, press: `li${TAB}` },
@@ -436,7 +433,7 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     expect(text).toContain('new,resolved ');
   });
 
-  it('bash: UUIDs with names, and the one that fits', async () => {
+  it('bash lists UUIDs with names and completes a unique one', async () => {
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
@@ -450,18 +447,21 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     expect(text).toContain('take_over ');
   });
 
-  it.runIf(hasTool('zsh'))('zsh: a command, a word behind =, UUIDs with names', async () => {
-    const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
-    const text = await typeInto('zsh -f -i', ZSH_START, [
-      { when: /ready\r/, press: `fleet bicy${TAB}` },
-      { when: /fleet bicycles/, press: `li${TAB}` },
-      { when: /list/, press: `--output=geo${TAB}` },
-      { when: /--output=geojson/, press: '\u0015' },
-      { when: AT_ONCE, press: `fleet bicycles act ${TAB}` },
-      { when: new RegExp(`${bicycle?.uuid} +-- ${bicycle?.name}, ${bicycle?.state}`), press: '' },
-    ]);
-    expect(text).toContain(`-- ${bicycle?.name}`);
-  });
+  it.runIf(hasTool('zsh'))(
+    'zsh completes a command, a value after = and UUIDs with names',
+    async () => {
+      const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
+      const text = await typeInto('zsh -f -i', ZSH_START, [
+        { when: /ready\r/, press: `fleet bicy${TAB}` },
+        { when: /fleet bicycles/, press: `li${TAB}` },
+        { when: /list/, press: `--output=geo${TAB}` },
+        { when: /--output=geojson/, press: '\u0015' },
+        { when: AT_ONCE, press: `fleet bicycles act ${TAB}` },
+        { when: new RegExp(`${bicycle?.uuid} +-- ${bicycle?.name}, ${bicycle?.state}`), press: '' },
+      ]);
+      expect(text).toContain(`-- ${bicycle?.name}`);
+    },
+  );
 
   const FISH_OFFERS: readonly [line: string, offered: string][] = [
     ['fleet bicy', 'bicycles\tlist, create and act on bicycles'],
@@ -483,19 +483,19 @@ describe.runIf(hasTool('script'))('the real shells', () => {
     return new Map(FISH_LINES.map((line, index) => [line, offers[index] ?? '']));
   }
 
-  it.runIf(hasTool('fish')).each(FISH_OFFERS)('fish: %s', async (line, wanted) => {
+  it.runIf(hasTool('fish')).each(FISH_OFFERS)('fish completes %s', async (line, wanted) => {
     fish ??= askFish();
     expect((await fish).get(line)?.trimEnd()).toBe(wanted);
   });
 
-  it.runIf(hasTool('fish'))('fish: UUIDs with names', async () => {
+  it.runIf(hasTool('fish'))('fish lists UUIDs with names', async () => {
     fish ??= askFish();
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const offered = (await fish).get('fleet bicycles act ')?.split('\n');
     expect(offered).toContain(`${bicycle?.uuid}\t${bicycle?.name}, ${bicycle?.state}`);
   });
 
-  it('an installed bash completion is there in the next shell', async () => {
+  it('bash loads an installed completion in the next shell', async () => {
     expect((await runLine(home, 'fleet completion bash --install --yes')).code).toBe(0);
     const { text } = await runLine(home, 'bash -ic "complete -p fleet"');
     expect(text).toContain('-F _fleet_complete fleet');

@@ -69,8 +69,8 @@ async function examine(flags = '', options: RunOptions = {}) {
   };
 }
 
-describe('all is well', () => {
-  it('a line a finding, in the order in which a command needs it', async () => {
+describe('`doctor` without problems', () => {
+  it('prints one line per finding, in the order in which a command needs them', async () => {
     const { code, stdout, stderr } = await fleet('doctor');
     expect([code, stderr]).toEqual([0, 'no problems found\n']);
     const masked = stdout
@@ -103,7 +103,7 @@ ok       push           subscribed as admin after N ms
     expect(service().streamCount()).toBe(0);
   });
 
-  it('as JSON, JSON lines, and through jq', async () => {
+  it('prints JSON, JSON lines and the output of a jq program', async () => {
     const { code, findings } = await examine();
     expect(code).toBe(0);
     for (const finding of findings)
@@ -117,7 +117,7 @@ ok       push           subscribed as admin after N ms
     expect((await fleet('doctor -o uuid')).code).toBe(2);
   });
 
-  it.each([60, 100])('keeps to %i columns of a terminal', async (columns) => {
+  it.each([60, 100])('fits %i columns of a terminal', async (columns) => {
     const env = { FLEET_SSE_URL: 'http://push.example.com' };
     const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env });
     expect(
@@ -127,7 +127,7 @@ ok       push           subscribed as admin after N ms
     expect(stdout).toContain('use https');
   });
 
-  it('changes nothing, and never shows the token', async () => {
+  it('changes nothing and never prints the token', async () => {
     const before = await readFile(join(folder, 'config.json'), 'utf8');
     const run = await fleet('doctor --verbose');
     expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe(before);
@@ -136,8 +136,8 @@ ok       push           subscribed as admin after N ms
   });
 });
 
-describe('settings', () => {
-  it('none at all', async () => {
+describe('`doctor` and the settings', () => {
+  it('reports missing settings', async () => {
     const { code, wrong, find, stderr } = await examine('', {
       env: { FLEET_CONFIG_DIR: join(folder, 'nowhere') },
     });
@@ -152,7 +152,7 @@ describe('settings', () => {
     expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'config' } });
   });
 
-  it('a broken file: the rest is looked at all the same', async () => {
+  it('continues its checks with a broken settings file', async () => {
     await writeFile(join(folder, 'config.json'), '{"profiles": ', { mode: 0o600 });
     const env = { FLEET_BASE_URL: service().baseUrl, FLEET_TOKEN: await service().token() };
     const { code, wrong, find } = await examine('', { env });
@@ -163,7 +163,7 @@ describe('settings', () => {
     expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe('{"profiles": ');
   });
 
-  it('values that are refused, each by itself', async () => {
+  it('reports each invalid value', async () => {
     const env = { FLEET_SSE_URL: 'http://push.example.com', FLEET_OUTPUT: 'jsno' };
     const { code, wrong } = await examine('', { env });
     // --json says the format here.
@@ -173,7 +173,7 @@ describe('settings', () => {
     );
   });
 
-  it('files that others can read', async () => {
+  it('warns about files that other users can read', async () => {
     await chmod(join(folder, 'credentials.json'), 0o644);
     const { code, wrong, find, stderr } = await examine();
     expect([code, wrong]).toEqual([0, ['warning file modes']]);
@@ -181,7 +181,7 @@ describe('settings', () => {
     expect(JSON.parse(stderr)).toEqual({ notice: '1 warning, no failure' });
   });
 
-  it('a bad flag is a usage error', async () => {
+  it('exits with 2 for an invalid flag', async () => {
     expect((await fleet('doctor --timeout soon')).code).toBe(2);
   });
 });
@@ -189,7 +189,7 @@ describe('settings', () => {
 it.each<[string, number, string, number]>([
   ['that the service refuses is a failure', 403, 'failure organization', 3],
   ['without any bicycle is a warning: it may be new', 200, 'warning organization', 0],
-])('an organization %s', async (_what, status, expected, code) => {
+])('reports an organization %s', async (_what, status, expected, code) => {
   const { url } = await openServer((response, { path }) =>
     sendJson(response, path.includes('organization=') ? status : 200, []),
   );
@@ -197,7 +197,7 @@ it.each<[string, number, string, number]>([
   expect([run.code, run.wrong]).toEqual([code, [expected]]);
 });
 
-it('an organization whose name the service cannot look up now is a failure', async () => {
+it('fails when the service cannot look up the name of the organization', async () => {
   const { url } = await openServer((response, { path }) =>
     sendJson(response, path.includes('organ') ? 500 : 200, []),
   );
@@ -293,14 +293,14 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
     0,
     [/^ok proxy: service is/m],
   ],
-])('%s', async (_what, env, code, expected) => {
+])('checks %s', async (_what, env, code, expected) => {
   const run = await examine('', { env: { PATH: process.env['PATH'], ...env } });
   expect(run.code).toBe(code);
   for (const words of expected) expect(run.lines).toMatch(words);
 });
 
-describe('the token', () => {
-  it('has expired: it says so, and the service agrees', async () => {
+describe('`doctor` and the token', () => {
+  it('reports an expired token and its refusal by the service', async () => {
     const token = await service().token({ expiresInSeconds: -60 });
     const { code, wrong, find } = await examine('', { env: { FLEET_TOKEN: token } });
     expect(code).toBe(4);
@@ -312,12 +312,12 @@ describe('the token', () => {
     expect(find('prefix')?.outcome).toBe('ok');
   });
 
-  it('is near its end', async () => {
+  it('warns about a token that expires soon', async () => {
     const { wrong } = await examine('', { now: () => Date.now() + (12 * 60 - 3) * 60_000 });
     expect(wrong).toContain('warning token');
   });
 
-  it('comes from a command that takes too long', async () => {
+  it('reports a token command that takes too long', async () => {
     const env = { FLEET_TOKEN_COMMAND: 'sleep 20', PATH: process.env['PATH'] };
     expect((await examine('--timeout 0.2', { env })).lines).toMatch(
       /^failure token: .*gave no token within 0.2 s/m,
@@ -325,12 +325,12 @@ describe('the token', () => {
   });
 });
 
-describe('the prefix', () => {
+describe('`doctor` and the URL prefix', () => {
   it.each([
     ['missing', '/api', '', ''],
     ['one too many', '', '', '/api'],
     ['another one', '/api', '', '/v2'],
-  ])('%s', async (_what, prefix, _unused, given) => {
+  ])('finds the correct prefix: %s', async (_what, prefix, _unused, given) => {
     const sandbox = await openSandbox({ bicycles: 5, prefix });
     const origin = new URL(sandbox.baseUrl).origin;
     await settle(sandbox, { base_url: origin + given });
@@ -377,7 +377,7 @@ describe('the prefix', () => {
       7,
       'down',
     ],
-  ])('%s', async (_what, answer, code, words) => {
+  ])('reports a service with %s', async (_what, answer, code, words) => {
     const { url } = await openServer(answer);
     const run = await examine('', { env: { FLEET_BASE_URL: url } });
     expect(run.code).toBe(code);
@@ -388,7 +388,7 @@ describe('the prefix', () => {
 it.each([
   [3_605_000, '1 h'],
   [-120_000, 'behind the service'],
-])('the clock is off by %i ms', async (offset, words) => {
+])('warns about a clock that is off by %i ms', async (offset, words) => {
   const { find } = await examine('', { now: () => Date.now() + offset });
   expect(find('clock')).toMatchObject({
     outcome: 'warning',
@@ -396,8 +396,8 @@ it.each([
   });
 });
 
-describe('the network', () => {
-  it('a service that never answers is waited for no longer than --timeout', async () => {
+describe('`doctor` and the network', () => {
+  it('waits no longer than --timeout for a silent service', async () => {
     const { url } = await openServer(() => {});
     const { code, find } = await examine('--timeout 0.3', { env: { FLEET_BASE_URL: url } });
     expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
@@ -418,13 +418,13 @@ describe('the network', () => {
           ? sendJson(response, 200, [])
           : void response.writeHead(301, { location: `/v2${path}` }).end(),
     ],
-  ])('%s is well', async (_what, answer) => {
+  ])('accepts %s', async (_what, answer) => {
     const { url } = await openServer(answer);
     const { find } = await examine('', { env: { FLEET_BASE_URL: url } });
     expect(find('prefix')?.outcome).toBe('ok');
   });
 
-  it('a proxy: who is reached through it, and what is not', async () => {
+  it('names a proxy, the hosts behind it, and its failures', async () => {
     const proxy = await openMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const withUser = proxy.url.replace('http://', 'http://ann:secret@');
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };
@@ -444,8 +444,8 @@ describe('the network', () => {
   });
 });
 
-describe('the push address', () => {
-  it('is not waited for longer where it redirects to one that does not answer', async () => {
+describe('`doctor` and the push URL', () => {
+  it('waits no longer than the timeout when the push URL redirects to a silent server', async () => {
     const { url } = await openServer((response, { path }) => {
       if (!path.startsWith('/slow')) response.writeHead(302, { location: '/slow' }).end();
     });
@@ -455,7 +455,7 @@ describe('the push address', () => {
     expect(examined).toMatchObject({ code: 8, wrong: ['failure push'] });
   });
 
-  it('is that of the API', async () => {
+  it('fails when the push URL is the URL of the API', async () => {
     await settle(service(), { sse_url: service().baseUrl });
     const { code, find } = await examine();
     expect([code, find('push')?.outcome]).toEqual([5, 'failure']);
@@ -474,7 +474,7 @@ describe('the push address', () => {
       'not yours',
     ],
     ['never answers', () => {}, 'no answer from'],
-  ])('%s', async (_what, answer, words) => {
+  ])('reports a push channel with %s', async (_what, answer, words) => {
     const { url } = await openServer(answer);
     await settle(service(), { sse_url: url });
     const { find } = await examine('--timeout 0.5');
@@ -491,7 +491,7 @@ describe('the push address', () => {
     FLEET_CONFIG_DIR: join(folder, 'nowhere'),
   });
 
-  it('is tried without an organization in the settings, with what the token names', async () => {
+  it('tries the push channel with an organization of the token when the settings have none', async () => {
     const { code, find } = await examine('', { env: await withoutOrganization() });
     expect([code, find('push')]).toEqual([0, expect.objectContaining({ outcome: 'ok' })]);
     expect(find('organization')).toMatchObject({
@@ -501,7 +501,7 @@ describe('the push address', () => {
   });
 
   it.each([['a JWT'], ['no JWT']])(
-    'is found dead without an organization, with %s: exit 8',
+    'exits with 8 for an unreachable push channel without an organization, with %s',
     async (kind) => {
       const own = {
         FLEET_SSE_URL: 'http://127.0.0.1:9',
@@ -531,20 +531,17 @@ it.each<[string, ReturnType<typeof hostile>, NodeJS.ProcessEnv]>([
     hostile('silent'),
     { FLEET_TOKEN_COMMAND: 'sleep 30' },
   ],
-])(
-  'a service and a push channel %s are waited for no longer than 10 s',
-  async (_case, behaviour, env) => {
-    const { url } = await openMisbehaving(behaviour);
-    await settle(service(), { base_url: url, sse_url: url });
-    const clock = openQuickClock(HURRY);
-    const startedAt = clock.monotonicMs();
-    const { code } = await fleet('doctor', { clock, env });
-    expect(code).not.toBe(0);
-    expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
-  },
-);
+])('waits at most 10 s for a service and a push channel %s', async (_case, behaviour, env) => {
+  const { url } = await openMisbehaving(behaviour);
+  await settle(service(), { base_url: url, sse_url: url });
+  const clock = openQuickClock(HURRY);
+  const startedAt = clock.monotonicMs();
+  const { code } = await fleet('doctor', { clock, env });
+  expect(code).not.toBe(0);
+  expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
+});
 
-it('the token goes to the two origins alone', async () => {
+it('sends the token only to the origins of the service and the push channel', async () => {
   const stranger = await openServer((response) => sendJson(response, 404, {}));
   const { url } = await openServer(
     (response) => void response.writeHead(302, { location: `${stranger.url}/bicycles/` }).end(),
@@ -554,7 +551,7 @@ it('the token goes to the two origins alone', async () => {
   expect(stranger.asked).toEqual([]);
 });
 
-it('reports an expired login once, and sends no placeholder for its token', async () => {
+it('reports an expired login once and sends no placeholder instead of its token', async () => {
   let nowMs = Date.now();
   const sandbox = await openSandbox({ bicycles: 5, service: 'interface', now: () => nowMs });
   const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_SSE_URL: sandbox.sseUrl };
@@ -575,7 +572,7 @@ it('reports an expired login once, and sends no placeholder for its token', asyn
   expect(sent.filter((header) => header !== undefined)).toEqual([]);
 });
 
-it('sends requests for at most 10 s in all, also when bodies never end', async () => {
+it('sends requests for at most 10 s in total, also when response bodies never end', async () => {
   const endless = await openServer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const timer = setInterval(() => response.write(' '), 50);
@@ -589,7 +586,7 @@ it('sends requests for at most 10 s in all, also when bodies never end', async (
   expect(run.code).not.toBe(0);
 });
 
-it('names the organizations of a token that names several', async () => {
+it('lists all organizations of a token', async () => {
   const { baseUrl, sseUrl, organizations } = service();
   const env = {
     FLEET_BASE_URL: baseUrl,
@@ -602,7 +599,7 @@ it('names the organizations of a token that names several', async () => {
     expect(find('organization')?.finding).toContain(`${uuid} (${name})`);
 });
 
-it('ends with a complete sentence as the hint', async () => {
+it('prints a complete sentence as the last hint', async () => {
   const env = { FLEET_BASE_URL: 'bikes.example.com', FLEET_CONFIG_DIR: join(folder, 'nowhere') };
   const run = await fleet('doctor', { env });
   expect(run.stderr).toContain('hint: did you mean https://bikes.example.com?');

@@ -77,7 +77,7 @@ const inStates = (...states: string[]) =>
 const hasPlace = ({ latitude, longitude }: Bicycle) => latitude != null && longitude != null;
 
 test.each(FEED_VERSIONS)(
-  'a feed of version %s is valid, and says what is there',
+  '`gbfs` writes a valid feed of version %s with the expected content',
   async (version) => {
     const { code, documents, stderr } = await publish([
       '--version',
@@ -109,7 +109,7 @@ test.each(FEED_VERSIONS)(
   },
 );
 
-test('the file and --set say what the system is, and all that is missing or wrong is named at once', async () => {
+test('reads the system information from the file and --set, and reports all missing or invalid values at once', async () => {
   const none = await runFleet(['gbfs', '--out', join(folder, 'none')], { env });
   expect(none.code).toBe(2);
   expect(none.stderr).toContain(
@@ -134,7 +134,7 @@ test('the file and --set say what the system is, and all that is missing or wron
   expect(last((await publish(['--set', 'name=set here'])).documents)).toBe('set here');
 });
 
-test('nothing of the service that tells one bicycle from another is anywhere in the feed', async () => {
+test('publishes nothing that identifies a bicycle', async () => {
   for (const version of FEED_VERSIONS) {
     const { documents } = await publish(['--version', version, '--disabled']);
     const text = JSON.stringify(documents).toLowerCase();
@@ -152,7 +152,7 @@ function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
 
-test('from the list, feeds around a rental cannot be joined by id, and others keep theirs', async () => {
+test('changes the id of a rented bicycle between feeds from the list, and keeps the ids of the others', async () => {
   const [rented, other] = inStates('available').filter(
     (each, _, all) =>
       hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
@@ -174,7 +174,7 @@ test('from the list, feeds around a rental cannot be joined by id, and others ke
   expect(ids).toEqual([...ids].sort());
 });
 
-test('from the list, a report from before the last change is left out, and a uuid that comes twice', async () => {
+test('omits bicycles with an outdated position and duplicate UUIDs', async () => {
   const { url, service } = await openService();
   const changed = Date.parse('2026-11-22T10:00:00Z');
   const reported = [-3_600_000, 0, 5_000].map((ms) => new Date(changed + ms).toISOString());
@@ -205,7 +205,7 @@ test('from the list, a report from before the last change is left out, and a uui
   ]);
 });
 
-test('a folder has the files of one feed: those of another version, and what a killed run left, go', async () => {
+test('deletes feed files of another version and drafts of a killed run from the folder', async () => {
   const { out, documents } = await publish();
   expect(Object.keys(documents)).toContain('geofencing_zones');
   for (const name of [
@@ -228,7 +228,7 @@ test('a folder has the files of one feed: those of another version, and what a k
   expect(readdirSync(out).sort()).toEqual(expected);
 });
 
-test('the types are those of all models, also where no vehicle of one is here now', async () => {
+test('lists the vehicle types of all models, also without a vehicle', async () => {
   const models = [
     { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
     { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
@@ -246,7 +246,7 @@ test.each([
   ['whose ttl is no number', { last_updated: 1, ttl: 'x' }],
   ['of the future', { last_updated: '2036-01-01T00:00:00Z', ttl: 60 }],
   ['that is no object', 7],
-])('--check does not take a feed %s for current', async (_name, content) => {
+])('--check does not accept a feed %s as current', async (_name, content) => {
   const out = join(newFolder(), 'feed');
   mkdirSync(out);
   writeFileSync(join(out, 'gbfs.json'), JSON.stringify(content));
@@ -266,7 +266,7 @@ test.skipIf(process.platform === 'win32')(
   },
 );
 
-test('a list of zones that breaks off is not taken for whole, and one outline that cannot be read leaves none', async () => {
+test('does not accept an incomplete list of zones, and publishes no zones when one outline is unreadable', async () => {
   const box = JSON.parse('[[[1, 1], [2, 1], [2, 2], [1, 1]]]');
   const zone = (coordinates: unknown) => ({
     uuid: randomUUID(),
@@ -292,7 +292,7 @@ test('a list of zones that breaks off is not taken for whole, and one outline th
 const engines = useEngines();
 
 test.each(engines)(
-  'from a mirror in %s, ids last until the next rental, and none ever comes back',
+  'changes a vehicle id after each rental and never reuses it (%s)',
   async (_kind, newText) => {
     const address = await newText();
     const config = newFolder();
@@ -425,7 +425,7 @@ async function openService() {
   return { url, service };
 }
 
-test('--every keeps the feed current, --serve serves it with ETag; a failure leaves the old one', async () => {
+test('--every updates the feed and --serve serves it with an ETag, and a failure keeps the old feed', async () => {
   const { url, service } = await openService();
   const out = join(folder, 'every');
   const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
@@ -482,7 +482,7 @@ test('--every keeps the feed current, --serve serves it with ETag; a failure lea
   expect(await problemsOf(readDocuments(out))).toEqual({});
 });
 
-test('--serve needs no folder, and tells where the files are', async () => {
+test('--serve needs no folder and prints the URL of the files', async () => {
   const { url } = await openService();
   const { feed_url: _none, ...others } = SYSTEM;
   const file = join(folder, 'served.json');
@@ -498,7 +498,7 @@ test('--serve needs no folder, and tells where the files are', async () => {
   expect((await running.stop()).code).toBe(130);
 });
 
-test('a list that stays short, or cannot be read, is not published: the old feed stays, and its age is said', async () => {
+test('keeps the old feed and reports its age when the list is incomplete or unreadable', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
   const { url, service } = await openService();
@@ -534,7 +534,7 @@ test.each([
   [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
   [['--every', '60s'], 'give --out DIR, or --serve PORT'],
   [['--check', '--serve', '0'], 'give --out DIR'],
-])('%j is refused', async (flags, reason) => {
+])('rejects the flags %j', async (flags, reason) => {
   const before = sandbox().requests.length;
   const run = await runFleet(['gbfs', ...flags], { env });
   expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(reason)]);
@@ -611,7 +611,7 @@ const zone = fc.record({
   ),
 });
 
-test('random fleets with hostile names make valid feeds, in which nothing of theirs is left', async () => {
+test('writes valid feeds without hostile names for random fleets', async () => {
   const fleets = fc.record({
     bicycles: fc.array(bicycle, { maxLength: 12 }),
     zones: fc.array(zone, { maxLength: 4 }),

@@ -24,7 +24,7 @@ const fleet = (line: string, columns?: number) =>
     columns === undefined ? {} : { terminal: { columns } },
   );
 
-it('the page of a command is the same whether its noun alone is declared or all of them are', async () => {
+it('prints the same help page whether one command group or all of them are declared', async () => {
   const commands = everyCommand()
     .slice(1)
     .map((command) => pathOf(command).replace('fleet ', ''))
@@ -33,8 +33,8 @@ it('the page of a command is the same whether its noun alone is declared or all 
     expect(await fleet(`${words} --help`)).toEqual(await fleet(`help ${words}`));
 });
 
-describe('the first page', () => {
-  it('is what fleet alone, --help, -h and help show', async () => {
+describe('the first help page', () => {
+  it('is printed by fleet without arguments, --help, -h and help', async () => {
     const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
     for (const page of pages)
       expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
@@ -58,7 +58,7 @@ describe('the first page', () => {
       ).toEqual([]);
   });
 
-  it('has bold headings on a terminal that has colours', async () => {
+  it('has bold headings on a terminal with colors', async () => {
     expect((await fleet('', 80)).stdout).toContain(
       '\u001b[1mUsage: fleet <command> [flags]\u001b[22m',
     );
@@ -77,8 +77,8 @@ const CODE = new Set(
 );
 const isCode = (line: string) => CODE.has(line);
 
-describe('every page', () => {
-  it.each([60, 80, 140])('keeps to %i columns but for examples', async (columns) => {
+describe('every help page', () => {
+  it.each([60, 80, 140])('fits %i columns, except for examples', async (columns) => {
     const plain = (text: string) => text.replace(/\u001b\[\d+m/g, '');
     const tooWide = (await everyPage(columns)).flatMap(({ name, text }) =>
       plain(text)
@@ -110,7 +110,7 @@ describe('every page', () => {
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 
-  it('has a summary of one line, and tells the aliases', async () => {
+  it('has a summary of one line and lists the aliases', async () => {
     const commands = everyCommand().slice(1);
     expect(
       commands.filter((command) => command.summary() === '').map((command) => command.name()),
@@ -121,7 +121,7 @@ describe('every page', () => {
     );
   });
 
-  it('ends with where the flags of every command are, which has their defaults', async () => {
+  it('refers to the page with the common flags and their defaults', async () => {
     expect((await fleet('alerts list --help')).stdout).toMatch(
       /\nFlags of every command: fleet help flags\n$/,
     );
@@ -131,20 +131,20 @@ describe('every page', () => {
   });
 });
 
-describe('fleet help', () => {
+describe('`fleet help`', () => {
   it.each([
     ['help bicycles list', 'Usage: fleet bicycles list'],
     ['help bike act', 'Usage: fleet bicycles act'],
     ['bicycles help act', 'Usage: fleet bicycles act'],
     ['help help', 'Usage: fleet help'],
     ['help environment', 'FLEET_TOKEN_FILE'],
-  ])('%s', async (line, words) => {
+  ])('%s prints its page', async (line, words) => {
     const run = await fleet(line);
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout).toContain(words);
   });
 
-  it('prints every guide of docs/, as Markdown is read', async () => {
+  it('prints every guide of docs/ as formatted text', async () => {
     expect(TOPIC_NAMES.filter((name) => name !== 'flags').sort()).toEqual(
       GUIDES.map((path) => path.replace(/^docs\/|\.md$/g, '')).sort(),
     );
@@ -168,12 +168,12 @@ describe('fleet help', () => {
     ['output', 'formats', FORMATS],
     ['states', 'states', [...BICYCLE_STATES, ...ALERT_STATES]],
     ['gbfs', 'facts', SYSTEM_NAMES.filter((name) => name !== 'email' && name !== 'phone_number')],
-  ])('%s has all %s that the program has', async (topic, _what, terms) => {
+  ])('%s lists all %s of the program', async (topic, _what, terms) => {
     const { stdout } = await fleet(`help ${topic}`);
     expect(terms.filter((term) => !stdout.includes(`\n  ${term} `))).toEqual([]);
   });
 
-  it('names the variable of every setting, and the column of every documented field', async () => {
+  it('names the environment variable of every setting and the column of every documented field', async () => {
     const settings = readText('docs/settings.md');
     const variables = KEY_NAMES.flatMap((name) => KEYS[name].variable ?? []);
     expect(variables.filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);
@@ -181,7 +181,7 @@ describe('fleet help', () => {
   });
 });
 
-describe('did you mean', () => {
+describe('suggestions for misspelled commands', () => {
   const sandbox = useSandbox({ bicycles: 5 });
   it.each([
     ['a command', 'bicyles list', 'did you mean "bicycles"?'],

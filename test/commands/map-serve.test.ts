@@ -120,7 +120,7 @@ function connections(): number {
     .length;
 }
 
-test('answers its own name, its own pages and its own path alone', async () => {
+test('serves only requests for its own host, pages and path', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const asked: readonly (readonly [
@@ -157,7 +157,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('a tab hears what comes after what it has; one of another run gets the fleet first', async () => {
+test('sends a tab only newer events, and sends the whole fleet to a tab of another run', async () => {
   const { url, send } = await start();
   send(update(1));
   const current = listen(url, 1);
@@ -176,7 +176,7 @@ test('a tab hears what comes after what it has; one of another run gets the flee
   for (const tab of [current, ...others]) tab.stop();
 });
 
-test('a tab that comes back hears what it missed since the packed fleet, however often that was asked for', async () => {
+test('sends a returning tab the events since the packed fleet, after any number of requests for it', async () => {
   const { url, send } = await start();
   send(update(1));
   expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });
@@ -192,7 +192,7 @@ test('a tab that comes back hears what it missed since the packed fleet, however
   expect(await readFleet(url)).toMatchObject({ sequence: 9 });
 });
 
-test('60 deaf tabs cost no more than one, and are closed in time; one that reads is not, and one that reads again knows all', async () => {
+test('shares memory between 60 stalled tabs, closes them in time, and keeps tabs that read', async () => {
   // What gzip cannot pack: 10 MB for each of them, if each had its own.
   const rows = randomBytes(8e6).toString('base64');
   const { url, send } = await start({ idleMs: 15_000, payload: { title: rows } });
@@ -240,7 +240,7 @@ test('60 deaf tabs cost no more than one, and are closed in time; one that reads
   quick.stop();
 });
 
-test('the address stays the same over runs; a page that was open hears that it has missed something', async () => {
+test('keeps its URL across runs and tells an open page that it missed events', async () => {
   const folder = newFolder();
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const run = async (port: string) => {
@@ -260,7 +260,7 @@ test('the address stays the same over runs; a page that was open hears that it h
   await second.served.stop();
 });
 
-test('a port in use, a zone and a bad tile server are refused before anything is served', async () => {
+test('rejects a port in use, a zone and an invalid tile server before it serves anything', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const env = await environment();
@@ -290,7 +290,7 @@ function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
   });
 }
 
-test('the feed: what changed and nothing else; what is read anew but the same is no news', () => {
+test('sends only changed bicycles and ignores bicycles that were read again without a change', () => {
   const feed = openFeed(({ state }) => state !== 'retired');
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
@@ -315,7 +315,7 @@ test('the feed: what changed and nothing else; what is read anew but the same is
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
 });
 
-test('of a fleet that is too large to follow the page says so, and does not read for ever', () => {
+test('tells the page that a fleet is too large to follow, and stops reading', () => {
   const feed = openFeed(() => true);
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
@@ -331,7 +331,7 @@ test('of a fleet that is too large to follow the page says so, and does not read
   });
 });
 
-test('alerts that cannot be read take one line: the next reading is the next try', async () => {
+test('reports unreadable alerts once and retries at the next reading', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
   const { url } = await openServer(answer);
@@ -342,7 +342,7 @@ test('alerts that cannot be read take one line: the next reading is the next try
   await served.stop();
 });
 
-test('a reader that closed the pipe before it got the address ends the command, and nothing is served', async () => {
+test('ends and serves nothing when the reader closes the pipe before the URL is printed', async () => {
   let url = '';
   const stdout = new Writable({
     write(chunk, _encoding, done) {
@@ -359,7 +359,7 @@ test('a reader that closed the pipe before it got the address ends the command, 
   await expect(fetch(url)).rejects.toThrow();
 });
 
-describe('with a sandbox behind it', () => {
+describe('`map --serve` with a sandbox', () => {
   const folder = newFolder();
 
   async function serve(...args: string[]) {
@@ -373,7 +373,7 @@ describe('with a sandbox behind it', () => {
   const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;
   const uuidsOf = ({ rows }: Payload) => rows.map(({ uuid }) => uuid);
 
-  test('filters hold for what is pushed, and nothing is sent while nothing changes', async () => {
+  test('applies filters to updates and sends nothing without changes', async () => {
     const { served, read } = await serve('--state', 'lost');
     await served.until(() => served.stderr().includes('watching'));
     const own = sandbox().bicycles(organizationOf(sandbox()));
@@ -403,7 +403,7 @@ describe('with a sandbox behind it', () => {
     expect((await served.stop()).code).toBe(130);
   });
 
-  test('a mirror gives the page its past', async () => {
+  test('shows the past of the mirror on the page', async () => {
     const [bicycle] = sandbox().bicycles(organizationOf(sandbox()));
     const uuid = bicycle?.uuid ?? '';
     const changes = [

@@ -42,7 +42,7 @@ function legendOf(text: string, states: readonly string[]): { [state: string]: n
   return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
 }
 
-test('the title is the name of the organization, or what --title says', async () => {
+test('uses the name of the organization or the text of --title as the title', async () => {
   const [organization] = sandbox().organizations;
   const env = { FLEET_ORGANIZATION: organization?.uuid };
   for (const line of ['map', 'map -o svg', 'map -o html']) {
@@ -57,7 +57,7 @@ test('the title is the name of the organization, or what --title says', async ()
 });
 
 test.each(['svg', 'html'])(
-  '-o %s goes into a file or a pipe, not onto a terminal',
+  '-o %s writes to a file or a pipe but not to a terminal',
   async (form) => {
     const { code, stdout, stderr } = await fleet(`map -o ${form}`, {
       terminal: { columns: 80, rows: 24 },
@@ -68,13 +68,13 @@ test.each(['svg', 'html'])(
   },
 );
 
-describe('every number is that of bicycles stats', () => {
+describe('`map` and `bicycles stats` show the same numbers', () => {
   test.each([
     ['', ''],
     ['--state lost,rented', ''],
     ['--near 52.52,13.405 --radius 4km', ''],
     ['--where state_of_charge<50', ''],
-  ])('%s', async (filters) => {
+  ])('for %s', async (filters) => {
     const rows = JSON.parse(
       (await fleet(`bicycles stats --by state --json ${filters}`)).stdout,
     ) as StatsRow[];
@@ -93,8 +93,8 @@ describe('every number is that of bicycles stats', () => {
   });
 });
 
-describe('where it is drawn', () => {
-  test('a pipe gets ASCII of 80 by 24, a terminal Braille or signs in its size, a dumb one ASCII', async () => {
+describe('the output of `map`', () => {
+  test('draws 80 by 24 ASCII characters to a pipe or a dumb terminal, and Braille or symbols to a terminal', async () => {
     const pipe = (await fleet('map')).stdout;
     expect(pipe).toMatch(/^[\x20-\x7E\n]*$/);
     expect(pipe.split('\n')).toHaveLength(25);
@@ -108,14 +108,14 @@ describe('where it is drawn', () => {
     expect(dumb).toMatch(/^[\x20-\x7E\n]*$/);
   });
 
-  test('--size', async () => {
+  test('draws in the size of --size', async () => {
     const { stdout } = await fleet('map --size 120x40');
     expect(stdout.split('\n')).toHaveLength(41);
     expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
     expect((await fleet('map --size 640,480 -o svg')).stdout).toContain('viewBox="0 0 640 480"');
   });
 
-  test('a file is written whole, its ending says what; a link leads to it; nothing is left where it fails', async () => {
+  test('--file writes atomically, chooses the format from the extension, follows symlinks and leaves nothing on failure', async () => {
     const [svg, link] = [join(folder, 'fleet.svg'), join(folder, 'link.svg')];
     writeFileSync(svg, 'before');
     symlinkSync(svg, link);
@@ -129,7 +129,7 @@ describe('where it is drawn', () => {
     expect(await fleet('map -o svg --file /dev/null')).toMatchObject({ code: 0 });
   });
 
-  test('who may read a file stays as it was; a link leads to a file that is not there yet', async () => {
+  test('--file keeps the permissions of a file and creates the target of a dangling symlink', async () => {
     const [own, link, target] = ['own.svg', 'dangling.svg', 'target.svg'].map((name) =>
       join(folder, name),
     ) as [string, string, string];
@@ -181,14 +181,14 @@ test.each([
   ['map -o html --tiles https://tiles.example/{x}/{y}.png#{z}', '{z}'],
   ['bicycles list -o svg', 'fleet map -o svg'],
   ['map -o png', 'png'],
-])('%s is refused, and nothing is sent', async (line, reason) => {
+])('rejects %s and sends nothing', async (line, reason) => {
   const before = sandbox().requests.length;
   const { code, stdout, stderr } = await fleet(line);
   expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(reason)]);
   expect(sandbox().requests.length).toBe(before);
 });
 
-test('a fleet of odd positions: drawn where it can be, counted and named where it cannot', async () => {
+test('draws valid positions and counts and names bicycles with invalid ones', async () => {
   const bicycles = [
     { uuid: '1', name: 'Text', latitude: '52.5', longitude: ' 13.4 ', state: 'lost' },
     { uuid: '2', name: 'Words', latitude: 'NaN', longitude: '13.4', state: 'lost' },
@@ -215,7 +215,7 @@ test('a fleet of odd positions: drawn where it can be, counted and named where i
   }
 });
 
-test('a list that stays short is drawn, and ends with 9', async () => {
+test('draws an incomplete list and exits with 9', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, 200, {
       count: path.startsWith('/alerts') ? 0 : 3,
@@ -229,7 +229,7 @@ test('a list that stays short is drawn, and ends with 9', async () => {
   expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
 });
 
-test('--live moves as messages come, m is the board and back, q ends it with 0', async () => {
+test('--live follows messages, switches to the board and back with m, and exits with 0 on q', async () => {
   const stdin = new Readable({ read() {} });
   const [moved] = sandbox()
     .bicycles()
@@ -259,7 +259,7 @@ test('--live moves as messages come, m is the board and back, q ends it with 0',
   expect([code, steps]).toEqual([0, []]);
 });
 
-describe('the keys of --live', () => {
+describe('the keys of `map --live`', () => {
   const BICYCLES = [
     ...Array.from({ length: 40 }, (_, index) => ({
       uuid: `a${index}`,
@@ -299,7 +299,7 @@ describe('the keys of --live', () => {
     return { state, seen, text: canvasLines(canvas, NO_PAINT).join('\n') };
   }
 
-  test('Tab goes from cluster to cluster, the largest first, and round', () => {
+  test('selects clusters with Tab from the largest to the smallest and starts again', () => {
     expect(press('\t').text).toMatch(/▸120◂/);
     expect(press('\t').text).toMatch(/120: 120 rented {2}keys/);
     expect(press('\t\t').text).toMatch(/▸40◂/);
@@ -308,20 +308,20 @@ describe('the keys of --live', () => {
     expect(press('\t\u001b').text).not.toContain('▸');
   });
 
-  test('Enter goes into a cluster; 0 comes back', () => {
+  test('zooms into a cluster with Enter and back with 0', () => {
     const inside = press('\t\t\r');
     expect(inside.text).toMatch(/120 outside the view/);
     expect(inside.seen.view.worldDots).toBeGreaterThan(press('').seen.view.worldDots * 100);
     expect(press('\t\t\r0').text).toBe(press('').text);
   });
 
-  test('a heap that no zoom spreads opens as a card', () => {
+  test('opens a card for bicycles that share one position', () => {
     const heap = '\t\r\r';
     expect(press(heap).state.view.panel).toMatchObject({ type: 'card', uuid: 'b0' });
     expect(press(`${heap}\u001b`).state.view.panel).toEqual({ type: 'map' });
   });
 
-  test('arrows move by a quarter, + and - change by two, and neither leaves the world', () => {
+  test('moves by a quarter with arrow keys, zooms by two with + and -, and stays within the world', () => {
     const start = press('').seen.view;
     const right = press('\u001b[C').seen.view;
     expect((right.x - start.x) * start.worldDots).toBeCloseTo(press('').seen.extent.width / 4, 3);
@@ -335,7 +335,7 @@ describe('the keys of --live', () => {
     expect(press('+'.repeat(60)).seen.view.worldDots).toBeLessThan(1e9);
   });
 
-  test('m is the board and back, ? the keys, q the end', () => {
+  test('switches to the board with m, shows the keys with ?, and quits with q', () => {
     expect(press('m').state.view).toMatchObject({ panel: { type: 'fleet' }, home: 'fleet' });
     expect(press('mm').state.view).toMatchObject({ panel: { type: 'map' }, home: 'map' });
     expect(press('?').state.view).toMatchObject({ panel: { type: 'help' } });

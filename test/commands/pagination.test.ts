@@ -126,12 +126,12 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     expectOwnAddress(server);
   });
 
-  test('--limit follows the links as far as it needs', async () => {
+  test('--limit follows links only as far as needed', async () => {
     const { code, stdout } = await list(['--limit', '5', '-o', 'uuid']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, 5)) });
   });
 
-  test('one page says that there is more', async () => {
+  test('reports further pages after one page', async () => {
     const { code, stdout, stderr } = await list(['-o', 'uuid']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, SIZE)) });
     expect(stderr).toMatch(
@@ -139,7 +139,7 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     );
   });
 
-  test('--count prints the number of all bicycles', async () => {
+  test('--count prints the total number of bicycles', async () => {
     const { code, stdout } = await list(['--count']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '7\n' });
   });
@@ -193,7 +193,7 @@ test('requests no guessed page when the link carries a cursor beside the number'
   ]);
 });
 
-test('refuses a Link header that leads in a circle', async () => {
+test('rejects a Link header that returns to an earlier page', async () => {
   const { env } = await openServer((response) =>
     sendJson(response, 200, BICYCLES, { link: '<?cursor=1>; rel=next' }),
   );

@@ -33,8 +33,8 @@ async function makeTwo(): Promise<void> {
   await fleet('config set retries 1 --profile munich.east');
 }
 
-describe('profile list', () => {
-  it('is empty at first, with the next step', async () => {
+describe('`profile list`', () => {
+  it('is empty at first and prints the next step', async () => {
     expect(await fleet('profile list')).toEqual({
       code: 0,
       stdout: '',
@@ -43,7 +43,7 @@ describe('profile list', () => {
     expect(await fleet('profile list --json')).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 
-  it('has its header in bold on a terminal with colours', async () => {
+  it('prints a bold header on a terminal with colors', async () => {
     await makeTwo();
     const { stdout } = await fleet('profile list', {
       terminal: { columns: 120 },
@@ -54,7 +54,7 @@ describe('profile list', () => {
     );
   });
 
-  it('marks the one in use', async () => {
+  it('marks the profile in use', async () => {
     await makeTwo();
     expect((await fleet('profile list')).stdout).toBe(
       [
@@ -89,7 +89,7 @@ describe('profile list', () => {
     ]);
   });
 
-  it('shows no address that is refused: it may hold a password; neither does completion', async () => {
+  it('hides an invalid URL because it may contain a password, also in completions', async () => {
     const config = { profiles: { default: { base_url: 'https://u:secret@b.example.com' } } };
     await writeFile(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
     expect(JSON.parse((await fleet('profile list --json')).stdout)).toMatchObject([
@@ -101,15 +101,15 @@ describe('profile list', () => {
     ).toBe('default\n:\n');
   });
 
-  it('helps one who named a profile that is not there', async () => {
+  it('reports that the selected profile does not exist', async () => {
     await makeTwo();
     const run = await fleet('profile list', { env: { FLEET_PROFILE: 'gone' } });
     expect([run.code, run.stderr]).toEqual([0, 'The profile in use, "gone", does not exist yet\n']);
   });
 });
 
-describe('profile use', () => {
-  it('chooses a profile that exists', async () => {
+describe('`profile use`', () => {
+  it('selects an existing profile', async () => {
     await makeTwo();
     expect(await fleet('profile use munich.east')).toEqual({
       code: 0,
@@ -123,7 +123,7 @@ describe('profile use', () => {
   });
 
   it.each(['use sandbox', 'delete sandbox --yes'])(
-    'says how to get one where there is none: %s',
+    'explains how to create a profile when there is none: %s',
     async (line) => {
       const { code, stderr } = await fleet(`profile ${line}`);
       expect([code, stderr]).toEqual([
@@ -133,7 +133,7 @@ describe('profile use', () => {
     },
   );
 
-  it('refuses others and names the nearest', async () => {
+  it('rejects unknown profiles and suggests the nearest one', async () => {
     await makeTwo();
     expect(await fleet('profile use berlni')).toEqual({
       code: 2,
@@ -143,15 +143,15 @@ describe('profile use', () => {
     });
   });
 
-  it('says when FLEET_PROFILE comes first', async () => {
+  it('reports that FLEET_PROFILE has priority', async () => {
     await makeTwo();
     const run = await fleet('profile use munich.east', { env: { FLEET_PROFILE: 'berlin' } });
     expect(run.stderr).toContain('warning: FLEET_PROFILE is set to "berlin" and overrides it\n');
   });
 });
 
-describe('profile delete', () => {
-  it('takes the token along, and falls back to default', async () => {
+describe('`profile delete`', () => {
+  it('deletes the token as well and selects the default profile', async () => {
     await makeTwo();
     const run = await fleet('profile delete berlin --yes');
     expect(run).toEqual({
@@ -169,7 +169,7 @@ describe('profile delete', () => {
   it.each([
     ['y\r', 'deleted profile "berlin" and its token\n', ['munich.east']],
     ['\r', 'nothing was deleted\n', ['berlin', 'munich.east']],
-  ])('asks on a terminal; %j', async (keys, said, left) => {
+  ])('asks for confirmation on a terminal; %j', async (keys, said, left) => {
     await makeTwo();
     const run = await fleet('profile delete berlin', answering(keys));
     expect([run.code, run.stderr]).toEqual([
@@ -188,7 +188,7 @@ describe('profile delete', () => {
       'cannot ask with --no-input',
     ],
     ['profile delete brlin --yes', {}, 'did you mean "berlin"?'],
-  ])('refuses: %s', async (line, options, message) => {
+  ])('rejects %s', async (line, options, message) => {
     await makeTwo();
     const run = await fleet(line, options);
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
@@ -239,7 +239,7 @@ describe('a protected profile', () => {
     expect([yes.code, sent()]).toEqual([0, 1]);
   });
 
-  it('reads without a question, and is marked in the list', async () => {
+  it('needs no confirmation to read, and is marked in the list', async () => {
     await makeProtected();
     expect((await fleet('bicycles list -q')).code).toBe(0);
     expect((await fleet('profile list')).stdout).toMatch(/^main .* true +true +false$/m);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
 
-test('--page-size is the page size of the service', async () => {
+test('`sandbox --page-size` sets the page size of the service', async () => {
   const env = { FLEET_CONFIG_DIR: newFolder() };
   const signals = new EventEmitter();
   let page = '';

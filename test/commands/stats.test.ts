@@ -35,7 +35,7 @@ function countsOf(rows: readonly StatsRow[]): { [value: string]: number } {
   );
 }
 
-test('states are those of the whole fleet, most first, and make 100 percent', async () => {
+test('`bicycles stats --by state` counts the states of the whole fleet from most to least, 100 percent in total', async () => {
   const rows = await rowsFor('--by state');
   expect(countsOf(rows)).toEqual(
     tally(
@@ -50,7 +50,7 @@ test('states are those of the whole fleet, most first, and make 100 percent', as
   expect(rows.reduce((sum, { percent }) => sum + percent, 0)).toBeCloseTo(100, 0);
 });
 
-test('without --by: states, charge, silence, open alerts', async () => {
+test('prints states, charge, silence and open alerts without --by', async () => {
   const rows = await rowsFor('');
   expect([...new Set(rows.map(({ group }) => group))]).toEqual([
     'state',
@@ -79,7 +79,7 @@ test('without --by: states, charge, silence, open alerts', async () => {
   );
 });
 
-test('filters leave a part of the fleet', async () => {
+test('counts only the bicycles that match the filters', async () => {
   const lost = sandbox()
     .bicycles()
     .filter(({ state }) => state === 'lost');
@@ -98,7 +98,7 @@ test.each([
   ['-3', '0-9'],
   ['null', '(none)'],
   ['"full"', '(none)'],
-])('a charge of %s belongs to %s', async (charge, value) => {
+])('puts a charge of %s into the group %s', async (charge, value) => {
   const { env } = await openServer((response) =>
     sendJson(response, 200, `[{"uuid":"u","state_of_charge":${charge}}]`),
   );
@@ -106,13 +106,13 @@ test.each([
   expect(countsOf(JSON.parse(stdout) as StatsRow[])).toEqual({ [value]: 1 });
 });
 
-test('files have group, value, count, percent', async () => {
+test('writes group, value, count and percent to files', async () => {
   const { stdout } = await stats('--by state -o csv');
   expect(stdout).toMatch(/^group,value,count,percent\nstate,available,\d+,[\d.]+\n/);
 });
 
 test.each([40, 60, 80, 140])(
-  'a terminal of %i columns gets bars where they fit',
+  'draws bars on a terminal of %i columns when they fit',
   async (columns) => {
     const { stdout, stderr } = await stats('', { terminal: { columns }, env: { NO_COLOR: '1' } });
     expect(stdout).toMatch(/^GROUP +VALUE +COUNT +PERCENT.*\nstate +available/);
@@ -124,7 +124,7 @@ test.each([40, 60, 80, 140])(
   },
 );
 
-test('a list that stays short is counted and ends with 9', async () => {
+test('counts an incomplete list and exits with 9', async () => {
   const { env } = await openServer((response, { path }) =>
     sendJson(response, 200, {
       count: path.startsWith('/alerts') ? 0 : 3,
@@ -140,7 +140,7 @@ test('a list that stays short is counted and ends with 9', async () => {
 });
 
 test.each(['__proto__', 'constructor', 'toString'])(
-  'a field that is called %s is a field like another',
+  'accepts %s as the name of a field',
   async (field) => {
     expect((await stats(`--by ${field}`)).code).toBe(2);
     const { env } = await openServer((response) =>
@@ -156,7 +156,7 @@ test.each(['__proto__', 'constructor', 'toString'])(
   },
 );
 
-test('a field that no bicycle has is refused, with the nearest one', async () => {
+test('rejects an unknown field and suggests the nearest one', async () => {
   const { code, stdout, stderr } = await stats('--by stat');
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('did you mean "state"?');

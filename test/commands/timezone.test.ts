@@ -33,7 +33,7 @@ async function run(args: readonly string[], terminal?: { columns: number }) {
 const names = (condition: string, zone: string) =>
   run(['bicycles', 'list', '--where', condition, '--timezone', zone, '--jq', '.[].name', '-q']);
 
-describe('conditions', () => {
+describe('the time zone of --where conditions', () => {
   test.each([
     ['created>=2026-11-28 10:49:45', 'Europe/Berlin', 'B\n'],
     ['created>=2026-11-28 09:49:45', 'UTC', 'B\n'],
@@ -47,17 +47,17 @@ describe('conditions', () => {
     ['created<27.11.2026', 'America/New_York', 'C\n'],
     ['created=2026-11-28 10:49:45', 'Europe/Berlin', 'B\n'],
     ['created=2026-11-28T09:49:45Z', 'Asia/Tokyo', 'B\n'],
-  ])('%s in %s', async (condition, zone, stdout) => {
+  ])('selects bicycles with %s in %s', async (condition, zone, stdout) => {
     expect(await names(condition, zone)).toEqual({ code: 0, stdout, stderr: '' });
   });
 
-  test('refuse a date that does not exist before anything is sent', async () => {
+  test('rejects a date that does not exist before it sends anything', async () => {
     const { code, stderr } = await names('created>31.02.2026', 'UTC');
     expect(code).toBe(2);
     expect(stderr).toContain('"created>31.02.2026" compares created, which is a time');
   });
 
-  test('still compare words with texts', async () => {
+  test('compares other texts as words', async () => {
     expect((await names('name<monday', 'UTC')).stdout).toBe('A\nB\nC\n');
   });
 });
@@ -71,7 +71,7 @@ test.each([
   expect(stdout).toContain(`1 h ago (${time})`);
 });
 
-test('formats for programs stay as the service sent them', async () => {
+test('keeps times unchanged in formats for programs', async () => {
   for (const format of ['json', 'csv', 'table']) {
     const { stdout } = await run(
       ['bicycles', 'list', '--timezone', 'Asia/Tokyo', '-o', format, '-q'].concat(
@@ -87,7 +87,7 @@ test.each([
   ['Europe/Berlni', 'did you mean "Europe/Berlin"?'],
   ['new york', 'did you mean "America/New_York"?'],
   ['Mars/Olympus', 'for example Europe/Berlin or UTC'],
-])('refuses the zone %s', async (zone, hint) => {
+])('rejects the zone %s', async (zone, hint) => {
   const { code, stderr } = await run(['bicycles', 'list', '--timezone', zone]);
   expect(code).toBe(2);
   expect(stderr).toContain(`--timezone takes an IANA name, not "${zone}"`);
@@ -102,17 +102,17 @@ test.each([
   expect(stdout).toContain(zone === 'UTC' ? '2026-11-28 10:49' : '2026-11-28 11:49');
 });
 
-test('the page shows its times in the zone', async () => {
+test('the page of `map -o html` shows times in the zone of --timezone', async () => {
   const { stdout } = await run(['map', '-o', 'html', '--timezone', 'Asia/Tokyo']);
   expect(stdout).toContain('"timeZone":"Asia/Tokyo"');
 });
 
-describe('without the flag', () => {
+describe('times without --timezone', () => {
   afterEach(() => {
     process.env['TZ'] = 'UTC';
   });
 
-  test('the zone is that of the machine', async () => {
+  test('are in the zone of the machine', async () => {
     process.env['TZ'] = 'Asia/Tokyo';
     const card = await run(['bicycles', 'get', UUID], { columns: 80 });
     expect(card.stdout).toContain('1 h ago (2026-11-28 18:49:44)');
@@ -124,7 +124,7 @@ describe('without the flag', () => {
   });
 
   test.each(['', 'UTC-3', 'Foo/Bar'])(
-    'a workbook that was written with TZ="%s" can be read back',
+    'reads back a workbook that was written with TZ="%s"',
     async (zone) => {
       process.env['TZ'] = zone;
       const file = join(newFolder(), 'fleet.xlsx');

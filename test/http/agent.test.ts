@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openAgent } from '../../src/http/agent.js';
 import { openConnector, openSockets } from '../../src/http/connect.js';
 
-test('undici still keeps its Agent where agent.ts takes it from', async () => {
+test('undici exports its Agent where agent.ts imports it', async () => {
   const undici = await import('undici');
   const agent = openAgent({ connect: openConnector(1000, openSockets()) });
   expect(agent).toBeInstanceOf(undici.Agent);
@@ -40,12 +40,12 @@ function runPage(): { flags: string[]; modules: string[] } {
 
 const page = runPage();
 
-test('on Node 20 the parser is never optimised; elsewhere no flag is set', () => {
+test('sets the WebAssembly flags that disable optimization only on Node 20', () => {
   const never = ['--no-wasm-dynamic-tiering', '--no-wasm-tier-up'];
   expect(page.flags).toEqual(process.version.startsWith('v20.') ? never : []);
 });
 
-test('a page loads neither HTTP/2 nor Node’s own client, which cost 4 and 3 ms', () => {
+test('a printed help page loads neither HTTP/2 nor the HTTP client of Node', () => {
   expect(page.modules).toContain('NativeModule net');
   for (const name of ['http2', 'http', 'assert'])
     expect(page.modules).not.toContain(`NativeModule ${name}`);

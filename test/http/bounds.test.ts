@@ -36,7 +36,7 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
-describe('size', () => {
+describe('size limits of answers', () => {
   const zeros = Buffer.alloc(25 * MB, ' ');
   // As small as by the defaults, in a tenth of the time.
   const rle = { strategy: constants.Z_RLE };
@@ -44,14 +44,14 @@ describe('size', () => {
   test.each<[string, Behaviour]>([
     ['600 MB', hostile('large', { bytes: 600 * MB })],
     ['600 MB in gzip', hostile('bomb', { bytes: 600 * MB })],
-  ])('of %s nothing beyond 64 MB is read', async (_size, behaviour) => {
+  ])('reads at most 64 MB of %s', async (_size, behaviour) => {
     const { error } = await ask(behaviour);
     const message = 'the answer is larger than 64 MB, and was not read to the end';
     expect(error).toMatchObject({ kind: 'service', status: 200, message });
   });
 
   test.each(['in order', 'by a reset'])(
-    'a connection that ends %s before its answer is unpacked',
+    'unpacks an answer whose connection ends %s',
     async (how) => {
       const bytes = gzipSync(zeros, rle);
       const behaviour: Behaviour = (socket) => {
@@ -72,7 +72,7 @@ describe('size', () => {
   );
 
   test.each(['gzip', 'deflate', 'br'])(
-    'what is no %s is found out while the connection stands',
+    'detects an invalid %s body while the connection is open',
     async (coding) => {
       const { error } = await ask((socket) => {
         socket.write(
@@ -84,7 +84,7 @@ describe('size', () => {
     },
   );
 
-  test('64 MB are read', async () => {
+  test('reads an answer of almost 64 MB', async () => {
     const { status } = await ask(hostile('large', { bytes: 63 * MB }));
     expect(status).toBe(200);
   });
@@ -94,7 +94,7 @@ describe('size', () => {
     [500, 'service'],
     [409, 'rejected'],
     [301, 'service'],
-  ])('of an answer %i of any size 64 kB are read, and it keeps its kind', async (status, kind) => {
+  ])('reads at most 64 kB of an error answer %i and keeps its kind', async (status, kind) => {
     for (const name of ['large', 'bomb'] as const) {
       const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
       expect(error).toMatchObject({ kind, status });
@@ -103,9 +103,9 @@ describe('size', () => {
   });
 });
 
-describe('depth', () => {
+describe('depth limits of answers', () => {
   test.each(['json', 'jsonl', 'yaml', 'table', 'csv', 'tsv', 'geojson', 'uuid'])(
-    'an answer of 10,000 brackets as %s is one line and exit 7',
+    'prints one line and exits with 7 for an answer with 10,000 brackets as %s',
     async (format) => {
       const { env } = await openMisbehaving(hostile('nested', { bytes: 10_000 }));
       const { code, stdout, stderr } = await runFleet(['bicycles', 'list', '-o', format], { env });
@@ -116,7 +116,7 @@ describe('depth', () => {
   );
 
   test.each(['json', 'yaml', 'table', 'csv'])(
-    'an answer of 499 levels comes out as %s',
+    'prints an answer with 499 levels as %s',
     async (format) => {
       const { env } = await openMisbehaving(
         hostile('honest', { body: `[${'{"a":'.repeat(498)}1${'}'.repeat(498)}]` }),
@@ -131,7 +131,7 @@ describe('depth', () => {
     [404, 5],
     [500, 7],
   ])(
-    'an error %i of 10,000 brackets keeps its code, and its text is the detail',
+    'keeps the exit code of an error %i with 10,000 brackets and shows its text',
     async (status, code) => {
       const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
       const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
@@ -142,8 +142,8 @@ describe('depth', () => {
   );
 });
 
-describe('time', () => {
-  test('one byte now and then ends at the deadline, whatever the timeout', async () => {
+describe('time limits of answers', () => {
+  test('fails at the deadline when a body arrives byte by byte, for any timeout', async () => {
     const startedAt = performance.now();
     const { error, server } = await ask(
       hostile('slowBody', { everyMs: 50 }),
@@ -156,7 +156,7 @@ describe('time', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(390);
   });
 
-  test('a head that comes byte by byte ends there too, and what became of a change is unknown', async () => {
+  test('fails at the deadline when headers arrive byte by byte, and reports an unknown outcome of a change', async () => {
     const { error } = await ask(hostile('slowHead', { everyMs: 50 }), change, {
       timeoutMs: 5_000,
       deadlineMs: 300,
@@ -164,7 +164,7 @@ describe('time', () => {
     expect(error?.message).toContain('whether it was carried out is unknown');
   });
 
-  test('--deadline is a flag in seconds', async () => {
+  test('--deadline takes seconds', async () => {
     const { env } = await openMisbehaving(hostile('slowBody', { everyMs: 50 }));
     const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
     expect([code, stderr]).toEqual([8, expect.stringContaining('--deadline')]);
@@ -172,7 +172,7 @@ describe('time', () => {
   });
 });
 
-describe('an answer that is odd on the wire', () => {
+describe('unusual HTTP answers', () => {
   const PAGE =
     '<!doctype html><html><head><title>Sign in</title></head><body>no service here</body></html>';
   test.each<[HostileName, HostileOptions, number]>([
@@ -184,7 +184,7 @@ describe('an answer that is odd on the wire', () => {
     ['honest', { body: PAGE, contentType: 'text/html' }, 7],
     ['honest', { body: PAGE, contentType: 'text/html', status: 503 }, 7],
     ['silent', {}, 8],
-  ])('of a service that is %s, %j, ends a command with %i', async (name, options, exitCode) => {
+  ])('handles a service that is %s, %j, and exits with %i', async (name, options, exitCode) => {
     const body = '{"count":1,"next":null,"previous":null,"results":[{"uuid":"u1","name":"Ada"}]}';
     const { env } = await openMisbehaving(hostile(name, { body, ...options }));
     const line = `bicycles list --json -q --retries 0 --timeout ${exitCode === 0 ? 30 : 1}`;
@@ -194,7 +194,7 @@ describe('an answer that is odd on the wire', () => {
     else expect(JSON.parse(run.stderr).error.message).not.toBe('');
   });
 
-  test('102 and 103 are passed over; 100 Continue, which nobody asked for, leaves a change unknown', async () => {
+  test('ignores 102 and 103, and reports an unknown outcome after an unexpected 100 Continue', async () => {
     expect((await ask(hostile('interimFirst'), change)).status).toBe(200);
     const { error } = await ask(hostile('continueFirst'), change);
     expect([error?.kind, error?.message]).toEqual([
@@ -203,7 +203,7 @@ describe('an answer that is odd on the wire', () => {
     ]);
   });
 
-  test('headers of 20 kB are read, of a change as well', async () => {
+  test('reads headers of 20 kB, also after a change', async () => {
     expect((await ask(hostile('bigHeader', { bytes: 20_000 }), change)).status).toBe(200);
   });
 
@@ -222,17 +222,20 @@ describe('an answer that is odd on the wire', () => {
       'not HTTP',
       1,
     ],
-  ])('%s is named; of two tries it gets %4$i', async (_what, behaviour, words, requests) => {
-    const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
-    expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
-    expect(server.requests).toHaveLength(requests);
-  });
+  ])(
+    'names %s and sends %4$i of two possible requests',
+    async (_what, behaviour, words, requests) => {
+      const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
+      expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
+      expect(server.requests).toHaveLength(requests);
+    },
+  );
 
   test.each<[number, Partial<HttpRequest>]>([
     [429, change],
     [429, {}],
     [503, {}],
-  ])('%i whose body breaks off is that status, and tried again', async (status, request) => {
+  ])('keeps the status of a %i with a truncated body and retries it', async (status, request) => {
     const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
     const ends = names.map(async (name) => {
       const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
@@ -247,7 +250,7 @@ describe('an answer that is odd on the wire', () => {
     );
   });
 
-  test('401 whose body breaks off renews the token', async () => {
+  test('renews the token after a 401 with a truncated body', async () => {
     const token = { get: async () => 'old', renew: async () => 'new' };
     const behaviour = inTurn(hostile('breakOff', { status: 401 }), hostile('honest'));
     const { server, status } = await ask(behaviour, change, { token });
@@ -258,7 +261,7 @@ describe('an answer that is odd on the wire', () => {
     ]);
   });
 
-  test('a change answered 301 to itself with the final slash hears that it is missing', async () => {
+  test('explains a missing final slash when a change is redirected to the same path with one', async () => {
     const { error } = await ask(
       hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }),
       {
@@ -277,7 +280,7 @@ test.each([
   ],
   [{ 'x-acme-requestid': 'r', 'X-SERVICE-RequestID': 's' }, { requestId: 's' }],
   [{ 'X-Request-Id': 'r', 'X-Version': 'v' }, {}],
-])('the trace headers %j', async (headers, trace) => {
+])('reads the trace headers %j', async (headers, trace) => {
   const { error } = await ask((socket) =>
     sendStatus(socket, 400, headers as { [name: string]: string }),
   );

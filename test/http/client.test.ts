@@ -38,7 +38,7 @@ async function failed(
   };
 }
 
-test('every request carries the headers of sections 5 and 9', async () => {
+test('sends the headers of sections 5 and 9 with every request', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []));
   await client.send({ path: '/bicycles/' });
   expect(server.asked[0]).toMatchObject({ method: 'GET', path: '/bicycles/' });
@@ -48,7 +48,7 @@ test('every request carries the headers of sections 5 and 9', async () => {
   });
 });
 
-test('a prefix in the base URL and every trailing slash survive', async () => {
+test('keeps the prefix of the base URL and every trailing slash', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []), {}, '/api');
   await client.send({
     path: '/bicycles/',
@@ -60,14 +60,14 @@ test('a prefix in the base URL and every trailing slash survive', async () => {
   expect(server.asked[0]?.path).toBe('/api/bicycles/?state=new&state=a+b%26c');
 });
 
-test('connections are kept alive', async () => {
+test('keeps connections alive', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []));
   for (let index = 0; index < 5; index++) await client.send({ path: '/bicycles/' });
   expect(server.connections()).toBe(1);
 });
 
 describe('retries of a GET', () => {
-  test('a connection that dies before or in the answer is tried again', async () => {
+  test('retries after a connection that breaks before or during the answer', async () => {
     let count = 0;
     const { server, client } = await open((response, _asked, socket) => {
       count++;
@@ -82,7 +82,7 @@ describe('retries of a GET', () => {
     expect(server.asked).toHaveLength(3);
   });
 
-  test('ends after the retries with the last failure', async () => {
+  test('returns the last failure after all retries', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 503, { detail: 'down for maintenance' });
     const trace = { from: 'eu-west', requestId: 'request-1', version: '2026.11' };
@@ -96,7 +96,7 @@ describe('retries of a GET', () => {
   });
 
   test.each(['1', new Date(Date.now() + 1500).toUTCString()])(
-    'Retry-After: %s is obeyed',
+    'obeys a Retry-After with %s',
     async (retryAfter) => {
       let count = 0;
       const pauses: number[] = [];
@@ -115,7 +115,7 @@ describe('retries of a GET', () => {
     },
   );
 
-  test('a Retry-After beyond a minute is told, not waited for', async () => {
+  test('reports a Retry-After of more than a minute instead of waiting', async () => {
     const found = await failed((response) => sendJson(response, 503, '', { 'retry-after': '300' }));
     expect(found).toMatchObject({ asked: 1, error: { hint: expect.stringContaining('300 s') } });
   });
@@ -124,11 +124,11 @@ describe('retries of a GET', () => {
 describe('a change is sent at most once (promise 1)', () => {
   const change = { method: 'POST', path: '/bicycles/u/actions/', body: '{"type":"rent"}' };
 
-  test.each([408, 500, 502, 503, 504])('HTTP %i is not tried again', async (status) => {
+  test.each([408, 500, 502, 503, 504])('does not retry HTTP %i', async (status) => {
     expect((await failed((response) => sendJson(response, status, ''), change)).asked).toBe(1);
   });
 
-  test('not when the connection dies after it was sent; the outcome is told as unknown', async () => {
+  test('does not retry after a broken connection and reports an unknown outcome', async () => {
     const found = await failed((_response, _asked, socket) => void socket.destroy(), change);
     expect(found).toMatchObject({
       asked: 1,
@@ -136,7 +136,7 @@ describe('a change is sent at most once (promise 1)', () => {
     });
   });
 
-  test('not when the answer breaks off or does not come in time', async () => {
+  test('does not retry after a truncated or late answer', async () => {
     const { server, client } = await open(
       (response, asked) => {
         if (asked.path === '/slow/') return;
@@ -151,7 +151,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('429 is tried again: the service did not take it', async () => {
+  test('retries after a 429, because the service did not accept the change', async () => {
     let count = 0;
     const { server, client } = await open((response) =>
       ++count === 1 ? sendJson(response, 429, '') : sendJson(response, 200, {}),
@@ -161,7 +161,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect(server.asked[0]?.headers['content-type']).toBe('application/json');
   });
 
-  test('a refused connection is tried again: nothing was sent', async () => {
+  test('retries a refused connection, because nothing was sent', async () => {
     const server = await startServer((response) => sendJson(response, 200, {}));
     const port = Number(new URL(server.url).port);
     await server.close();
@@ -177,7 +177,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect((await again)?.asked).toHaveLength(1);
   });
 
-  test.each([301, 302, 303, 307, 308])('redirect %i is not followed', async (status) => {
+  test.each([301, 302, 303, 307, 308])('does not follow a %i redirect', async (status) => {
     const found = await failed(
       (response) => sendJson(response, status, '', { location: '/elsewhere/' }),
       change,
@@ -186,8 +186,8 @@ describe('a change is sent at most once (promise 1)', () => {
   });
 });
 
-describe('401', () => {
-  test.each(['GET', 'POST'])('a %s is sent once more with a renewed token', async (method) => {
+describe('HTTP 401', () => {
+  test.each(['GET', 'POST'])('sends a %s again with a renewed token', async (method) => {
     const { server, client } = await open(
       (response, { headers }) =>
         headers.authorization === 'JWT new'
@@ -207,7 +207,7 @@ describe('401', () => {
     ]);
   });
 
-  test('only once', async () => {
+  test('renews the token only once', async () => {
     let made = 0;
     const token = { get: async () => 'old', renew: async () => `new-${++made}` };
     const found = await failed((response) => sendJson(response, 401, ''), {}, { token });
@@ -216,7 +216,7 @@ describe('401', () => {
 });
 
 describe('redirects of a GET', () => {
-  test('are followed within the origin', async () => {
+  test('follows redirects within the origin', async () => {
     const { server, client } = await open((response, { path }) =>
       path === '/bicycles/'
         ? sendJson(response, 200, [])
@@ -226,13 +226,13 @@ describe('redirects of a GET', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('in a circle end', async () => {
+  test('fails for a circle of redirects', async () => {
     const found = await failed((response) => sendJson(response, 302, '', { location: '/x/' }));
     expect(found).toMatchObject({ asked: 6, error: { status: 302 } });
   });
 });
 
-describe('bodies', () => {
+describe('response bodies', () => {
   const text = JSON.stringify([{ name: 'Ädä 🚲' }]);
   test.each<[coding: string, bytes: string | Buffer, expected: string]>([
     ['gzip', gzipSync(text), text],
@@ -243,7 +243,7 @@ describe('bodies', () => {
       '',
       '',
     ]),
-  ])('of %s %s is read as %j', async (coding, bytes, expected) => {
+  ])('reads a body with %s %s as %j', async (coding, bytes, expected) => {
     const { client } = await open((response) => {
       response.writeHead(200, { 'content-encoding': coding });
       response.end(bytes);
@@ -259,7 +259,7 @@ describe('bodies', () => {
       /broken or incomplete gzip compression/,
     ],
     ['that nobody asked for', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
-  ])('a coding %s is a clear error', async (_case, coding, bytes, words) => {
+  ])('fails with a clear error for a coding %s', async (_case, coding, bytes, words) => {
     const { error } = await failed((response) => {
       response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
       response.end(bytes);
@@ -268,17 +268,17 @@ describe('bodies', () => {
   });
 });
 
-describe('no answer', () => {
+describe('requests without an answer', () => {
   test.each([
     ['nobody listens', /connection refused/, 'http://127.0.0.1:1'],
     ['no such host', /no such host|could not be looked up/, 'http://fleet.invalid'],
-  ])('%s: network', async (_case, words, url) => {
+  ])('reports %s as a network failure', async (_case, words, url) => {
     const { client } = await openTestClient(url, { retries: 0 });
     const hinted = { ...refusal('network', words), hint: expect.stringMatching(/\w/) };
     expect(await failureOf(client.send({ path: '/x/' }))).toMatchObject(hinted);
   });
 
-  test('TLS asked of a plain server', async () => {
+  test('explains that the port does not speak TLS', async () => {
     const server = await openServer((response) => sendJson(response, 200, []));
     const { client, said } = await openTestClient(server.url.replace('http:', 'https:'));
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain(
@@ -287,7 +287,7 @@ describe('no answer', () => {
     expect(said).toEqual([]);
   });
 
-  test('an abort ends it with its reason, in a pause too', async () => {
+  test('ends a request or a pause with the reason of an abort', async () => {
     const stop = new AbortController();
     const retry = () => stop.abort(new FleetError('interrupted', 'interrupted'));
     const options = { signal: stop.signal, log: { request() {}, response() {}, retry } };
@@ -300,7 +300,7 @@ describe('no answer', () => {
   });
 });
 
-test('a proxy that hangs up on the tunnel is told, not dialled for ever', async () => {
+test('reports a proxy that closes the tunnel, and stops retrying', async () => {
   const proxy = await openServer((response) => sendJson(response, 200, []));
   const { client } = await openTestClient(
     'https://fleet.invalid',

@@ -41,11 +41,11 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
     'Invalid; Two fields are wrong; age: must be positive',
     'application/problem+json',
   ],
-])('%s', (_case, body, text, type) => {
+])('reads the error body: %s', (_case, body, text, type) => {
   expect(readErrorBody(body, type).text).toBe(text);
 });
 
-test('a long text is cut, a deep one does not end the program', () => {
+test('truncates a long error text and handles deeply nested JSON', () => {
   expect(readErrorBody('x'.repeat(10_000)).text).toHaveLength(500);
   const deep = `${'['.repeat(5000)}"x"${']'.repeat(5000)}`;
   expect(readErrorBody(deep)).toEqual({
@@ -69,12 +69,12 @@ test.each([
   [429, 'service'],
   [500, 'service'],
   [503, 'service'],
-] as const)('HTTP %i is %s', (status, kind) => {
+] as const)('maps HTTP %i to %s', (status, kind) => {
   expect(kindOfStatus(status)).toBe(kind);
 });
 
-describe('an answer that is no success', () => {
-  test('says what failed, why, and what to do', () => {
+describe('error answers', () => {
+  test('reports what failed, why, and what to do', () => {
     const error = answerFailure(
       401,
       { 'x-service-requestid': 'r1' },
@@ -91,7 +91,7 @@ describe('an answer that is no success', () => {
     });
   });
 
-  test('has words where the service has none', () => {
+  test('supplies a text when the service sends none', () => {
     expect(answerFailure(409, {}, '').message).toBe(
       'the service refused the request: no reason given',
     );

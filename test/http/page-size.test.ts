@@ -5,7 +5,7 @@ import { runFleet } from '../support/run.js';
 import { withSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
-describe('a whole reading', () => {
+describe('reading a whole list', () => {
   const count = (bicycles: number, flags: readonly string[]) =>
     withSandbox({ bicycles }, async ({ baseUrl, token, requests }) => {
       const env = { FLEET_BASE_URL: baseUrl, FLEET_TOKEN: await token() };
@@ -23,11 +23,11 @@ describe('a whole reading', () => {
     [[], 1, 20],
     [['--page-size', '70'], 1, 70],
     [['--page', '3', '--limit', '30'], 2, 30],
-  ])('of 216 bicycles with %j takes %i requests', async (flags, requests, items) => {
+  ])('of 216 bicycles with %j sends %i requests', async (flags, requests, items) => {
     expect(await count(216, flags)).toEqual({ requests, items });
   });
 
-  test('a page of the usual size that was asked for by number stays that page', () =>
+  test('does not change the page size when a page number is requested', () =>
     withSandbox({ bicycles: 60 }, async (own) => {
       const env = { FLEET_BASE_URL: own.baseUrl, FLEET_TOKEN: await own.token() };
       const run = await runFleet(['bicycles', 'list', '--page', '2', '-o', 'uuid'], { env });
@@ -40,7 +40,7 @@ describe('a whole reading', () => {
     }));
 });
 
-test('a service that answers 400 to it is asked again without, once for the run', async () => {
+test('repeats the request without page_size after a 400, once per run', async () => {
   const { env, asked } = await openServer((response, { path }) => {
     const { searchParams } = new URL(path, 'http://x');
     if (searchParams.has('page_size'))
@@ -64,7 +64,7 @@ test('a service that answers 400 to it is asked again without, once for the run'
   ]);
 });
 
-test('a 400 for another reason is reported as it came', async () => {
+test('reports a 400 with another reason unchanged', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
   );

@@ -63,7 +63,7 @@ function paged(
 
 const upTo = (most: number) => Array.from({ length: most }, (_, index) => `u${index + 1}`);
 
-test('an envelope is followed to its end, in order, each page asked once', async () => {
+test('follows an envelope to its last page and requests each page once', async () => {
   const { uuids, server, error } = await readAll(paged(23));
   expect(error).toBeUndefined();
   expect(uuids).toEqual(upTo(23));
@@ -72,13 +72,13 @@ test('an envelope is followed to its end, in order, each page asked once', async
   expect(asked).toHaveLength(12);
 });
 
-test('a bare array is one page without a total', async () => {
+test('treats a bare array as one page without a total', async () => {
   const { pages, uuids } = await readAll((response) => sendJson(response, 200, [{ uuid: 'u1' }]));
   expect(uuids).toEqual(['u1']);
   expect(pages[0]?.count).toBeUndefined();
 });
 
-test.each([null, '', undefined])('next %j is the end', async (next) => {
+test.each([null, '', undefined])('treats a `next` of %j as the last page', async (next) => {
   const { uuids } = await readAll((response) =>
     sendJson(response, 200, { count: 1, next, results: [{ uuid: 'u1' }] }),
   );
@@ -95,17 +95,20 @@ test.each([
     (page: number) => `http://internal/v7/fleet/bicycles/?ordering=name&page=${page}`,
   ],
   ['a relative link', (page: number) => `?ordering=name&page=${page}`],
-])('%s in next: only its query is used, on our own base URL (promise 3)', async (_case, link) => {
-  const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
-  expect(error).toBeUndefined();
-  expect(uuids).toEqual(upTo(5));
-  expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(
-    new Set(['/api/bicycles/']),
-  );
-  expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(
-    new Set(['JWT secret-token']),
-  );
-});
+])(
+  'uses only the query of a `next` link with %s, on its own base URL (promise 3)',
+  async (_case, link) => {
+    const { uuids, server, error } = await readAll(paged(5, link), {}, '/api');
+    expect(error).toBeUndefined();
+    expect(uuids).toEqual(upTo(5));
+    expect(new Set(server.asked.map(({ path }) => path.split('?')[0]))).toEqual(
+      new Set(['/api/bicycles/']),
+    );
+    expect(new Set(server.asked.map(({ headers }) => headers.authorization))).toEqual(
+      new Set(['JWT secret-token']),
+    );
+  },
+);
 
 test('fails when `next` returns to an earlier page', async () => {
   const { uuids, error } = await readAll(
@@ -123,7 +126,7 @@ test('fails after ten pages without a new item', async () => {
   expect(server.asked.length).toBeLessThan(20);
 });
 
-test('links that do not count pages are followed one by one', async () => {
+test('follows links without page numbers one at a time', async () => {
   const { uuids, server } = await readAll((response, { path }) => {
     const cursor = Number(new URL(path, 'http://x').searchParams.get('cursor') ?? 0);
     const next = cursor < 3 ? `?cursor=${cursor + 1}` : '';
@@ -133,7 +136,7 @@ test('links that do not count pages are followed one by one', async () => {
   expect(server.asked).toHaveLength(4);
 });
 
-test('a page asked for too early that fails is not missed when the links never lead there', async () => {
+test('ignores a failed prefetch that no link confirms', async () => {
   // The total promises five pages; the links end after two.
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');
@@ -148,11 +151,11 @@ test('a page asked for too early that fails is not missed when the links never l
   expect(uuids).toEqual(upTo(4));
 });
 
-test('no page beyond the limit is asked for', async () => {
+test('requests no page beyond the limit', async () => {
   expect((await readAll(paged(100), { limit: 5 })).server.asked).toHaveLength(3);
 });
 
-test('at most as many pages are ahead as allowed, and none when none is wanted', async () => {
+test('prefetches at most `ahead` pages, and none when `ahead` is 0', async () => {
   for (const ahead of [0, 3]) {
     const server = await openServer(paged(100));
     const { client } = await openTestClient(server.url);
@@ -175,14 +178,14 @@ test.each([
   ['{"detail": "?"}', 'without an array of results'],
   ['[1]', 'item 1 of the list is not an object'],
   ['{"results": [], "next": 5}', '"next" link'],
-])('answers that are no list: %s', async (body, words) => {
+])('rejects an answer that is not a list: %s', async (body, words) => {
   const { error } = await readAll((response) => sendJson(response, 200, body));
   const message = expect.stringContaining(words);
   expect(error).toMatchObject({ kind: 'service', trace: { requestId: 'request-1' }, message });
 });
 
-describe('texts are kept as they came', () => {
-  test('numbers that no double holds, unknown fields and odd spacing', async () => {
+describe('texts of items', () => {
+  test('keeps the exact text of large numbers, unknown fields and spacing', async () => {
     const item =
       '{"uuid":"u1","big":12345678901234567890,"fine":0.1234567890123456789012345,"\\u0061":[{"x":"]}\\""}],"e":1E+2}';
     const { pages } = await readAll((response) =>
@@ -192,7 +195,7 @@ describe('texts are kept as they came', () => {
     expect(pages[0]?.items[0]?.json).toBe(item);
   });
 
-  test('pretty-printed items come out on one line', async () => {
+  test('prints indented items on one line', async () => {
     const { pages } = await readAll((response) =>
       sendJson(
         response,
@@ -203,7 +206,7 @@ describe('texts are kept as they came', () => {
     expect(pages[0]?.items[0]?.json).toBe('{"uuid":"u1","name":"a  b","extra":{"x":[1]}}');
   });
 
-  test('property: any array of any JSON values is cut into the texts of its elements', () => {
+  test('splits any JSON array into the texts of its elements (property-based)', () => {
     fc.assert(
       fc.property(
         fc.array(fc.jsonValue()),
@@ -218,7 +221,7 @@ describe('texts are kept as they came', () => {
     );
   });
 
-  test('property: a property is found wherever it stands', () => {
+  test('finds a property at any position (property-based)', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -235,7 +238,7 @@ describe('texts are kept as they came', () => {
   });
 });
 
-describe('a large page is read item by item', () => {
+describe('a large page, which is read item by item', () => {
   const fill = `"note":"${'x'.repeat(1_000_000)}"`;
   const item = (index: number, more = fill) => `{"uuid":"u${index}","exact":1.50,\n${more}}`;
   const items = Array.from({ length: 9 }, (_, index) => item(index));
@@ -250,7 +253,7 @@ describe('a large page is read item by item', () => {
       page(`[{"uuid":"no"}],"results":[${items.join(',')}]`),
       9,
     ],
-  ])('%s', async (_what, body, count) => {
+  ])('reads %s', async (_what, body, count) => {
     const { pages, uuids, error } = await read(body);
     expect(error).toBeUndefined();
     expect(uuids).toEqual(items.map((_, index) => `u${index}`));
@@ -275,13 +278,13 @@ describe('a large page is read item by item', () => {
       'item 10 of the list is not an object',
     ],
     ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
-  ])('%s is an error', async (_what, body, message) => {
+  ])('rejects %s', async (_what, body, message) => {
     const { error, uuids } = await read(body);
     expect(error).toMatchObject({ kind: 'service', message: expect.stringContaining(message) });
     expect(uuids).toEqual([]);
   });
 
-  test.runIf(isLong)('more than 4 million values below 64 MB', async () => {
+  test.runIf(isLong)('reads more than 4 million values in less than 64 MB', async () => {
     const numbers = `"many":[${'1,'.repeat(500_000)}1]`;
     const many = Array.from({ length: 9 }, (_, index) => item(index, numbers));
     const { uuids, error } = await read(page(`[${many.join(',')}]`));
@@ -289,7 +292,7 @@ describe('a large page is read item by item', () => {
     expect(uuids).toHaveLength(9);
   });
 
-  test('more items than have room beside their text', async () => {
+  test('fails for a page with more than 1.5 million items', async () => {
     const { error } = await read(`[${'{},'.repeat(1_600_000)}{}]`);
     expect(error?.message).toContain('a page of more than 1.5 million items');
     // Those beyond take no memory: 64 MB of them were a gigabyte.

@@ -68,7 +68,7 @@ test.each<[env: NodeJS.ProcessEnv, url: string, proxy: string | undefined, becau
     isExcluded ? undefined : 'http://p:1',
     isExcluded ? 'NO_PROXY excludes it' : 'HTTP_PROXY',
   ]),
-])('%j, %s', (env, url, proxy, because) => {
+])('chooses the proxy for %j, %s', (env, url, proxy, because) => {
   const route = openRoutes(env).routeTo(new URL(url));
   expect({ proxy: route.proxy?.origin, because: route.because }).toEqual({ proxy, because });
 });
@@ -80,7 +80,7 @@ test.each([
   'http://user:s3cr3tpw@bad host:1',
   'nonsense with blanks',
   '://',
-])('the proxy %s is a line and exit 3, and no password', async (proxy) => {
+])('rejects the proxy %s with one line and exit 3, without its password', async (proxy) => {
   for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
     const env = {
       FLEET_BASE_URL: 'https://fleet.invalid',
@@ -94,7 +94,7 @@ test.each([
   }
 });
 
-test('a proxy that is none stops nothing that would not be asked through it', async () => {
+test('ignores an invalid proxy for requests that do not use it', async () => {
   const service = await openServer((response) => sendJson(response, 200, []));
   const env = {
     FLEET_BASE_URL: service.url,
@@ -128,9 +128,9 @@ async function refusal(baseUrl: string, proxy: string): Promise<FleetError> {
   return failureOf(client.send({ path: '/x/', method: 'POST', body: '{}' }));
 }
 
-describe('407', () => {
+describe('HTTP 407 of a proxy', () => {
   test.each(['http://fleet.invalid', 'https://fleet.invalid'])(
-    'says what to do, for %s',
+    'explains what to do, for %s',
     async (baseUrl) => {
       const proxy = await startProxy(407);
       const error = await refusal(baseUrl, proxy.url);
@@ -140,7 +140,7 @@ describe('407', () => {
     },
   );
 
-  test('user and password of the address are sent to it', async () => {
+  test('sends user and password of the proxy URL to the proxy', async () => {
     const proxy = await startProxy(407);
     await refusal('https://fleet.invalid', proxy.url.replace('//', '//user:pass%20word@'));
     const [{ headers = {} } = {}] = proxy.requests;
@@ -152,7 +152,7 @@ describe('407', () => {
 });
 
 test.each(['', '/', '/path?query', '#part'])(
-  'a proxy that refuses the way is named, and asked once; behind its host %j has no meaning',
+  'names a proxy that refuses the tunnel after one request, and ignores %j after its host',
   async (rest) => {
     const proxy = await startProxy(403);
     const error = await refusal('https://fleet.invalid', proxy.url + rest);

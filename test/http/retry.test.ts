@@ -77,11 +77,11 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   expect(decide(end, state, WALL_MS, () => 1)).toEqual(decision);
 });
 
-test('half of a pause is random', () => {
+test('randomizes half of each delay', () => {
   expect(decide(answered(503), GET, WALL_MS, () => 0)).toEqual(again(125));
 });
 
-test('a Retry-After that is no header of this world is none', () => {
+test('ignores an invalid Retry-After', () => {
   expect(readRetryAfter('1'.repeat(10_000), 0)).toBeUndefined();
   expect(readRetryAfter(String(RETRY_AFTER_LIMIT_MS / 1000), 0)).toBe(RETRY_AFTER_LIMIT_MS);
 });

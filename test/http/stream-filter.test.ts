@@ -39,7 +39,7 @@ function eventsAlone(text: string): string {
   return text.replaceAll(/^(?::|retry|event).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');
 }
 
-test('nothing is passed on before its event is whole', () => {
+test('passes on only complete events', () => {
   const filter = openFilter(LIMIT_BYTES);
   expect(filter.take(Buffer.from('data: a\n'))).toBe('');
   expect(filter.take(Buffer.from('\ndata: b'))).toBe('data: a\n\n');
@@ -53,7 +53,7 @@ test.each([
   ['a comment', ': beat\n', 0],
   ['a retry', 'retry: 1\n', 0],
   ['nothing', '', 0],
-])('a stream that ends inside %s', (_what, rest, partialBytes) => {
+])('ignores the incomplete event of a stream that ends inside %s', (_what, rest, partialBytes) => {
   const whole = 'id: 8\ndata: whole\n\n';
   expect(feed([whole + rest])).toMatchObject({ text: whole, id: '8', partialBytes });
 });
@@ -74,7 +74,7 @@ test.each([
   ['\uFEFF\uFEFFid: 1\n\n', ''],
   // A header carries the bytes, not the characters.
   ['id: …\n\n', Buffer.from('…').toString('latin1')],
-])('the id of %j is %j', (body, id) => {
+])('reads the id of %j as %j', (body, id) => {
   expect(feed([body]).id).toBe(id);
 });
 
@@ -86,14 +86,14 @@ test.each([
   ['retry: 2', undefined],
   ['retry:\n\n', undefined],
   ['retry: -1\n\n', undefined],
-])('%j asks for %j ms', (body, retryMs) => {
+])('reads the retry time of %j as %j ms', (body, retryMs) => {
   expect(feed([body]).retryMs).toBe(retryMs);
 });
 
-describe('an event above the limit', () => {
+describe('an event above the size limit', () => {
   const giant = `id: 5\ndata: ${'x'.repeat(3_000)}\n\n`;
   test.each([1, 7, 400, 900])(
-    'in pieces of %i bytes is passed over, told once, and its id counts',
+    'in pieces of %i bytes is skipped and reported once, and its id is kept',
     (size) => {
       const { text, tooBig, id } = feed(
         inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size),
@@ -102,14 +102,14 @@ describe('an event above the limit', () => {
       expect([tooBig, id]).toEqual([[giant.length], '5']);
     },
   );
-  test('that never ends is cut off', () => {
+  test('without an end closes the stream', () => {
     expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
   });
 });
 
-describe('comments count for nothing', () => {
+describe('comments in a stream', () => {
   test.each([1, 7, 400, 5_000])(
-    'a giant one in pieces of %i bytes, before, in and after an event',
+    'ignores a huge comment in pieces of %i bytes, before, in and after an event',
     (size) => {
       const giant = `:${'c'.repeat(4_000)}`;
       const chunks = inPieces(
@@ -121,11 +121,11 @@ describe('comments count for nothing', () => {
       expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
     },
   );
-  test('one that is cut off', () => {
+  test('ignores a truncated comment', () => {
     const chunks = [`data: x\n\n:${'c'.repeat(9_000)}`, 'c'.repeat(9_000)];
     expect(feed(chunks)).toMatchObject({ tooBig: [], partialBytes: 0 });
   });
-  test('many small ones after the beginning of an event', () => {
+  test('ignores many small comments after the start of an event', () => {
     const chunks = ['data: x\n', ...Array.from({ length: 1_000 }, () => ': beat\n'), '\n'];
     expect(feed(chunks)).toMatchObject({ text: 'data: x\n\n', tooBig: [] });
   });
@@ -144,7 +144,7 @@ test.each([
     expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
 });
 
-test('any stream in any pieces gives the events of the whole', () => {
+test('returns the same events for a stream in any pieces (property-based)', () => {
   const eventsOf = (text: string): unknown[] => {
     const events: unknown[] = [];
     createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);
@@ -195,13 +195,13 @@ test('any stream in any pieces gives the events of the whole', () => {
   );
 });
 
-test('names of events, and fields that the grammar does not know, are left out', () => {
+test('removes event names and unknown fields', () => {
   expect(feed(['a\ndata: x\nretry: no\ndatum: 1\n b: 2\nevents\nid: 1\nevent: e\n\n']).text).toBe(
     'data: x\nid: 1\n\n',
   );
 });
 
-describe('time grows with the bytes, not with their square', () => {
+describe('parsing takes linear time', () => {
   const parse = (body: string, size: number): number => {
     const pieces = inPieces(body, size);
     const parser = createParser({ onEvent() {} });

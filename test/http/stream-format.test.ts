@@ -45,7 +45,7 @@ test.each(CASES)('%s', async (_name, body, messages) => {
   expect(data).toEqual([...messages, 'last']);
 });
 
-test('format-data-before-final-empty-line: half an event at the end is not dispatched', async () => {
+test('format-data-before-final-empty-line: does not dispatch an incomplete last event', async () => {
   const half: Behaviour = (socket) => socket.end(`${STREAM_HEAD}data:test1\n\nid:test\ndata:test2`);
   const got = await followInTurn(() => [half]);
   expect(got.data).toEqual(['test1', 'good']);
@@ -60,7 +60,7 @@ test.each([
   ['format-field-id-null', 'id: 1\ndata: x\n\nid: a\0b\ndata: y', '1'],
   ['sticky', 'id: 1\ndata: x\n\ndata: y', '1'],
   ['one that no header can carry', 'id: a\u0001b\ndata: x', undefined],
-])('%s: the next request carries it as Last-Event-ID', async (_name, body, header) => {
+])('%s: sends the id as Last-Event-ID with the next request', async (_name, body, header) => {
   const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD}${body}\n\n`);
   const { requests } = await followInTurn(() => [ends, ends]);
   expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([
@@ -79,7 +79,7 @@ test.each([
   ['text/x-bogus', false],
   ['text/event-streams', false],
   ['', false],
-])('format-mime: %j is a stream: %j', async (type, isStream) => {
+])('format-mime: accepts %j as a stream: %j', async (type, isStream) => {
   const ends: Behaviour = (socket) =>
     socket.end(`${STREAM_HEAD.replace('text/event-stream', type)}data: x\n\n`);
   const [loss] = lossesOf(await followInTurn(() => [ends]));

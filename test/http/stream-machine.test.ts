@@ -196,7 +196,7 @@ function openedAt(events: Life['events'], index: number): number {
 }
 
 const SEEDS = Number(process.env['FLEET_TEST_SEEDS'] ?? (isLong ? 500 : 200));
-test(`random lives, ${SEEDS} seeds: every outage is in one gap, gaps do not overlap, one connection at a time, closed is last`, () => {
+test(`keeps one connection, separate gaps for all outages, and one final event in random runs, ${SEEDS} seeds`, () => {
   const seen = new Map<string, number>();
   for (let seed = 1; seed <= SEEDS; seed++) {
     const life = live(seed, 600);

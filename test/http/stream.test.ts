@@ -36,7 +36,7 @@ import {
 const never = <T>() => new Promise<T>(() => {});
 const noToken = () => Promise.reject(new FleetError('config', 'no token'));
 
-describe('a stream of events that is dropped at every byte', () => {
+describe('a stream of events that is interrupted at every byte', () => {
   const EVENTS = [
     'id: 1\ndata: {"a": 1}\n\n',
     'id: 2\r\ndata: Zoë 🚲\r\n\r\n',
@@ -55,7 +55,7 @@ describe('a stream of events that is dropped at every byte', () => {
     ['reset', 'resetAndDestroy'],
   ] as const;
   for (const [name, drop] of mostly(DROPS, (_, index) => index === 1)) {
-    test(`${name}: with a replay each event arrives once, in order`, async () => {
+    test(`${name}: each event arrives once and in order with a replay`, async () => {
       for (let at = 0; at <= body.length; at++) {
         const got = await withHostile(
           inTurn(
@@ -75,7 +75,7 @@ describe('a stream of events that is dropped at every byte', () => {
   }
 });
 
-test('one topic that is gone ends the others', async () => {
+test('ends all topics when one of them is gone', async () => {
   const server = await openMisbehaving((socket, { path }) =>
     path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n'),
   );
@@ -85,7 +85,7 @@ test('one topic that is gone ends the others', async () => {
   expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
 });
 
-test('a service that says nothing after the return: not replayed, and the resync begins with the gap', async () => {
+test('reports a gap without a replay and resynchronizes when a returning service stays silent', async () => {
   const got = await followInTurn(
     (clock) => [standing(clock, 1, 'id: 1\ndata: x\n\n'), (socket) => sendStream(socket, ':\n\n')],
     { until: (followed) => resyncsOf(followed).length === 2 },
@@ -95,8 +95,8 @@ test('a service that says nothing after the return: not replayed, and the resync
   expect(resyncsOf(got)[1]).toMatchObject({ sinceWallMs: gapsOf(got)[0]?.fromWallMs });
 });
 
-describe('the token', () => {
-  test('is fetched anew for each connection, and the version is asked for', async () => {
+describe('the token of a subscription', () => {
+  test('is read again for each connection, together with the API version', async () => {
     let number = 0;
     const server = await openMisbehaving(inTurn((socket) => sendStatus(socket, 503), good));
     await follow(server.url, {
@@ -113,7 +113,7 @@ describe('the token', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
-  test('is not carried along a redirect to another origin', async () => {
+  test('is not sent after a redirect to another origin', async () => {
     const other = await openMisbehaving(good);
     const redirect: Behaviour = (socket) =>
       sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` });
@@ -124,7 +124,7 @@ describe('the token', () => {
   });
 });
 
-test('a renewal that fails once after a 401, where the source then gives the refused token again, ends nothing', async () => {
+test('stays in use when one renewal fails after a 401', async () => {
   let renewals = 0;
   const tokens = {
     get: async () => (renewals === 2 ? 'new' : 'old'),
@@ -136,7 +136,7 @@ test('a renewal that fails once after a 401, where the source then gives the ref
   expect(got.requests.at(-1)?.headers['authorization']).toBe('JWT new');
 });
 
-test('a stored token that somebody renews is picked up at every 401', async () => {
+test('is read again after every 401 when another process renews it', async () => {
   let stored = 1;
   const tokens = {
     get: async () => `token-${stored}`,
@@ -158,7 +158,7 @@ test('a stored token that somebody renews is picked up at every 401', async () =
   ]);
 });
 
-test('a slow reader holds the socket back, and its pauses are no silence', async () => {
+test('applies backpressure for a slow reader and does not treat its pauses as silence', async () => {
   const event = `data: ${'x'.repeat(1_000)}\n\n`;
   const chunk = event.repeat(1_000);
   let sentBytes = 0;
@@ -198,7 +198,7 @@ test('a slow reader holds the socket back, and its pauses are no silence', async
   expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
 
-test('EventSource itself never connects again, and leaves no timer behind that would hold the program', async () => {
+test('EventSource does not reconnect by itself and leaves no timer', async () => {
   const server = await openMisbehaving((socket) =>
     socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
   );
@@ -239,7 +239,7 @@ const CASES: readonly [
   ['while an address takes no connection', { url: 'http://192.0.2.1:9/' }],
   ['while the stream stands', {}],
 ];
-test.each(CASES)('the end comes at once: %s', async (_name, { url, ...options }) => {
+test.each(CASES)('ends immediately: %s', async (_name, { url, ...options }) => {
   const server = await openMisbehaving(good);
   const network = await openNetwork({}, 10_000);
   const stop = new AbortController();

@@ -87,7 +87,7 @@ describe('the folder of the settings', () => {
       '/h/.config/fleet',
     ],
     ['XDG_CONFIG_HOME without a home', { HOME: '', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
-  ])('is that of %s', (_name, env, folder) => {
+  ])('is the folder of %s', (_name, env, folder) => {
     if (process.platform === 'linux') expect(findPlace(env).folder).toBe(folder);
   });
 
@@ -95,7 +95,7 @@ describe('the folder of the settings', () => {
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: '.' }],
     ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
-  ])('is never that of the current directory: %s', async (_name, env) => {
+  ])('is never the current directory: %s', async (_name, env) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
     const run = await fleet('bicycles list', env);
     const hint =
@@ -111,7 +111,7 @@ describe('the folder of the settings', () => {
   });
 
   it.each(['', '.', '.config/fleet', '~/fleet'])(
-    'is refused as FLEET_CONFIG_DIR=%j',
+    'is rejected as FLEET_CONFIG_DIR=%j',
     async (chosen) => {
       const { mark } = writeSettings(join(root, '.config', 'fleet'));
       const run = await fleet('auth token', { FLEET_CONFIG_DIR: chosen, HOME: root });
@@ -123,7 +123,7 @@ describe('the folder of the settings', () => {
 });
 
 describe.skipIf(process.platform === 'win32')(
-  'settings that others own or may write are refused',
+  'rejects settings that other users own or can write',
   () => {
     const refusal = (path: string) =>
       new RegExp(`^error: ${path} (can be written by others|belongs to another user)`);
@@ -133,7 +133,7 @@ describe.skipIf(process.platform === 'win32')(
       ['file', 0o620],
       ['folder', 0o707],
       ['folder', 0o1777],
-    ])('a %s of mode %i', async (what, mode) => {
+    ])('rejects a %s of mode %i', async (what, mode) => {
       const { config, mark } = writeSettings();
       expect(await fleet('auth token', env)).toMatchObject({
         code: 0,
@@ -159,7 +159,7 @@ describe.skipIf(process.platform === 'win32')(
       expect((await fleet('auth token', env)).code).toBe(0);
     });
 
-    it('stored tokens that others may write', async () => {
+    it('rejects stored tokens that other users can write', async () => {
       expect((await fleet('auth login --with-token --no-check', env, 'a-token-to-keep')).code).toBe(
         0,
       );
@@ -167,7 +167,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
     });
 
-    it.runIf(hasTool('root'))('a file and a folder of another user', async () => {
+    it.runIf(hasTool('root'))('rejects a file and a folder of another user', async () => {
       const { config, mark } = writeSettings();
       for (const path of [config, folder]) {
         chownSync(path, STRANGER_UID, STRANGER_UID);
@@ -182,7 +182,7 @@ describe.skipIf(process.platform === 'win32')(
       }
     });
 
-    it('a symbolic link is judged by its target and the folders of both', async () => {
+    it('checks the target of a symlink and the folders of link and target', async () => {
       const elsewhere = join(root, 'elsewhere');
       const { config } = writeSettings(elsewhere);
       mkdirSync(folder, { mode: 0o700 });
@@ -202,7 +202,7 @@ describe.skipIf(process.platform === 'win32')(
       ).toBe(config);
     });
 
-    it.each(['000', '277'])('new ones are for the owner alone with umask %s', (umask) => {
+    it.each(['000', '277'])('creates private files and folders with umask %s', (umask) => {
       folder = join(root, 'a', 'b', 'fleet');
       const line = `umask ${umask} && exec ${PROGRAM_LINE} auth login --with-token --no-check --base-url ${ADDRESS}`;
       const run = spawnSync('sh', ['-c', line], {
@@ -233,7 +233,7 @@ describe.skipIf(process.platform === 'win32')(
       });
     }
 
-    it('a disk that is full from the middle of a write on leaves them as they were', () => {
+    it('does not change the settings when the disk becomes full during a write', () => {
       const { config } = writeSettings();
       const whole = readFileSync(config, 'utf8');
       const run = writeHalf();
@@ -245,7 +245,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(readdirSync(folder)).toEqual(['config.json']);
     });
 
-    it('a run that is killed on a full disk leaves them as they were, and the next one tidies up', async () => {
+    it('does not change the settings when a run is killed on a full disk, and deletes its draft in the next run', async () => {
       const { config } = writeSettings();
       const whole = readFileSync(config, 'utf8');
       const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
@@ -256,7 +256,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(readdirSync(folder)).toEqual(['config.json']);
     });
 
-    it('of several writers at once none loses what another one wrote', async () => {
+    it("concurrent writers do not overwrite each other's changes", async () => {
       const place = findPlace(env);
       const names = Array.from({ length: 8 }, (_, number) => `profile-${number}`);
       await Promise.all(
@@ -278,7 +278,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(readdirSync(place.folder).sort()).toEqual(['config.json', 'credentials.json']);
     });
 
-    it('a named pipe in their place does not hang the program', async () => {
+    it('rejects a named pipe as the settings file', async () => {
       mkdirSync(folder, { mode: 0o700 });
       execFileSync('mkfifo', ['-m', '600', join(folder, 'config.json')]);
       expect((await fleet('config list', env)).stderr).toContain('it is not a regular file');

@@ -43,7 +43,7 @@ describe('a new profile', () => {
     ['Straße', 'STRASSE', 'Windows or macOS treat the names as equal'],
     [DECOMPOSED, COMPOSED, 'the names differ only in their Unicode normalization'],
     ['DEFAULT', 'default', 'the names differ only in case'],
-  ])('named %s is refused beside %s', async (name, existing, difference) => {
+  ])('named %s is rejected beside %s', async (name, existing, difference) => {
     if (existing !== 'default') expect((await setRetries(existing)).code).toBe(0);
     const { code, stderr } = await setRetries(name);
     expect(code).toBe(2);
@@ -73,7 +73,7 @@ describe('a new profile', () => {
     },
   );
 
-  test('is refused by a login before the token is read', async () => {
+  test('is rejected by a login before the token is read', async () => {
     writeProfiles('berlin');
     const line = 'auth login --with-token --no-check --profile Berlin --base-url https://a.example';
     const { code, stderr } = await fleet(line.split(' '), 'a-token-to-keep');
@@ -83,7 +83,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('is refused by config edit, beside an existing one and beside another new one', async () => {
+  test('is rejected by config edit when its name collides with an existing or a new profile', async () => {
     writeProfiles('berlin');
     for (const names of [
       ['berlin', 'BERLIN'],
@@ -96,7 +96,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('can replace an existing one with a name that differs only in case', async () => {
+  test('can replace an existing profile whose name differs only in case', async () => {
     writeProfiles('berlin');
     expect((await editProfiles('Berlin')).code).toBe(0);
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });
@@ -111,7 +111,7 @@ describe('a new profile', () => {
 });
 
 describe('a profile name that differs only in case', () => {
-  test('is suggested for a command that reads', async () => {
+  test('is suggested for a reading command', async () => {
     writeProfiles('berlin', 'munich');
     const { code, stderr } = await fleet(['config', 'get', 'retries', '--profile', 'BERLIN']);
     expect(code).toBe(3);
@@ -136,7 +136,7 @@ describe('existing settings with colliding names', () => {
     });
   });
 
-  test('get a warning with the command that resolves it', async () => {
+  test('cause a warning with the command that resolves the collision', async () => {
     const problem =
       'the profiles "sandbox" and "SANDBOX" share one mirror file on Windows and macOS';
     const list = await fleet(['profile', 'list']);

@@ -66,7 +66,7 @@ const FULL_FLAGS: SettingFlags = {
   retries: 0,
 };
 
-describe('where a setting comes from', () => {
+describe('the source of a setting', () => {
   type Row = [keyof Settings, SettingFlags, NodeJS.ProcessEnv, Stored, unknown, string];
   it.each<Row>([
     ['baseUrl', FULL_FLAGS, FULL_ENV, FULL, 'https://flag.example.com/api/', '--base-url'],
@@ -103,7 +103,7 @@ describe('where a setting comes from', () => {
     ['tokenCommand', {}, {}, FULL, 'echo x', 'profile "default"'],
     ['allowHttp', {}, {}, FULL, true, 'profile "default"'],
     ['allowHttp', {}, {}, NOTHING, false, 'default'],
-  ])('%s with %j, %j', (name, flags, env, stored, value, from) => {
+  ])('is chosen for %s with %j, %j', (name, flags, env, stored, value, from) => {
     const setting = resolveSettings(flags, env, stored)[name];
     expect([
       setting.value instanceof URL ? setting.value.href : setting.value,
@@ -111,7 +111,7 @@ describe('where a setting comes from', () => {
     ]).toEqual([value, from]);
   });
 
-  it('takes numbers and booleans that were written by hand as text', () => {
+  it('accepts numbers and booleans that a user wrote as text', () => {
     const settings = resolveSettings(
       {},
       {},
@@ -133,7 +133,7 @@ describe('the profile in use', () => {
     [{}, { FLEET_PROFILE: '' }, stored, 'munich', 'profile'],
     [{}, {}, NOTHING, 'default', 'default'],
     [{ profile: 'default' }, {}, NOTHING, 'default', 'flag'],
-  ])('%j, %j', (flags, env, from, name, origin) => {
+  ])('is chosen with %j, %j', (flags, env, from, name, origin) => {
     expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
   });
 
@@ -153,7 +153,7 @@ describe('the profile in use', () => {
   });
 });
 
-describe('a bad value', () => {
+describe('an invalid value', () => {
   const profile = (values: Record<string, unknown>) => storedWith({ default: values });
   const secret = { sseUrl: 'https://x/?t=secret' };
   it.each<[string, { flags?: SettingFlags; env?: NodeJS.ProcessEnv; stored?: Stored }]>([
@@ -200,14 +200,14 @@ describe('a bad value', () => {
       'config: base_url of profile "default" is neither text nor',
       { stored: profile({ base_url: {} }) },
     ],
-  ])('%s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
+  ])('is rejected: %s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
     // The organization is read when it is asked for, everything else at once.
     const error = refusalOf(() => resolveSettings(flags, env, stored).organization);
     expect(`${error.kind}: ${error.message}`).toContain(said);
     expect(error.message + error.hint).not.toContain('secret');
   });
 
-  it('gets a hint to paste', () => {
+  it('causes a hint that can be pasted', () => {
     expect(
       refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint,
     ).toBe('did you mean http://localhost:4010/api?');
@@ -234,14 +234,14 @@ it.each([
   ['http://0.0.0.0', false],
   ['http://10.0.0.1', false],
   ['http://[::2]', false],
-])('plain %s stays on this machine: %s', (address, stays) => {
+])('plain HTTP to %s is allowed as local: %s', (address, stays) => {
   expect(isLoopback(new URL(address))).toBe(stays);
   const work = () => resolveSettings({ baseUrl: address }, {}, NOTHING);
   if (stays) expect(work().baseUrl.value).toBeInstanceOf(URL);
   else expect(refusalOf(work).kind).toBe('config');
 });
 
-it('config list shows a refused value with its problem, and no password', () => {
+it('`config list` shows an invalid value with its problem and without a password', () => {
   const mirror = 'postgres://u:secret@h/d';
   const stored = storedWith({
     default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror },
@@ -269,7 +269,7 @@ describe('a key and its value', () => {
     ['token-command', 'token_command'],
     ['constructor', undefined],
     ['token', undefined],
-  ])('%s is %s', (written, key) => expect(findKey(written)).toBe(key));
+  ])('%s is an alias of %s', (written, key) => expect(findKey(written)).toBe(key));
 
   it.each([
     ['base_url', ' https://X.example.com/ ', 'https://x.example.com'],
@@ -281,7 +281,7 @@ describe('a key and its value', () => {
     ['allow_http', 'false', false],
     ['output', 'JSON', 'json'],
     ['token_command', ' pass show x ', 'pass show x'],
-  ] as const)('%s %j is stored as %j', (name, text, value) => {
+  ] as const)('stores %s %j as %j', (name, text, value) => {
     expect(parseForStore(name, text)).toEqual({ value });
   });
 
@@ -293,7 +293,7 @@ describe('a key and its value', () => {
     ['retries', '1.5'],
     ['token_command', ' '],
     ['token_command', 'a\0b'],
-  ] as const)('%s %j is refused', (name, text) => {
+  ] as const)('rejects %s %j', (name, text) => {
     expect(parseForStore(name, text)).toHaveProperty('reason');
   });
 });

@@ -31,11 +31,11 @@ it.each<[string, object | undefined, boolean]>([
   ['sandbox', { base_url: REAL }, false],
   ['sandbox', { base_url: 'no address' }, false],
   ['default', { base_url: HERE }, false],
-])('whether %s with %j is its own', (name, values, isOwn) => {
+])('detects whether %s with %j is the profile of the sandbox', (name, values, isOwn) => {
   expect(isSandboxProfile(name, values as Record<string, unknown> | undefined)).toBe(isOwn);
 });
 
-it('a profile of the operator with its name is left as it is, and the way around is printed', async () => {
+it('does not change a user\'s profile with the name "sandbox", and prints an alternative', async () => {
   await saveProfile(place, 'sandbox', { base_url: REAL });
   await saveToken(place, 'sandbox', 'the-real-token');
   const signals = new EventEmitter();
@@ -58,7 +58,7 @@ it('a profile of the operator with its name is left as it is, and the way around
   expect((await loadProfiles(place)).get('sandbox')).toEqual({ base_url: REAL });
 });
 
-it('a running sandbox renews its own token, and no other that came meanwhile', async () => {
+it('a running sandbox renews only its own token', async () => {
   await saveSandboxProfile(place, { base_url: HERE }, 'first-token');
   expect(await renewSandboxToken(place, HERE, 'second-token')).toBe(true);
   await saveSandboxProfile(place, { base_url: 'http://127.0.0.1:4020' }, 'token-of-another');

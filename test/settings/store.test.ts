@@ -26,8 +26,8 @@ beforeEach(async () => {
 
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
 
-describe('the settings on disk', () => {
-  it('leave the signals of the process to main: one Ctrl-C is one', async () => {
+describe('the settings store', () => {
+  it('installs no signal handlers', async () => {
     const listeners = () =>
       (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).map((each) => process.listeners(each));
     const before = listeners();
@@ -35,7 +35,7 @@ describe('the settings on disk', () => {
     expect(listeners()).toEqual(before);
   });
 
-  it('merge values, take out what is undefined, and keep what they do not know', async () => {
+  it('merges values, deletes undefined ones and keeps unknown keys', async () => {
     await saveProfile(stored, 'default', { organization: 'o', retries: 1 });
     const before = await readJson('config.json');
     await writeFile(
@@ -53,7 +53,7 @@ describe('the settings on disk', () => {
     });
   });
 
-  it('go back to the mode 0600 with the next write', async () => {
+  it('restores mode 0600 with the next write', async () => {
     await saveToken(stored, 'a', 'secret');
     await chmod(stored.credentialsPath, 0o644);
     await saveToken(stored, 'a', 'secret');
@@ -65,7 +65,7 @@ describe('the settings on disk', () => {
     ['not an object', '["secret"]'],
     ['a list of profiles', '{"profiles": ["secret"]}'],
     ['a profile that is no object', '{"profiles": {"default": "secret"}}'],
-  ])('are left as they are when they are broken: %s', async (_what, text) => {
+  ])('does not change broken settings: %s', async (_what, text) => {
     await saveProfile(stored, 'default', {});
     await writeFile(stored.configPath, text);
     const refused = expect.objectContaining({
@@ -80,7 +80,7 @@ describe('the settings on disk', () => {
     expect(await readFile(stored.configPath, 'utf8')).toBe(text);
   });
 
-  it('are left as they are when the credentials are broken', async () => {
+  it('does not change broken credentials', async () => {
     await saveToken(stored, 'a', 'secret');
     await writeFile(stored.credentialsPath, '{"tokens": {"a": "secret');
     await expect(loadTokens(stored)).rejects.toThrow(
@@ -90,21 +90,21 @@ describe('the settings on disk', () => {
     expect(await readFile(stored.credentialsPath, 'utf8')).toBe('{"tokens": {"a": "secret');
   });
 
-  it('say why they cannot be written', async () => {
+  it('explains why the settings cannot be written', async () => {
     await writeFile(join(folder, '..', 'file'), '');
     const below = findPlace({ FLEET_CONFIG_DIR: join(folder, '..', 'file', 'below') });
     await expect(saveToken(below, 'a', 'secret')).rejects.toMatchObject({ kind: 'config' });
   });
 
   it.each(['', '__proto__', 'a b', '../x', '-x', 'x\u001b[31m', 'x'.repeat(65)])(
-    'refuse the profile name %j',
+    'rejects the profile name %j',
     async (name) => {
       await expect(saveProfile(stored, name, {})).rejects.toMatchObject({ kind: 'usage' });
       await expect(saveToken(stored, name, 'secret')).rejects.toMatchObject({ kind: 'usage' });
     },
   );
 
-  it('take names that objects have by themselves', async () => {
+  it('accepts names of built-in object properties', async () => {
     await saveProfile(stored, 'constructor', { retries: 1 });
     expect([...(await loadStored(env)).profiles]).toEqual([['constructor', { retries: 1 }]]);
     expect((await loadTokens(stored)).has('constructor')).toBe(false);

@@ -70,7 +70,7 @@ async function countingCommand(print = 'echo token-$n'): Promise<string> {
 const countRuns = async () => Number(await readFile(join(folder, 'runs'), 'utf8'));
 
 describe('the source of the token', () => {
-  it('is the first of five, and their lack an error of kind config', async () => {
+  it('is the first of five sources, and fails with kind config without any', async () => {
     await expect(open()).rejects.toMatchObject({
       kind: 'config',
       message: 'no access token for profile "default"',
@@ -99,7 +99,7 @@ describe('the source of the token', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('reads the file and the store anew, and renews only when they changed', async () => {
+  it('reads the file and the store again, and renews only when they changed', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
     const place = await loadStored(env);
@@ -115,7 +115,7 @@ describe('the source of the token', () => {
       expect([await source.renew('one'), await source.get()]).toEqual(['two', 'two']);
   });
 
-  it('a token that came with another address is not for the one that runs', async () => {
+  it('does not use the token of another base URL', async () => {
     const place = await loadStored(env);
     await saveProfile(place, 'default', { base_url: 'https://one.example' });
     await saveToken(place, 'default', 'one');
@@ -143,21 +143,21 @@ describe('the source of the token', () => {
     ]);
   });
 
-  it('reads no more of a file than a token may have', async () => {
+  it('limits the size of a token file', async () => {
     env['FLEET_TOKEN_FILE'] = '/dev/zero';
     await expect((await open()).get()).rejects.toMatchObject(
       refusal('config', /holds more than a token/),
     );
   });
 
-  it('says which file cannot be read', async () => {
+  it('names the file that cannot be read', async () => {
     env['FLEET_TOKEN_FILE'] = join(folder, 'missing');
     const message = `the token file ${folder}/missing cannot be read: no such file or directory`;
     await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message });
   });
 });
 
-it('a stored token that nothing renews is refused without the lock of renewals, which may be where nobody can write', async () => {
+it('rejects a stored token without a renewal before it takes the renewal lock', async () => {
   await saveToken(await loadStored(env), 'default', 'stored');
   await mkdir(join(folder, 'credentials.json.renewal.lock'));
   const source = await open();
@@ -168,7 +168,7 @@ it('a stored token that nothing renews is refused without the lock of renewals, 
 });
 
 describe('a token command', () => {
-  it('runs once for all workers that were refused, and not for one that comes late', async () => {
+  it('runs once for all workers with a refused token, and not for a late one', async () => {
     const source = await openCommand(await countingCommand());
     await source.get();
     const workers = Array.from({ length: 8 }, () => source.renew('token-1'));
@@ -178,7 +178,7 @@ describe('a token command', () => {
     expect(await countRuns()).toBe(2);
   });
 
-  it('runs again when the token ends within a minute', async () => {
+  it('runs again when the token expires within a minute', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const source = await openCommand(
       await countingCommand(`if [ $n = 1 ]; then echo ${first}; else echo ${second}; fi`),
@@ -224,13 +224,13 @@ describe('a token command', () => {
     expect(error.message + error.hint + notices.join()).not.toContain('secret');
   });
 
-  it('passes on what it says on stderr, and reads nothing', async () => {
+  it('gets an empty stdin, and its stderr is printed', async () => {
     const source = await openCommand('echo "open https://login.example.com" >&2; cat; echo token');
     expect(await source.get()).toBe('token');
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
-  it('may take as long as a request, and is asked again after that', async () => {
+  it('may take as long as a request, and runs again after a timeout', async () => {
     const command = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
     const source = await openCommand(command, { timeout: 1 });
     const message = 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)';
@@ -238,7 +238,7 @@ describe('a token command', () => {
     expect(await source.get()).toBe('token');
   });
 
-  it('that fails ahead of the end of its last token leaves that in use, and is asked again', async () => {
+  it('keeps the valid token when it fails before that token expires, and runs again later', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const command = `case $n in 1) echo ${first};; 2|4) exit 1;; *) echo ${second};; esac`;
     const source = await openCommand(await countingCommand(command));
@@ -254,7 +254,7 @@ describe('a token command', () => {
     await expect(source.renew(second)).resolves.toBeUndefined();
   });
 
-  it('shows no token on its stderr, known or not yet, and no line without an end', async () => {
+  it('has its tokens hidden on stderr, and its long lines split', async () => {
     const token = jwt({ sub: 'ann' });
     env['FLEET_TOKEN_COMMAND'] =
       `echo "+ got JWT=${token}, ok" >&2; head -c 250000 /dev/zero | tr "\\0" x >&2; echo ${token}`;
@@ -273,7 +273,7 @@ describe('a token command', () => {
     await expect(source.get()).rejects.toBe(reason);
   });
 
-  it('that calls fleet with itself is refused', async () => {
+  it('cannot call fleet with the same command', async () => {
     const source = await openCommand('echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "');
     expect(await source.get()).toMatch(/^inner=echo/);
     env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
@@ -297,12 +297,12 @@ it.each([
   ['abc\u0000', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
   ['äbc', { reason: 'has characters that no token has (white space, or beyond ASCII)' }],
   [`'abc'`, { reason: 'is in quotes (jq prints without them with -r)' }],
-])('the text of a token: %j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
+])('reads the text of a token: %j', (text, parsed) => expect(parseToken(text)).toEqual(parsed));
 
 describe('the organizations of a token', () => {
   const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
 
-  it('are those of its claim affs, each once', () => {
+  it('are those of its claim affs, without duplicates', () => {
     const affs = {
       [A]: ['admin'],
       [B.toUpperCase()]: [],
@@ -312,7 +312,7 @@ describe('the organizations of a token', () => {
     expect(organizationsOf(jwt({ affs }))).toEqual([A, B]);
   });
 
-  it.each([undefined, null, 'x', [A], 5, {}])('are none with affs %j', (affs) => {
+  it.each([undefined, null, 'x', [A], 5, {}])('are empty with affs %j', (affs) => {
     expect(organizationsOf(jwt({ affs }))).toEqual([]);
     expect(organizationsOf('opaque')).toEqual([]);
   });
@@ -325,13 +325,13 @@ describe('the claims of a token', () => {
   });
 
   it.each(['opaque', 'a.b', 'a.b.c', 'a.bnVsbA.c', 'a.WzFd.c', 'a..c', ''])(
-    'are none in %j',
+    'are undefined for %j',
     (token) => {
       expect(readClaims(token)).toBeUndefined();
     },
   );
 
-  it.each([undefined, 'soon', null, 1e300, Number.NaN])('say no end with exp %j', (exp) => {
+  it.each([undefined, 'soon', null, 1e300, Number.NaN])('have no expiry with exp %j', (exp) => {
     expect(readExpiry(jwt({ exp }))).toBeUndefined();
   });
 });
