@@ -28,30 +28,30 @@ test.each([
   [`bicycles edit ${U} --state rented`, 'act <bicycle> <transition>'],
   ['completion install bash', '--install'],
   ['zones list --name x', '--where'],
-])("fleet %s, a word of another tool: fleet's own, and nothing is sent", async (typed, meant) => {
-  const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
-  const { code, stderr } = await runFleet(typed.split(' '), { env });
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`),
-  ]);
-});
+])(
+  'suggests the command of fleet for fleet %s, a word of another tool, and sends nothing',
+  async (typed, meant) => {
+    const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
+    const { code, stderr } = await runFleet(typed.split(' '), { env });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`hint: did you mean "${meant}"? see "fleet`),
+    ]);
+  },
+);
 
 test.each([
   ['edit', '--yas'],
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])(
-  'no flag that changes more, and none far from a short one, is suggested for %s %s',
-  async (verb, flag) => {
-    const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
-    ]);
-  },
-);
+])('suggests no riskier and no distant flag for %s %s', async (verb, flag) => {
+  const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
+  ]);
+});
 
 test.each([
   [
@@ -72,13 +72,13 @@ test.each([
     'the token is never a flag',
     'eyJhbGciOi',
   ],
-])('%s', async (_what, line, said, unsaid) => {
+])('handles the misspelled command %s', async (_what, line, said, unsaid) => {
   const { code, stderr } = await runFleet(line.split(' '));
   expect([code, stderr]).toEqual([2, expect.stringContaining(said)]);
   expect(stderr).not.toContain(unsaid);
 });
 
-test('what has no way back is no guess for its opposite', async () => {
+test('never suggests a permanent transition for its opposite', async () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'abcdefgh' };
   for (const word of ['restore', 'unretire', 'require']) {
     const { code, stderr } = await runFleet(

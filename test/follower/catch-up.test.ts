@@ -118,8 +118,8 @@ const FLEET = [
   item('f', -60),
 ];
 
-describe('after a gap', () => {
-  test.each([7, null, {}, true, ['x']])('a bicycle whose uuid is %j ends nothing', (uuid) => {
+describe('the catch-up reading after a gap', () => {
+  test.each([7, null, {}, true, ['x']])('ignores a bicycle with the uuid %j', (uuid) => {
     const odd = { ...item('x', 0), uuid };
     const { read, gap, reports } = open();
     read([odd, ...FLEET], 1);
@@ -127,7 +127,7 @@ describe('after a gap', () => {
     expect(reports()[1]).toMatchObject({ changes: 0, unknown: 1 });
   });
 
-  test('a list in no order is read to the bound, and not complete', () => {
+  test('reads an unordered list up to the bound and reports an incomplete comparison', () => {
     const { read, gap, reports } = open({ mostPages: 3 });
     read(FLEET.slice(0, 4), 1);
     const [a, b, c, d, ...rest] = FLEET;
@@ -135,7 +135,7 @@ describe('after a gap', () => {
     expect(reports()[1]).toMatchObject({ isComplete: false, reason: ORDER, pages: 3 });
   });
 
-  test("two readings are ten seconds apart, whatever the machine's date does", () => {
+  test('waits ten seconds between two readings, for any clock change of the machine', () => {
     const { read, gap, step, reports } = open();
     read(FLEET, 1);
     gap(5, FLEET, 10);
@@ -151,7 +151,7 @@ test.each([
   ['auth', 30],
   ['not-found', 60],
   ['rejected', 60],
-] as const)('a list that cannot be read (%s) is read again', (kind, later) => {
+] as const)('reads the list again after the failure %s', (kind, later) => {
   const { read, step, answer, reports, log } = open();
   read(FLEET, 1);
   step({ type: 'blind', fromMs: 5_000 }, 20);
@@ -174,8 +174,8 @@ test.each([
   expect(log.filter(({ type }) => type === 'unread')).toHaveLength(2);
 });
 
-describe('bicycles that are followed by name', () => {
-  test('are read at their own address, and from the list where there is none', () => {
+describe('bicycles that the user selected', () => {
+  test('are read at their own URLs, or from the list when the service has no such URLs', () => {
     const { step, answer, reports, log } = open({ bicycles: new Set(['e', 'c']) });
     const effects = step({ type: 'wanted', sinceWallMs: undefined }, 1);
     expect(effects).toMatchObject([{ type: 'read-bicycle', uuid: 'e' }]);
@@ -189,14 +189,14 @@ describe('bicycles that are followed by name', () => {
     expect(reports()).toMatchObject([{ missing: [], isComplete: true, pages: 3 }]);
   });
 
-  test('that are nowhere are named', () => {
+  test('are named when the service does not list them', () => {
     const { read, reports } = open({ bicycles: new Set(['x']) });
     read(FLEET, 1);
     expect(reports()).toMatchObject([{ missing: ['x'], isComplete: false }]);
   });
 });
 
-test('a list that is older than what was pushed is read again, twice at most, and is not complete when it stays so', () => {
+test('repeats a list that is older than the messages at most twice and then reports it as incomplete', () => {
   const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
   knowledge.merge('a', item('a', 5, 'lost'), at(5));
@@ -215,7 +215,7 @@ test('a list that is older than what was pushed is read again, twice at most, an
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
 
-test('by a date that is ahead nothing shows that what a first reading, which failed, has shown stayed as it was', () => {
+test('does not confirm a reading that failed when its list has a date in the future', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);

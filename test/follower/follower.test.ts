@@ -88,27 +88,24 @@ function openFollower(topics: readonly string[], organizations: readonly string[
 test.each([
   ['a topic that is refused at first', ['t']],
   ['the second of two topics, which is slow', ['u', 't']],
-])(
-  'what changed between the first reading and the connection of %s is looked up',
-  (_what, topics) => {
-    const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
-    if (topics.length > 1) connect('u', 0);
-    else lose('t', 1);
-    expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
-    wholePage(2, bicycle('available', -60));
-    expect(state()).toBe('available');
-    // Rented at 5, while the topic is not connected.
-    connect('t', 9);
-    expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
-    page(11, bicycle('rented', 5));
-    expect([state(), reports()]).toEqual([
-      'rented',
-      [expect.objectContaining({ changes: 1, isComplete: true })],
-    ]);
-  },
-);
+])('looks up changes between the first reading and the connection of %s', (_what, topics) => {
+  const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
+  if (topics.length > 1) connect('u', 0);
+  else lose('t', 1);
+  expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
+  wholePage(2, bicycle('available', -60));
+  expect(state()).toBe('available');
+  // Rented at 5, while the topic is not connected.
+  connect('t', 9);
+  expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
+  page(11, bicycle('rented', 5));
+  expect([state(), reports()]).toEqual([
+    'rented',
+    [expect.objectContaining({ changes: 1, isComplete: true })],
+  ]);
+});
 
-test('what the first list did not show yet, and nobody pushed since, is found by the next comparison', () => {
+test('finds changes that the first list and the messages missed in the next comparison', () => {
   const { log, happened, take, page, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   // Rented two seconds before the connection: the replica that answers is three seconds behind.
@@ -128,7 +125,7 @@ const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
   return { items, count, next: [['page', '2']] as [string, string][], trace: {} };
 };
 
-test('on a machine whose date is an hour ahead what was missed is looked for to the end of the list', () => {
+test('reads the whole list after a gap on a machine whose clock is an hour ahead', () => {
   const { log, happened, lose, take, wholePage, lastId, state } = openFollower(['t']);
   const changed = (uuid: string, to: string, seconds: number) => ({
     ...bicycle(to, seconds - 3_600),
@@ -165,20 +162,23 @@ test('on a machine whose date is an hour ahead what was missed is looked for to 
 test.each([
   ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
   ['to its end where it does not', undefined, 'read-page'],
-])('on that machine the first comparison reads the list %s', (_how, serviceMs, last) => {
-  const { log, happened, take, wholePage, lastId } = openFollower(['t']);
-  take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
-  const known = [...'abc'].map((uuid, index) => ({
-    ...bicycle('available', -3_609 - 9 * index),
-    uuid,
-  }));
-  wholePage(1, ...known);
-  take({ type: 'tick' }, 300);
-  take({ type: 'page', id: lastId(), page: pageBefore(3, ...known) }, 301);
-  expect(log.at(-1)?.type).toBe(last);
-});
+])(
+  'reads the list %s in the first comparison on a machine whose clock is an hour ahead',
+  (_how, serviceMs, last) => {
+    const { log, happened, take, wholePage, lastId } = openFollower(['t']);
+    take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
+    const known = [...'abc'].map((uuid, index) => ({
+      ...bicycle('available', -3_609 - 9 * index),
+      uuid,
+    }));
+    wholePage(1, ...known);
+    take({ type: 'tick' }, 300);
+    take({ type: 'page', id: lastId(), page: pageBefore(3, ...known) }, 301);
+    expect(log.at(-1)?.type).toBe(last);
+  },
+);
 
-test('a first list that knows more than an old message, which was sent again, is believed', () => {
+test('trusts a first list that is newer than a repeated old message', () => {
   const { follower, happened, take, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   follower.merge('a', bicycle('rented', -600), happened('t', 1));
@@ -188,7 +188,7 @@ test('a first list that knows more than an old message, which was sent again, is
   expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
-test('a list whose count falls while it is read is read again: one may have slipped from a page to the one before', () => {
+test('repeats a list whose count falls during the reading, because a bicycle may have moved to an earlier page', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   const page = (count: number, uuids: string, isLast = false) => {
@@ -220,7 +220,7 @@ function openAfterGap(uuids: readonly string[]) {
   };
 }
 
-test('a bicycle that two organizations list, since it moved between them meanwhile, does not stand for one that left', () => {
+test('does not count a bicycle that moved between organizations for one that left', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
   // `b` has left; `a` moved from `o` to `p` between the two pages: both count one.
   page(3, 'a');
@@ -245,7 +245,7 @@ test('a bicycle that two organizations list, since it moved between them meanwhi
   ]);
 });
 
-test('a bicycle that leaves between the two readings of the whole list keeps it from being complete', () => {
+test('reports an incomplete comparison when a bicycle leaves between two readings of the whole list', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
   page(3, 'a', 'b');
   page(4);
@@ -268,7 +268,7 @@ test('a bicycle that leaves between the two readings of the whole list keeps it 
   ]);
 });
 
-test('a list that lags is not believed: five seconds are between the two readings that make a bicycle gone', () => {
+test('marks a bicycle as gone only after two readings that are five seconds apart', () => {
   const { follower, take, happened, page, wholePage, gone } = openAfterGap(['a', 'b']);
   for (const items of [['a'], [], ['a'], []]) page(3, ...items);
   wholePage(4, 'a');
@@ -285,7 +285,7 @@ test('a list that lags is not believed: five seconds are between the two reading
   expect(gone()).toEqual(['b']);
 });
 
-test('without a count nothing tells who left: the whole list is read before a gap is complete', () => {
+test('reads the whole list before it completes a gap when the service sends no count', () => {
   const { follower, log, happened, take, connect, lose, page, lastId, reports } = openFollower([
     't',
   ]);
@@ -307,7 +307,7 @@ test('without a count nothing tells who left: the whole list is read before a ga
   expect([log.at(-1), reports().slice(1)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
-test('of two topics the one that went silent first says how far back is read, though its silence is noticed later', () => {
+test('reads from the earliest silence of two topics, even if it was noticed later', () => {
   const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));
   for (const topic of ['t', 'u']) connect(topic, 1);
@@ -328,7 +328,7 @@ test('of two topics the one that went silent first says how far back is read, th
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
 
-test('a mirror whose machine was set back while it was down looks for what was missed, however late the list can be read', () => {
+test('looks for missed changes when the clock of the machine was set back while the mirror was stopped', () => {
   const { follower, log, happened, take, lastId } = openFollower(['t']);
   // It heard everything until an hour from now by that date.
   const heardMs = at(3_600).wallMs;

@@ -44,12 +44,12 @@ test.each([
   [{ topic: `/o/admin/bicycles/${UUID}/`, message: { state: 'lost' } }, UUID],
   [{ topic: '/o/admin/bicycles/*', message: { state: 'lost' } }, undefined],
   [{ topic: null, message: null }, undefined],
-])('%j is about %j', (envelope, uuid) => {
+])('%j refers to the bicycle %j', (envelope, uuid) => {
   expect(uuidOfMessage(envelope)).toBe(uuid);
 });
 
-describe('messages', () => {
-  test('that are partial are merged, and the fields they leave out stay', () => {
+describe('messages about bicycles', () => {
+  test('are merged into the known fields when they are partial', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.learn(bicycle(1), at(1));
     expect(knowledge.merge(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
@@ -60,7 +60,7 @@ describe('messages', () => {
     });
   });
 
-  test('a microsecond apart are told apart, and a version apart in the same second', () => {
+  test('are distinguished by microseconds, and by version within the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
     expect(
@@ -73,7 +73,7 @@ describe('messages', () => {
     ).toBe('late');
   });
 
-  test("a machine whose date is an hour behind takes the time from the service's answers", () => {
+  test("get their time from the service's answers when the machine's clock is an hour behind", () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
@@ -83,7 +83,7 @@ describe('messages', () => {
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
-  test('bookkeeping alone is a repeat', () => {
+  test('count as repeated when only technical fields changed', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
@@ -105,14 +105,14 @@ describe('the list after a gap', () => {
   test.each([
     ['by its content', {}, {}],
     ['by its version', { concurrency_version: 3 }, { concurrency_version: 4 }],
-  ])('a change in the same second is news %s', (_how, before, after) => {
+  ])('reports a change in the same second %s', (_how, before, after) => {
     const { compare } = afterGap(bicycle(5, before));
     expect(compare(bicycle(5, { ...after, state: 'lost' })).change).toMatchObject({
       fields: ['state'],
     });
   });
 
-  test('the same version is no news, whatever its content', () => {
+  test('ignores a bicycle with the known version, for any content', () => {
     const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
     expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
   });
@@ -121,19 +121,19 @@ describe('the list after a gap', () => {
     ['modified after the last known', 9, true],
     ['in the same second', 5, true],
     ['before', 3, false],
-  ])('a bicycle that was never seen, %s', (_when, seconds, isNews) => {
+  ])('handles an unknown bicycle: %s', (_when, seconds, isNews) => {
     const { compare } = afterGap();
     const { change, isUnknown, isUncertain } = compare(bicycle(seconds, {}, OTHER));
     expect([change !== undefined, isUnknown, isUncertain]).toEqual([isNews, isNews, false]);
   });
 
-  test('a stranger of which nothing can be said is counted as unknown', () => {
+  test('counts an unknown bicycle without a time as unknown', () => {
     const { compare } = afterGap();
     const unknown = { ...NOTHING, isUnknown: true, isUncertain: true };
     expect(compare({ uuid: OTHER, state: 'lost' })).toEqual(unknown);
   });
 
-  test('where the whole fleet was known, a stranger is a new bicycle', () => {
+  test('reports an unknown bicycle as new when the whole fleet was known', () => {
     const { knowledge, compare } = afterGap();
     knowledge.setWhole();
     expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({
@@ -143,7 +143,7 @@ describe('the list after a gap', () => {
   });
 });
 
-test('memory is bounded: the longest untouched bicycle is forgotten', () => {
+test('evicts the bicycle with the oldest update from the bounded memory', () => {
   const knowledge = openKnowledge(at(0));
   for (let number = 0; number < KNOWN_LIMIT + 10; number++)
     knowledge.merge(`${number}`, { state: 'available' }, at(1));
@@ -152,7 +152,7 @@ test('memory is bounded: the longest untouched bicycle is forgotten', () => {
   expect(knowledge.get('10')).toBeDefined();
 });
 
-test('a time without a fraction stands for its whole second', () => {
+test('treats a time without a fraction as its whole second', () => {
   const knowledge = openKnowledge(at(0));
   knowledge.merge(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
   const mark = knowledge.mark(6_000);
@@ -168,7 +168,7 @@ test('a time without a fraction stands for its whole second', () => {
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
 
-test('a bicycle that is gone is none that a message told of since the reading began, and none that the list hides from this token', () => {
+test('does not mark bicycles as gone that a later message named or that the token may not list', () => {
   const knowledge = openKnowledge(at(0));
   for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
   knowledge.merge('b', bicycle(5, { state: 'rented' }, 'b'), at(5));

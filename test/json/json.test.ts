@@ -9,7 +9,7 @@ import { anyJson, EXACT_NUMBERS } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
 describe('indent', () => {
-  it('keeps numbers and escapes byte for byte', () => {
+  it('keeps numbers and escapes unchanged', () => {
     const json = '{"n":12345678901234567890,"s":"\\u00e9\\/\\"","e":{},"l":[],"x":[1.50,{"y":-0}]}';
     expect(indent(json)).toBe(`{
   "n": 12345678901234567890,
@@ -25,7 +25,7 @@ describe('indent', () => {
 }`);
   });
 
-  it('lays out as JSON.stringify does', () => {
+  it('indents like JSON.stringify (property-based)', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(indent(json)).toBe(JSON.stringify(JSON.parse(json), null, 2));
@@ -33,7 +33,7 @@ describe('indent', () => {
     );
   });
 
-  it('colours keys and nothing else', () => {
+  it('colors only keys', () => {
     expect(indent('{"a":"b","c":["d"]}', '', (key) => `<${key}>`)).toBe(
       '{\n  <"a">: "b",\n  <"c">: [\n    "d"\n  ]\n}',
     );
@@ -41,7 +41,7 @@ describe('indent', () => {
 });
 
 describe('squeeze', () => {
-  it('takes out what stands between the tokens, and nothing of the tokens', () => {
+  it('removes whitespace between tokens only', () => {
     expect(squeeze('{\n  "a b": [ 1.50 ,\r\n "x\\n y" ]\n}')).toBe('{"a b":[1.50,"x\\n y"]}');
     expect(squeeze('{"a": 1}')).toBe('{"a": 1}');
   });
@@ -58,7 +58,7 @@ describe('squeeze', () => {
 });
 
 describe('readExact', () => {
-  it.each(EXACT_NUMBERS.map((text) => [text]))('gives %s back as it was written', (number) => {
+  it.each(EXACT_NUMBERS.map((text) => [text]))('preserves the spelling of %s', (number) => {
     const json = `{"a":[${number},{"b":${number}}],"c":${number}}`;
     expect(needsExactReading(json)).toBe(true);
     expect(needsExactReading(number)).toBe(true);
@@ -76,7 +76,7 @@ describe('readExact', () => {
     expect(needsExactReading(json)).toBe(false);
   });
 
-  it('is asked for whenever JSON.parse would change how a number is written', () => {
+  it('is needed whenever JSON.parse would change the spelling of a number (property-based)', () => {
     const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,24})$/);
     const number = fc
       .tuple(
@@ -110,14 +110,14 @@ describe('readExact', () => {
     );
   });
 
-  it('takes __proto__ for a name like any other, and the last of two equal names', () => {
+  it('treats __proto__ as an ordinary name and uses the last of two equal names', () => {
     const read = readExact('{"__proto__":{"polluted":1.0},"a":1,"a":2}');
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
     expect(Object.keys(read as object)).toEqual(['__proto__', 'a']);
     expect(writeJson(read)).toBe('{"__proto__":{"polluted":1.0},"a":2}');
   });
 
-  it('reads nesting as deep as it comes', () => {
+  it('reads nesting of any depth', () => {
     expect(Array.isArray(readExact(`${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`))).toBe(true);
   });
 });
@@ -131,7 +131,7 @@ describe('parseJson', () => {
     }
   };
 
-  it('reads what JSON.parse reads, nesting as deep as its limit included', () => {
+  it('reads the same as JSON.parse up to its depth limit', () => {
     const deep = `${'['.repeat(DEPTH_LIMIT)}${']'.repeat(DEPTH_LIMIT)}`;
     for (const text of [
       'null',
@@ -148,14 +148,14 @@ describe('parseJson', () => {
     ['a million brackets', '['.repeat(1_000_000)],
     ['a million objects', '{"a":'.repeat(1_000_000)],
     ['depth behind a text with brackets and quotes', `["[\\"[",${'[{"a":'.repeat(300)}`],
-  ])('refuses %s before it is read', (_case, text) => {
+  ])('rejects %s before it parses', (_case, text) => {
     expect(thrownBy(text)).toMatchObject({
       kind: 'depth',
       message: 'JSON nested deeper than 500 levels',
     });
   });
 
-  it('refuses more values than memory is set aside for', () => {
+  it('rejects more values than its memory limit allows', () => {
     expect(thrownBy(`[${'{},'.repeat(4_000_000)}1]`)).toMatchObject({ kind: 'values' });
     expect(thrownBy(`["${'{},'.repeat(4_000_000)}",1]`)).toHaveLength(2);
   });
@@ -173,14 +173,14 @@ describe('parseJson', () => {
     ['[01', true],
     ['tru ', false],
     [' ', true],
-  ])('says of %j that it is no JSON, and quotes nothing of it', (text, isCutOff) => {
+  ])('rejects %j as invalid JSON without quoting it', (text, isCutOff) => {
     const error = thrownBy(text);
     expect(error).toBeInstanceOf(JsonError);
     expect(error).toMatchObject({ kind: 'syntax', isCutOff });
     expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain('secret');
   });
 
-  it('each beginning of a JSON text is one that breaks off, in the words of every engine', () => {
+  it('recognizes every prefix of a JSON text as truncated on every engine', () => {
     const text =
       '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
     for (let end = 0; end < text.length; end++)
@@ -189,7 +189,7 @@ describe('parseJson', () => {
 });
 
 describe('splitArray', () => {
-  it('takes an array apart, each element as it stands there', () => {
+  it('splits an array into the unchanged texts of its elements', () => {
     const text = ' [ 1.50 ,{"a":\n[1, 2]} , "]\\"," ,[]]';
     expect(splitArray(text, 1)).toEqual({
       texts: ['1.50', '{"a":\n[1, 2]}', '"]\\","', '[]'],
@@ -197,7 +197,7 @@ describe('splitArray', () => {
     });
   });
 
-  it('ends on text that is no array', () => {
+  it('returns undefined for text that is not an array', () => {
     for (const text of ['[:', '[}', '[,,', '["', '[{', '['])
       expect(splitArray(text, 0)).toBeUndefined();
   });

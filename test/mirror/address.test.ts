@@ -24,7 +24,7 @@ test.each([
     'postgresql:///fleet?host=/run/postgresql',
   ],
   ['postgres://ann@/fleet?host=/run/a', undefined, 'postgres://ann@/fleet?host=/run/a'],
-])('%s is an address', (text, folder, shown) => {
+])('accepts the mirror URL %s', (text, folder, shown) => {
   const parsed = parseMirrorAddress(text, folder);
   expect('value' in parsed && showMirrorAddress(parsed.value)).toBe(shown);
 });
@@ -45,7 +45,7 @@ test.each([
   ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two/fleet', /names one host/],
   ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
-])('%s is refused, and what may be a password is not repeated', (text, reason) => {
+])('rejects %s without quoting a possible password', (text, reason) => {
   const parsed = parseMirrorAddress(text);
   expect('reason' in parsed && parsed.reason).toMatch(reason);
   expect(JSON.stringify(parsed)).not.toContain('s3cr');
@@ -53,7 +53,7 @@ test.each([
 
 const home = newFolder();
 
-test('the address comes before the service, and the service before the environment', async () => {
+test('prefers the URL to the service file, and the service file to the environment', async () => {
   writeFileSync(
     join(home, '.pg_service.conf'),
     '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n',
@@ -94,17 +94,17 @@ test.each([
   ['postgres://u@/d', 'from-environment', 5432],
   // A space is %20 there: libpq knows no +.
   ['postgres://u@/d?host=/run/a+b', '/run/a+b', 5432],
-])('%s leads to %s', async (url, host, port) => {
+])('connects for %s to %s', async (url, host, port) => {
   const env = { HOME: home, PGHOST: 'from-environment' };
   expect(await readConnection(url, env)).toMatchObject({ host, port, user: 'u', database: 'd' });
 });
 
-test('a port that is none is refused', async () => {
+test('rejects an invalid port', async () => {
   const wrong = readConnection('postgres://h/d', { HOME: home, PGPORT: '70000' });
   await expect(wrong).rejects.toThrow(/port is not a number from 1 to 65535: "70000"/);
 });
 
-test('files for TLS that are none are refused before anything is sent', async () => {
+test('rejects invalid TLS files before it connects', async () => {
   const key = join(home, 'client.key');
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
@@ -125,16 +125,19 @@ test.each([
   ['sslmode=verify-ca', /sslmode=verify-ca needs the file of an authority/],
   ['sslrootcert=system&sslmode=require', /sslmode=require needs the file/],
   [`sslmode=require&sslrootcert=${home}`, /\(sslrootcert\) cannot be read: it is a directory/],
-])('%s is refused over the network, and passed over on a socket', async (parameters, reason) => {
-  await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(
-    reason,
-  );
-  expect(
-    (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls,
-  ).toEqual([false]);
-});
+])(
+  'rejects %s for a network connection and ignores it for a socket',
+  async (parameters, reason) => {
+    await expect(readConnection(`postgres://h/d?${parameters}`, { HOME: home })).rejects.toThrow(
+      reason,
+    );
+    expect(
+      (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls,
+    ).toEqual([false]);
+  },
+);
 
-test('a service file is read as PostgreSQL does', () => {
+test('parses a service file like PostgreSQL', () => {
   expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({
     host: 'h',
   });
@@ -149,7 +152,7 @@ test.each([
   ['(select 1)', '(select 1)'],
   ['-- why\nselect 1', '-- why\nselect 1'],
   ['select * from pg_replication_slots', 'select * from pg_replication_slots'],
-])('%j is one statement', (text, statement) => {
+])('accepts %j as one statement', (text, statement) => {
   expect(readStatement(text)).toBe(statement);
 });
 
@@ -162,6 +165,6 @@ test.each([
   ["vacuum into '/tmp/x'", /"vacuum" is refused/],
   ["attach 'x' as y", /"attach" is refused/],
   ['set default_transaction_read_only to off', /"set" is refused/],
-])('%j is refused', (text, message) => {
+])('rejects %j', (text, message) => {
   expect(() => readStatement(text)).toThrow(message);
 });

@@ -40,7 +40,7 @@ describe.each(engines)('%s', (kind, newText) => {
   };
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
-  test('keeps values exactly, and replaces rows of the same key', async () => {
+  test('stores exact values and replaces rows with the same key', async () => {
     const database = await openThings(await newText());
     const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
     await database.write('things', COLUMNS, [
@@ -67,7 +67,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
   });
 
-  test('several writes of a table are one transaction, each with its own rows', async () => {
+  test('combines several writes of a table into one transaction and keeps the rows of each', async () => {
     const database = await openThings(await newText());
     await database.transaction(async () => {
       for (const name of ['first', 'second'])
@@ -78,7 +78,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
   });
 
-  test('rows that the database refuses are not written, and the next ones are', async () => {
+  test('writes the next rows after the database rejected some', async () => {
     const database = await openThings(await newText());
     const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
     await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
@@ -88,7 +88,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
   });
 
-  test('a transaction is whole or not at all, and several wait for each other', async () => {
+  test('commits a transaction completely or not at all, and runs several one after the other', async () => {
     const database = await openThings(await newText());
     const failing = database.transaction(async () => {
       await database.write('things', ['id'], [[1]]);
@@ -103,7 +103,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id from things')).toEqual([{ id: 2 }]);
   });
 
-  test('many rows come in chunks, between other calls, and can be left early', async () => {
+  test('reads many rows in chunks between other calls, and can stop early', async () => {
     const database = await openThings(await newText());
     const rows = Array.from({ length: 12_000 }, (_, id) => [id, `n${id}`]);
     await database.write('things', ['id', 'name'], rows);
@@ -124,7 +124,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await database.write('things', ['id'], [[20_000]]);
   });
 
-  test('read access changes nothing, and a bad query is the error of the one who wrote it', async () => {
+  test('rejects changes with read access and reports an invalid query as a usage error', async () => {
     const text = await newText();
     const database = await openThings(text);
     const reader = await open(text, 'read');
@@ -154,7 +154,7 @@ describe.each(engines)('%s', (kind, newText) => {
       await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
   });
 
-  test('a query whose values are too long to hold is refused', async () => {
+  test('rejects a query with values that are too long', async () => {
     const text = await newText();
     await openedDatabase(text);
     const reader = await open(text, 'read');
@@ -168,7 +168,7 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 
   test.runIf(kind === 'postgres')(
-    'a writer that freezes within a transaction holds no lock for longer than its lease',
+    'limits the locks of a suspended writer to the length of its lease',
     async () => {
       const database = await openedDatabase(await newText());
       const name = 'idle_in_transaction_session_timeout';
@@ -176,7 +176,7 @@ describe.each(engines)('%s', (kind, newText) => {
     },
   );
 
-  test('an abort ends what runs with its reason', async () => {
+  test('ends a running query with the reason of an abort', async () => {
     const text = await newText();
     const abort = new AbortController();
     const database = await open(text, 'write', {}, abort.signal);
@@ -186,7 +186,7 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 });
 
-test('an abort that comes while the connection is being prepared ends it, too', async () => {
+test('ends the preparation of a connection with the reason of an abort', async () => {
   const silent = createServer(() => {});
   const abort = new AbortController();
   const text = `postgres://u@127.0.0.1:${await listenOn(silent)}/d?sslmode=disable`;
@@ -197,9 +197,9 @@ test('an abort that comes while the connection is being prepared ends it, too', 
   silent.close();
 });
 
-describe('a file', () => {
+describe('a SQLite file', () => {
   test.runIf(process.platform === 'linux')(
-    'that was looked at before is locked while it is written',
+    'is locked during a write, even if it was opened for inspection before',
     async () => {
       const path = join(newFolder(), 'fleet.db');
       const first = await open(`sqlite:${path}`, 'write');
@@ -216,7 +216,7 @@ describe('a file', () => {
     },
   );
 
-  test('that is none, or a pipe, is refused and not waited for', async () => {
+  test('cannot be a folder or a pipe', async () => {
     const pipe = join(folder, 'pipe');
     spawnSync('mkfifo', [pipe]);
     for (const path of [pipe, folder])
@@ -224,7 +224,7 @@ describe('a file', () => {
         await expect(open(`sqlite:${path}`, access)).rejects.toMatchObject({ kind: 'config' });
   });
 
-  test('is for its owner alone, and so is what stands beside it', async () => {
+  test('is private, and so are its folder and its companion files', async () => {
     const path = join(folder, 'own', 'fleet.db');
     const database = await openedDatabase(`sqlite:${path}`);
     await database.all('create table t (a int)');
@@ -233,7 +233,7 @@ describe('a file', () => {
     expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
-  test('that is not there, or no database, is refused', async () => {
+  test('is rejected when it is missing or not a database', async () => {
     const path = join(folder, 'none.db');
     await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
       refusal('config', /there is no mirror at/),
@@ -244,7 +244,7 @@ describe('a file', () => {
     );
   });
 
-  test('that another program writes is said to be locked, which passes', async () => {
+  test('causes a temporary error while another program has locked it', async () => {
     const path = join(folder, 'busy.db');
     const first = await openedDatabase(`sqlite:${path}`);
     await first.all('create table t (a int)');
@@ -257,7 +257,7 @@ describe('a file', () => {
   });
 });
 
-describe.runIf(hasTool('openssl'))('a server with TLS', () => {
+describe.runIf(hasTool('openssl'))('a PostgreSQL server with TLS', () => {
   const files = newFolder();
   const openssl = (line: string) => spawnSync('sh', ['-c', `openssl ${line}`], { cwd: files });
   openssl(
@@ -310,14 +310,14 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
       /certificate of another host/,
       /PGSSLROOTCERT/,
     ],
-  ])('sslmode=%s asks for %j', async (mode, expected, message, hint) => {
+  ])('sslmode=%s requests %j', async (mode, expected, message, hint) => {
     const { asked, error } = await attempt(`sslmode=${mode}`, { HOME: files });
     expect(asked).toEqual(expected);
     expect(error.message).toMatch(message);
     expect(error.hint).toMatch(hint);
   });
 
-  test('a mode that verifies does so whatever NODE_TLS_REJECT_UNAUTHORIZED says', async () => {
+  test('sslmode=verify-full verifies certificates even with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     onTestFinished(() => void vi.unstubAllEnvs());
     const { error } = await attempt('sslmode=verify-full', { HOME: files });
@@ -328,7 +328,7 @@ describe.runIf(hasTool('openssl'))('a server with TLS', () => {
   });
 });
 
-describe.runIf(engines.length > 1)('a server', () => {
+describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
   test.each([
     ['57014', 'statement timeout', "set statement_timeout to '20ms'", 'select pg_sleep(10)'],
     ['55P03', 'lock timeout', "set lock_timeout to '20ms'", 'insert into held values (1)'],
@@ -345,7 +345,7 @@ describe.runIf(engines.length > 1)('a server', () => {
       "do $a$ begin raise exception 'met' using errcode = '40P01'; end $a$",
     ],
   ])(
-    'whose error %s (%s) passes is busy, which is tried again',
+    'causes a retry after the temporary error %s (%s)',
     async (_code, _name, setting, statement) => {
       const text = await newPostgres();
       const other = await openedDatabase(text);
@@ -361,7 +361,7 @@ describe.runIf(engines.length > 1)('a server', () => {
     },
   );
 
-  test('is let go of with the rows that nobody took', async () => {
+  test('is disconnected when the reader stops before the last row', async () => {
     const text = await newPostgres();
     const database = await open(text, 'read');
     const connections = () =>
@@ -377,7 +377,7 @@ describe.runIf(engines.length > 1)('a server', () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test('out of reach is exit 8, a database that is not there exit 3', async () => {
+  test('causes exit 8 when it cannot be reached, and exit 3 when the database is missing', async () => {
     const url = await newPostgres();
     const hint = expect.stringMatching(/start the server/);
     const gone = { ...refusal('network', /cannot be reached/), hint };
@@ -393,7 +393,7 @@ describe.runIf(engines.length > 1)('a server', () => {
       'rows on their way, and a lock',
       (database) => database.write('things', ['id'], [[1]], ['id']),
     ],
-  ])('that goes away ends what waits for it with exit 8: %s', async (_what, wait) => {
+  ])('ends waiting commands with exit 8 when it stops: %s', async (_what, wait) => {
     const text = await newPostgres();
     const other = await openedDatabase(text);
     await other.all('create table things (id integer primary key)');
@@ -412,7 +412,7 @@ describe.runIf(engines.length > 1)('a server', () => {
     await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
   });
 
-  test('asks for a password, which comes from PGPASSWORD or a password file, and is never repeated', async () => {
+  test('gets the password from PGPASSWORD or a password file, and no error quotes it', async () => {
     const url = new URL(await newPostgres());
     const database = await openedDatabase(url.href);
     await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
@@ -433,7 +433,7 @@ describe.runIf(engines.length > 1)('a server', () => {
     }
   });
 
-  test('is found by a service file', async () => {
+  test('is found through a service file', async () => {
     const url = new URL(await newPostgres());
     const file = join(folder, 'service.conf');
     writeFileSync(

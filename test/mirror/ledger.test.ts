@@ -62,7 +62,7 @@ async function record(
   };
 }
 
-test('what is recorded of a message and of a list', async () => {
+test('records the changes of messages and lists', async () => {
   const database = await openedMirror(await newSqlite());
   const at = '2026-11-21T12:00:20.000000Z';
   const told = (told: Told) => record(database, told);
@@ -94,7 +94,7 @@ test('what is recorded of a message and of a list', async () => {
   ).toEqual([...['lock', '"https://x/1/"', 'null']]);
 });
 
-test('a message that comes late does not bring back a bicycle that left the list; one that is newer does, and a list', async () => {
+test('does not restore a deleted bicycle from a late message, but from a newer message or a list', async () => {
   const database = await openedMirror(await newSqlite());
   const item = { uuid: UUID, ...MODIFIED };
   const late = await record(database, {
@@ -110,7 +110,7 @@ test('a message that comes late does not bring back a bicycle that left the list
   expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
 });
 
-test('rows that messages were about are kept from batch to batch, until the table is changed past the ledger', async () => {
+test('caches the rows of messages between batches until another writer changes the table', async () => {
   const database = await openedMirror(await newSqlite());
   const ledger = new Ledger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };

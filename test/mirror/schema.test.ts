@@ -38,7 +38,7 @@ const engines = useEngines();
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
-  test('is brought up to the schema once, and belongs to one service', async () => {
+  test('upgrades the schema once and binds the mirror to one service', async () => {
     const database = await openedDatabase(await newDatabase());
     expect(await readSchema(database)).toBeUndefined();
     await migrate(database);
@@ -52,7 +52,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('no index of bicycles holds what a position update changes', async () => {
+  test('no index of the bicycles table contains a column that position updates change', async () => {
     const database = await openedMirror(await newDatabase());
     const sql = kind === 'sqlite' ? 'sql FROM sqlite_master' : 'indexdef AS sql FROM pg_indexes';
     const indexes = await database.all(
@@ -67,7 +67,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('a newer schema and a database of other tables are refused', async () => {
+  test('rejects a newer schema and a database with other tables', async () => {
     const database = await openedMirror(await newDatabase());
     await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
     await expect(migrate(database)).rejects.toThrow(
@@ -80,7 +80,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('views show the present fleet, how long each state lasted, rentals and silence', async () => {
+  test('views show the current fleet, the duration of states, rentals and silence', async () => {
     const database = await openedMirror(await newDatabase());
     await database.write('bicycles', BICYCLE_COLUMNS, [
       rowOf(UUID, {
@@ -148,7 +148,7 @@ test.each([
   ['a table meta of another program', 'create table meta (key text primary key, value text)'],
   ['a view of that name', 'create view meta as select 1 as key'],
   ['a table alerts', 'create table alerts (a int)'],
-])('%s is no mirror', async (_what, sql) => {
+])('rejects %s as a mirror', async (_what, sql) => {
   for (const [, newText] of engines) {
     const database = await openedDatabase(await newText());
     await database.all(sql);
@@ -168,7 +168,7 @@ test.each([
   // No database takes it; the clock of JavaScript goes on counting.
   ['2026-02-30T00:00:00.5Z', '2026-03-02T00:00:00.500000Z'],
   ['tomorrow', undefined],
-])('%s in UTC is %s', (text, utc) => {
+])('converts %s in UTC to %s', (text, utc) => {
   expect(utcOf(text)).toBe(utc);
 });
 
@@ -178,12 +178,12 @@ test.each([
   ['9223372036854775808', null],
   [1.5, null],
   [undefined, null],
-])('the version %s is kept as %s', (version, kept) => {
+])('stores the version %s as %s', (version, kept) => {
   expect(versionValue(version)).toBe(kept);
 });
 
 test.runIf(engines.length > 1)(
-  'in PostgreSQL the history is a partition a month, which the upgrade makes whole or not at all',
+  'the upgrade partitions the PostgreSQL history by month, completely or not at all',
   async () => {
     const database = await openedDatabase((await engines[1]?.[1]()) ?? '');
     await makeOld(database);

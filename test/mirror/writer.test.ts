@@ -238,7 +238,7 @@ async function linkOf(uuid: string): Promise<unknown> {
 const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
 const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
 
-test('a link that a message left out is five minutes old at most, whatever was caught up meanwhile', async () => {
+test('refreshes a link that a message omitted within five minutes, also after a comparison', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -252,7 +252,7 @@ test('a link that a message left out is five minutes old at most, whatever was c
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('a link that a message left out before the writer was killed is looked up when it runs again', async () => {
+test('looks up a link that a message omitted before a kill after the restart', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -262,7 +262,7 @@ test('a link that a message left out before the writer was killed is looked up w
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
-test('a link that a message left out while a long reading went on is compared when that is over', async () => {
+test('compares a link that a message omitted during a long reading after that reading', async () => {
   const service = openService();
   const mirror = await openWriter(service, 0);
   const before = mirror.ask();
@@ -274,7 +274,7 @@ test('a link that a message left out while a long reading went on is compared wh
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('a list that was asked for before a cut does not end its gap', async () => {
+test('does not end a gap with a list that was requested before the connection broke', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const before = mirror.ask();
@@ -290,7 +290,7 @@ test('a list that was asked for before a cut does not end its gap', async () => 
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
-test('a gap lasts until the change that undid a change in it: neither can be recorded', async () => {
+test('extends a gap until a change was reversed, because neither change can be recorded', async () => {
   const { service, mirror } = await begin();
   await mirror.lose(100);
   service.change('a', 'lost', 100.5);
@@ -305,7 +305,7 @@ test('a gap lasts until the change that undid a change in it: neither can be rec
   expect(await gaps()).toEqual([{ started: utc(100), ended: utc(105) }]);
 });
 
-test('messages that a list overtook are a gap from the first of them to what the list showed', async () => {
+test('records a gap from the first message that a list overtook to the state in the list', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const [first, second] = [

@@ -37,7 +37,7 @@ const spot = (longitude: number, latitude: number, count: number): Place[] =>
     latitude,
   }));
 
-describe('clusters', () => {
+describe('clusters on the page', () => {
   test.each([
     ['two cities', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 30)], [90, 30], 0],
     [
@@ -58,7 +58,7 @@ describe('clusters', () => {
     expect(gathered.points).toHaveLength(points);
   });
 
-  test('every bicycle with a position is in a cluster or a point, at every zoom', () => {
+  test('contain every bicycle with a position once at every zoom', () => {
     const places = Array.from({ length: 4_000 }, (_, index) => ({
       longitude: ((index * 37.7) % 360) - 180,
       latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
@@ -77,7 +77,7 @@ describe('clusters', () => {
   });
 });
 
-test('the view finds what the date line parts', () => {
+test('finds bicycles on both sides of the date line in one view', () => {
   const fleet = fleetOf([
     { longitude: 179, latitude: 0 },
     { longitude: -179, latitude: 0 },
@@ -88,7 +88,7 @@ test('the view finds what the date line parts', () => {
   expect(placesOf(inView(fleet.all, { ...view, west: -0.01, east: 0.01 }))).toEqual([0, 1]);
 });
 
-test('filters and order: what has no value comes last both ways', () => {
+test('filters and sorts with empty values last in both directions', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
   const fleet = fleetOf(
     charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })),
@@ -104,7 +104,7 @@ test('filters and order: what has no value comes last both ways', () => {
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
-test('rows that come later: new bicycles, new words, known ones', () => {
+test('adds later rows with new bicycles, new values and known bicycles', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
     rowOf({
@@ -126,7 +126,7 @@ test('rows that come later: new bicycles, new words, known ones', () => {
   expect([fleet.all.length, fleet.byUuid.size]).toEqual([299, 299]);
 });
 
-test('groups: those of bicycles stats, and silence grows with the time', () => {
+test('forms the groups of `bicycles stats`, with silence that grows over time', () => {
   const fleet = fleetOf([
     { state_of_charge: 100 },
     { state_of_charge: '9.9' },
@@ -148,11 +148,11 @@ test('groups: those of bicycles stats, and silence grows with the time', () => {
   expect([...countBy(fleet.all, 'silence', NOW).keys()]).toEqual(['never']);
 });
 
-test('a uuid is whole however long it is: a served page finds its bicycle by it', () => {
+test('keeps a UUID of any length', () => {
   expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });
 
-test('as many states as bicycles are counted each', () => {
+test('counts as many states as bicycles', () => {
   const count = 70_000;
   const places = Array.from({ length: count }, (_, index) => ({
     state: `s${index}`,
@@ -170,7 +170,7 @@ test('as many states as bicycles are counted each', () => {
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
-test('every field of every bicycle comes back as it was sent', async () => {
+test('returns every field of every bicycle unchanged', async () => {
   const texts = [
     '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
     '{"uuid":"b","latitude":-0,"model":"http://x/m/2/","state_of_charge":1e400,"name":"\\ud83d\\ude00"}',

@@ -75,13 +75,13 @@ async function write(name: string, count: number): Promise<string> {
   return `file://${path}`;
 }
 
-describe('100,000 bicycles', () => {
+describe('a page with 100,000 bicycles', () => {
   let address = '';
   beforeAll(async () => {
     address = await write('large.html', 100_000);
   }, 60_000);
 
-  test('filter, sort, zoom and scroll answer within a moment', async (context) => {
+  test('filters, sorts, zooms and scrolls without a noticeable delay', async (context) => {
     const {
       page,
       complaints,
@@ -115,7 +115,7 @@ describe('100,000 bicycles', () => {
   }, 120_000);
 });
 
-test('without WebGL table, filters and cards are there', async (context) => {
+test('shows table, filters and cards without WebGL', async (context) => {
   const started = chromium(context);
   const opened = await started.newContext();
   await opened.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');
@@ -126,13 +126,13 @@ test('without WebGL table, filters and cards are there', async (context) => {
   await opened.close();
 });
 
-describe('in every width', () => {
+describe('the page at every width', () => {
   test.each(
     [390, 760, 1080, 1280, 2560].flatMap((width) =>
       (['dark', 'light'] as const).map((scheme) => [width, scheme] as const),
     ),
   )(
-    '%i %s: nothing is cut off, nothing is refused',
+    'has no truncated content and no blocked requests at %i %s',
     async (...given) => {
       const [width, scheme, test] = given as unknown as [number, 'dark' | 'light', TestContext];
       const options = { width, height: 800, scheme, pixelRatio: 1 };

@@ -93,7 +93,7 @@ function expectQuiet(
   expect(requests.filter((url) => !isOwn(url))).toEqual([]);
 }
 
-describe('from a disk', () => {
+describe('a page that is opened from disk', () => {
   let shared: OpenedPage | undefined;
   /** One page for the tests that leave it as they found it: drawing it takes most of their time. */
   const open = async (context: TestContext) => {
@@ -211,7 +211,7 @@ describe('from a disk', () => {
     [390, 844, 'light'],
   ] as const;
   test.each(mostly(SCREENS, ([width]) => width < 1000))(
-    'at %i pixels names and head are whole, and axe finds nothing',
+    'shows complete names and headings at %i pixels and passes axe',
     async (...given) => {
       const [width, height, colorScheme, context] = given as unknown as [
         number,
@@ -311,7 +311,7 @@ describe('from a disk', () => {
     expect(await page.locator('#attribution').textContent()).toContain('towns: Natural Earth');
   });
 
-  test('--tiles opens the policy for that server alone, and names whom the tiles are owed to', async (context) => {
+  test('allows requests only to the server of --tiles and names the source of the tiles', async (context) => {
     const { url: origin, asked } = await openServer((response) => {
       response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
       response.end(Buffer.from(TILE, 'base64'));
@@ -356,7 +356,7 @@ async function holdHalo(page: Page, change: () => void): Promise<void> {
   await page.evaluate('delete performance.now');
 }
 
-test('a served page moves as messages come, in every tab; a reload loses nothing; a gap is shown; the end is said', async (context) => {
+test('a served page updates in every tab, survives a reload, and shows gaps and the end', async (context) => {
   const chrome = chromium(context);
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const served = startFleet(['map', '--serve', '0'], { env });
@@ -428,7 +428,7 @@ test('a served page moves as messages come, in every tab; a reload loses nothing
   await first.context.close();
 });
 
-test('a tab whose connection to fleet broke goes on after the last update that it heard: nothing is told twice', async (context) => {
+test('a tab resumes after the last received update when its connection breaks, without duplicates', async (context) => {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
   const nothing = {
     rows: [],

@@ -36,7 +36,7 @@ const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
 const AUTOMATIC: ServedTransition[] = ['expire_rental_session', 'expire_reservation'];
 const RENTERS: ServedTransition[] = ['rent', 'return', 'reserve', 'cancel_reservation'];
 
-test.each(TABLE)('%s from each state', async (transition, sources, target) => {
+test.each(TABLE)('allows %s only from its source states', async (transition, sources, target) => {
   for (const state of BICYCLE_STATES) {
     const uuid = bicycleIn(sandbox(), state);
     const before = sandbox().bicycle(uuid) as ServedBicycle;
@@ -58,7 +58,7 @@ test.each(TABLE)('%s from each state', async (transition, sources, target) => {
   }
 });
 
-test.each(TABLE)('%s by each role', async (transition, [state = 'available'], target) => {
+test.each(TABLE)('checks %s for each role', async (transition, [state = 'available'], target) => {
   for (const role of ['admin', 'fleet_operator', 'renter'] as const) {
     const uuid = bicycleIn(sandbox(), 'in_maintenance');
     // The renter has to be the one who rents or reserved.
@@ -73,7 +73,7 @@ test.each(TABLE)('%s by each role', async (transition, [state = 'available'], ta
   }
 });
 
-test('a renter has nothing to do with what another one rents or reserved', async () => {
+test('rejects actions of a renter on bicycles that another renter rented or reserved', async () => {
   const renter: TokenOptions = { role: 'renter' };
   const another: TokenOptions = { role: 'renter', subject: sandbox().users[9] ?? '' };
   const uuid = bicycleIn(sandbox(), 'available');
@@ -84,7 +84,7 @@ test('a renter has nothing to do with what another one rents or reserved', async
   expect((await act(uuid.toUpperCase(), 'return', another)).status).toBe(200);
 });
 
-test('a token of one organization acts and creates in no other', async () => {
+test('limits a token of one organization to actions and creations there', async () => {
   const [first, second = ''] = sandbox().organizations.map(({ uuid }) => uuid);
   const uuid = sandbox().bicycles(first)[0]?.uuid ?? '';
   expect((await act(uuid, 'take_over', { organization: second })).status).toBe(404);
@@ -102,7 +102,7 @@ test.each<[string, unknown, number]>([
   ['an unknown type', { type: 'fly' }, 404],
   ['a list', [], 400],
   ['no JSON', '{', 400],
-])('an action with %s is refused', async (_, body, status) => {
+])('rejects an action with %s', async (_, body, status) => {
   const uuid = bicycleIn(sandbox(), 'available');
   expect((await actOn(sandbox(), uuid, body as object)).status).toBe(status);
   expect((await act(UNKNOWN, 'rent')).status).toBe(404);
@@ -119,7 +119,7 @@ const link = (collection: string, uuid: string | undefined) =>
   `${sandbox().baseUrl}/${collection}/${uuid}/`;
 const organizationLink = () => linkOf(sandbox());
 
-test('creation with everything: 201, the bicycle, last in the list and in maintenance', async () => {
+test('creates a bicycle with all fields in maintenance and lists it last', async () => {
   const lock = link('locks', '01234567-89ab-4cde-8f01-23456789abcd');
   const given = {
     name: ' Ἀθηνᾶ 🚲 ',
@@ -173,7 +173,7 @@ test.each<[string, () => { [field: string]: unknown }, { [field: string]: string
     }),
     { model: 'no_match', lock: 'no_match', serial_number: 'invalid', description: 'invalid' },
   ],
-])('creation with %s is refused', async (_, body, codes) => {
+])('rejects a creation with %s', async (_, body, codes) => {
   const count = sandbox().bicycles().length;
   const answer = await create({ name: 'x', ...body() });
   const detail = Object.entries(codes).map(([field, code]) => [

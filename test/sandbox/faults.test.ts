@@ -39,7 +39,7 @@ test.each(
   ' |latency|latency=|latency=5|latency=-5ms|latency=5 ms|drop=5%|error=5%|error=200:5%|error=503:|error=503:101%|error=503:1.5x|cut=5s|cut|slow=5s|Drop=30s'.split(
     '|',
   ),
-)('"%s" is refused with the forms that there are', (text) => {
+)('rejects "%s" and lists the valid forms', (text) => {
   expect(() => parseFault(text)).toThrow(`"${text}"; faults: latency=200ms, error=503:5%`);
 });
 
@@ -51,7 +51,7 @@ async function subscribe(own: Sandbox) {
   return openStream(own.sseUrl, path, await headersFor(own));
 }
 
-test('latency delays every answer, on both ports', () =>
+test('latency delays every answer on both ports', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('latency=150ms')] }, async (own) => {
     for (const deed of [list, subscribe]) {
       const start = performance.now();
@@ -60,7 +60,7 @@ test('latency delays every answer, on both ports', () =>
     }
   }));
 
-test('a list without a count has its pages all the same, and an answer need have no date', () =>
+test('nocount keeps the pages of a list, and nodate removes the date header', () =>
   withSandbox({ bicycles: 30, faults: ['nocount', 'nodate'].map(parseFault) }, async (own) => {
     expect((await fetch(own.baseUrl)).headers.get('date')).toBeNull();
     expect((await list(own)).body).toEqual({
@@ -71,7 +71,7 @@ test('a list without a count has its pages all the same, and an answer need have
   }));
 
 test.each(['links', 'linkheader', 'latin1'] as const)(
-  'with %s, fleet lists and counts the same bicycles',
+  'fleet reads the same bicycles and counts with the fault %s',
   (name) =>
     withSandbox({ bicycles: 45, faults: [parseFault(name)] }, async (own) => {
       const env = await environmentOf(own);
@@ -83,14 +83,14 @@ test.each(['links', 'linkheader', 'latin1'] as const)(
     }),
 );
 
-test('a list that lags answers what it answered before', () =>
+test('lag returns earlier answers of a list', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('lag=1h')] }, async (own) => {
     const { body } = await list(own);
     await rent(own, bicycleIn(own, 'available'));
     expect((await list(own)).body).toEqual(body);
   }));
 
-test('a cache answers its copy, with its age and the date of the stored answer', () =>
+test('cache returns stored answers with their age and date', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('cache=1h')] }, async (own) => {
     const first = await list(own);
     expect(first.headers.get('Age')).toBe(null);
@@ -103,7 +103,7 @@ test('a cache answers its copy, with its age and the date of the stored answer',
     expect(dates[1]).toBeLessThanOrEqual((dates[0] ?? 0) + 1_000);
   }));
 
-test('an error has the shape of errors and the trace headers; 429 says when to come again', () =>
+test('error returns an error body with trace headers, and 429 with Retry-After', () =>
   withSandbox(
     { bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] },
     async (own) => {
@@ -122,7 +122,7 @@ test('an error has the shape of errors and the trace headers; 429 says when to c
     },
   ));
 
-test('a cut performs the request and then destroys the socket', () =>
+test('cut carries out the request and then closes the socket', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     own.setFaults([parseFault('cut=1x')]);
@@ -135,14 +135,14 @@ test('a cut performs the request and then destroys the socket', () =>
     expect((await subscribe(own)).status).toBe(200);
   }));
 
-test('drop cuts a subscription some time after it was opened, again and again', () =>
+test('drop closes each subscription after its time', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('drop=50ms')] }, async (own) => {
     for (let count = 0; count < 2; count += 1)
       expect(await (await subscribe(own)).ended).toBe('cut');
     expect((await list(own)).status).toBe(200);
   }));
 
-test('stall silences a subscription, heartbeat included, and leaves it open', () =>
+test('stall stops the messages and heartbeats of a subscription but keeps it open', () =>
   withSandbox({ bicycles: 10, heartbeatMs: 10 }, async (own) => {
     const stalled = await subscribe(own);
     await stalled.until(() => stalled.comments.length > 2);
@@ -164,7 +164,7 @@ test('stall silences a subscription, heartbeat included, and leaves it open', ()
     await stalled.until(() => stalled.comments.length > length);
   }));
 
-test('expire shortens the life of tokens; a new token works', async () => {
+test('expire shortens the lifetime of tokens, and new tokens work', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({
     bicycles: 10,
@@ -178,7 +178,7 @@ test('expire shortens the life of tokens; a new token works', async () => {
   expect((await list(own)).status).toBe(200);
 });
 
-test('expire also ends the subscriptions that are open, and those of new tokens', () =>
+test('expire ends open subscriptions, also those of new tokens', () =>
   // A clock that stands still 50 ms before the tokens end: they are good however slow the machine is.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
     const first = await subscribe(own);
@@ -189,7 +189,7 @@ test('expire also ends the subscriptions that are open, and those of new tokens'
     expect(await second.ended).toBe('end');
   }));
 
-test('throttle: 429 for the same bicycle and user, after the date has moved on 200 again', async () => {
+test('throttle answers 429 for the same bicycle and user until the date advances', async () => {
   let now = Date.UTC(2026, 10, 21);
   const own = await openSandbox({
     bicycles: 10,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type ServedTransition, TRANSITION_TABLE } from '../../src/sandbox/index.js';
 import { withSandbox } from '../support/sandbox.js';
 
-test('riders ride, rent, return and reserve, reservations expire, alerts appear and stop', () =>
+test('simulates rides, rentals, returns, expiring reservations and alerts', () =>
   withSandbox({ bicycles: 200, rate: 2000 }, async (sandbox) => {
     const before = new Map(sandbox.bicycles().map((bicycle) => [bicycle.uuid, bicycle]));
     const alerts = sandbox.alerts().length;
@@ -46,7 +46,7 @@ test('riders ride, rent, return and reserve, reservations expire, alerts appear 
 test.each([
   [500, 0],
   [0, 1000],
-])('%i bicycles at %i events a second are still', (bicycles, rate) =>
+])('does not change %i bicycles at %i events per second', (bicycles, rate) =>
   withSandbox({ bicycles, rate }, async (sandbox) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(sandbox.pushLog).toEqual([]);

@@ -18,7 +18,7 @@ const all = (path: string, role: Role = 'fleet_operator') =>
   askAll(largePages(), path, { token: { role } });
 const organization = (index: number) => sandbox().organizations[index]?.uuid ?? '';
 
-test('the envelope of the first, a middle and the last page, with absolute links that keep the other parameters', async () => {
+test('returns absolute links with all parameters on the first, a middle and the last page', async () => {
   const base = sandbox().baseUrl;
   const first = (await get('/bicycles/')).body;
   expect(first).toEqual({
@@ -46,12 +46,12 @@ test.each([
     '/alerts/',
     'uuid created modified roles user causality alert_type message extra bicycle organization url state',
   ],
-])('%s has the fields of section 2', async (path, fields) => {
+])('returns the fields of section 2 for %s', async (path, fields) => {
   const [item = {}] = (await get(path)).body['results'] as object[];
   expect(Object.keys(item).sort()).toEqual(fields.split(' ').sort());
 });
 
-test('organization, asked for or in the token', async () => {
+test('filters by the organization of the query or the token', async () => {
   const own = uuidsOf(sandbox().bicycles(organization(1)));
   const token = { organization: organization(1) };
   expect(
@@ -65,7 +65,7 @@ test('organization, asked for or in the token', async () => {
       expect(alert['organization']).toBe(linkOf(sandbox(), 1));
 });
 
-test('zone: the bicycles inside, of the same organization; filters hold together', async () => {
+test('filters by zone within the organization and combines filters', async () => {
   for (const { uuid, name, organization: owner, box } of largePages().zones) {
     const corners = [box.east, box.north, box.west, box.south].join(',');
     const inBox = uuidsOf(await all(`/bicycles/?organization=${owner}&bbox=${corners}`));
@@ -97,7 +97,7 @@ test.each([
     'modified',
   ].map((field) => ['/bicycles/', field]),
   ...['created', 'modified', 'alert_type', 'message'].map((field) => ['/alerts/', field]),
-])('%s: ordering %s, up and down, those without a value last', async (path = '', field = '') => {
+])('%s: orders by %s in both directions, with empty values last', async (path = '', field = '') => {
   const numeric = ['latitude', 'state_of_charge'].includes(field);
   for (const sign of ['', '-']) {
     const values = (await all(`${path}?ordering=${sign}${field}`)).map((item) => item[field]);
@@ -112,7 +112,7 @@ test.each([
   }
 });
 
-test('-modified shows the last change first, however fast changes come and whatever the clock does', () =>
+test('-modified puts the latest change first, for fast changes and any clock', () =>
   withSandbox(
     { service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) },
     async (still) => {
@@ -127,7 +127,7 @@ test('-modified shows the last change first, however fast changes come and whate
     },
   ));
 
-test('an order that has been asked for follows changes and creations', () =>
+test('updates a requested order after changes and creations', () =>
   withSandbox({ service: 'interface', bicycles: 30, pageSize: 100 }, async (still) => {
     const byName = async () => uuidsOf(await askAll(still, '/bicycles/?ordering=name'));
     const last = (await byName()).at(-1) ?? '';
@@ -139,7 +139,7 @@ test('an order that has been asked for follows changes and creations', () =>
     expect((await byName()).slice(0, 2)).toEqual([uuid, last]);
   }));
 
-test('a renter sees what nobody rents and what is rented by himself', async () => {
+test('shows a renter only free bicycles and their own rentals', async () => {
   const [, , renter = '', another = ''] = largePages().users;
   const inState = (wanted: string) =>
     largePages()
@@ -171,7 +171,7 @@ test.each<[string, Role, (alert: Item) => boolean]>([
     ({ alert_type, state }) =>
       ['lock.bat.low', 'lock.shutdown'].includes(String(alert_type)) && state === 'stopped',
   ],
-])('alerts: %s, those whose roles name %s', async (query, role, fits) => {
+])('returns alerts for %s whose roles contain %s', async (query, role, fits) => {
   const expected = largePages()
     .alerts()
     .filter((alert) => alert.roles.includes(role) && fits(alert));
@@ -179,7 +179,7 @@ test.each<[string, Role, (alert: Item) => boolean]>([
   expect(uuidsOf(await all(`/alerts/?${query}`, role))).toEqual(uuidsOf(expected));
 });
 
-test('alerts of one bicycle; one that is raised, and changed', async () => {
+test('returns the alerts of one bicycle, including new and changed ones', async () => {
   const uuid = sandbox().bicycles()[0]?.uuid ?? '';
   const raised = sandbox().raiseAlert(uuid, 'bicycle.lost_reported', { message: 'where is it?' });
   const newest = async (query: string) =>
@@ -191,17 +191,20 @@ test('alerts of one bicycle; one that is raised, and changed', async () => {
   expect(await newest('ordering=-modified&state=resolved')).toEqual(sandbox().alert(raised.uuid));
 });
 
-test.each(['/bicycles/', '/alerts/'])('%s: pages that are not there', async (path) => {
-  for (const wrong of ['0', '-1', 'x', '', '1.5', '9999']) {
-    const { status, body } = await get(`${path}?page=${wrong}`);
-    expect([status, body]).toEqual([
-      404,
-      { detail: [{ message: 'Invalid page.', code: 'not_found' }] },
-    ]);
-  }
-});
+test.each(['/bicycles/', '/alerts/'])(
+  '%s: answers 404 for pages that do not exist',
+  async (path) => {
+    for (const wrong of ['0', '-1', 'x', '', '1.5', '9999']) {
+      const { status, body } = await get(`${path}?page=${wrong}`);
+      expect([status, body]).toEqual([
+        404,
+        { detail: [{ message: 'Invalid page.', code: 'not_found' }] },
+      ]);
+    }
+  },
+);
 
-test('the first page of nothing is empty, the second is not there', async () => {
+test('returns an empty first page and no second page for an empty list', async () => {
   expect((await get('/bicycles/?bbox=1,1,0,0')).body).toEqual({
     count: 0,
     next: null,
@@ -224,13 +227,13 @@ test.each([
   ['/alerts/?state=new,stopped', 'state'],
   ['/alerts/?alert_type=lock', 'alert_type'],
   ['/alerts/?ordering=roles', 'ordering'],
-])('%s is refused, naming the parameter', async (path, parameter) => {
+])('rejects %s and names the parameter', async (path, parameter) => {
   const { status, body } = await get(path);
   const reason = { message: expect.any(String), code: expect.any(String) };
   expect([status, body]).toEqual([400, { detail: { [parameter]: [reason] } }]);
 });
 
-test('a prefix stands in front of paths and links', () =>
+test('puts the prefix before paths and links', () =>
   withSandbox({ service: 'interface', prefix: '/api', bicycles: 30 }, async (prefixed) => {
     expect(prefixed.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
     const { next, results } = (await ask(prefixed, '/bicycles/')).body as {

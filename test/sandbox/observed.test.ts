@@ -12,7 +12,7 @@ const act = (uuid: string, body: object, asking?: Asking) => actOn(sandbox(), uu
 const edit = (uuid: string, body: object, method = 'PATCH') =>
   ask(sandbox(), `/bicycles/${uuid}/`, { method, body });
 
-test('one bicycle at its own address', async () => {
+test('returns one bicycle at its own URL', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const { status, body } = await ask(sandbox(), `/bicycles/${uuid.toUpperCase()}/`);
   expect([status, body]).toEqual([200, sandbox().bicycle(uuid)]);
@@ -22,7 +22,7 @@ test('one bicycle at its own address', async () => {
   expect([missing.status, missing.body]).toEqual([404, { detail }]);
 });
 
-test('times have whole seconds; versions grow, not by one', async () => {
+test('returns times in whole seconds and versions that increase irregularly', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const version = () =>
     sandbox().changeBicycle(uuid, { description: 'x' }).concurrency_version ?? 0;
@@ -34,7 +34,7 @@ test('times have whole seconds; versions grow, not by one', async () => {
   }
 });
 
-test('PATCH changes what it names, keeps the rest, ignores the state, and is pushed; PUT wants name and organization', async () => {
+test('PATCH changes the given fields and publishes them, and PUT requires name and organization', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const {
     modified,
@@ -64,7 +64,7 @@ test('PATCH changes what it names, keeps the rest, ignores the state, and is pus
   expect([whole.status, whole.body['description']]).toEqual([200, 'put']);
 });
 
-test('a stale version is 409 and not carried out; none is not checked', async () => {
+test('rejects an outdated version with 409, and does not check a missing one', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const version = sandbox().bicycle(uuid)?.concurrency_version;
   sandbox().changeBicycle(uuid, { description: 'meanwhile' });
@@ -78,7 +78,7 @@ test('a stale version is 409 and not carried out; none is not checked', async ()
   expect((await edit(uuid, { description: 'mine' })).status).toBe(200);
 });
 
-test('a lock changes in the workshop only; retire needs it unpaired, declare_available a device', async () => {
+test('changes a lock only in maintenance, and checks locks for retire and declare_available', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   expect((await edit(uuid, { lock: null })).body['detail']).toHaveProperty('lock');
   bicycleIn(sandbox(), 'in_maintenance');
@@ -97,7 +97,7 @@ test('a lock changes in the workshop only; retire needs it unpaired, declare_ava
   });
 });
 
-test('a bicycle can move to another organization, and be deleted', () =>
+test('moves a bicycle to another organization and deletes one', () =>
   withSandbox({ bicycles: 30 }, async (own) => {
     const [first, second] = uuidsOf(own.organizations);
     const uuid = own.bicycles(first)[3]?.uuid ?? '';
@@ -116,7 +116,7 @@ test('a bicycle can move to another organization, and be deleted', () =>
     expect(await counts()).toEqual([a - 1, b]);
   }));
 
-test('the history of transitions, the newest first, page by page', () =>
+test('returns the history of transitions in pages, from newest to oldest', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     for (const type of ['take_over', 'declare_available', 'put_in_maintenance'])
@@ -139,7 +139,7 @@ test('the history of transitions, the newest first, page by page', () =>
     for (const { timestamp } of own.history(uuid)) expect(timestamp).toMatch(/:\d\dZ$/);
   }));
 
-test('the filter name takes accents as they are, query leaves them out', () =>
+test('the filter name distinguishes accents, and query ignores them', () =>
   withSandbox({ bicycles: 3 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     own.changeBicycle(uuid, { name: 'Zoë' });
@@ -150,7 +150,7 @@ test('the filter name takes accents as they are, query leaves them out', () =>
     expect(found).toEqual([[uuid], [], [uuid]]);
   }));
 
-test('pages: a size up to 100 that is cut silently, the newest first', () =>
+test('limits pages to 100 items and returns the newest first', () =>
   withSandbox({ bicycles: 130 }, async (own) => {
     const sizes = ['500', '7', 'x'].map(
       async (size) => (await results(`/bicycles/?page_size=${size}`, own)).length,
@@ -170,7 +170,7 @@ test('pages: a size up to 100 that is cut silently, the newest first', () =>
     expect((await results('/bicycles/', own))[0]?.uuid).toBe(made.body['uuid']);
   }));
 
-test('several orderings, the first counts most; what was not observed to work is refused', async () => {
+test('sorts by several orderings and rejects unobserved ones', async () => {
   const items = await results('/bicycles/?ordering=state,-name&page_size=100');
   const keys = items.map(({ state, name }) => [String(state), String(name)] as const);
   expect(keys).toEqual(
@@ -185,7 +185,7 @@ test('several orderings, the first counts most; what was not observed to work is
     expect((await ask(sandbox(), `/bicycles/?ordering=${ordering}`)).status).toBe(status);
 });
 
-test('a refused transition names those that are available; put_in_maintenance starts where nobody rides', async () => {
+test('names the available transitions when it refuses one, and allows put_in_maintenance for bicycles without a rider', async () => {
   const refused = await act(bicycleIn(sandbox(), 'lost'), { type: 'rent' });
   const message =
     "Action 'rent' not allowed from current state 'lost'. Available actions: declare_available, declare_unrecoverable, take_over, put_in_maintenance";
@@ -203,7 +203,7 @@ test('a refused transition names those that are available; put_in_maintenance st
   expect(byRenter.status).toBe(403);
 });
 
-test('dry_run: 204 when it would be allowed, the refusal when not, and nothing changes', async () => {
+test('dry_run answers 204 or the refusal and changes nothing', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const before = [sandbox().bicycle(uuid), sandbox().actionCount(uuid)];
   const allowed = await act(uuid, { type: 'rent', dry_run: true });
@@ -212,7 +212,7 @@ test('dry_run: 204 when it would be allowed, the refusal when not, and nothing c
   expect([sandbox().bicycle(uuid), sandbox().actionCount(uuid)]).toEqual(before);
 });
 
-test('only who rents may return, one reservation or rental a renter', () =>
+test('allows only the renter to return a bicycle, and one reservation or rental per renter', () =>
   withSandbox({ bicycles: 40 }, async (own) => {
     const free = own
       .bicycles(own.organizations[0]?.uuid)
@@ -230,7 +230,7 @@ test('only who rents may return, one reservation or rental a renter', () =>
     expect((await actOn(own, second, { type: 'return' }, { token })).status).toBe(200);
   }));
 
-test('creation: an empty name, 128 characters at most, a name once in an organization', async () => {
+test('accepts an empty name, limits names to 128 characters and rejects duplicate names', async () => {
   const create = (name: string) =>
     ask(sandbox(), '/bicycles/', { body: { name, organization: linkOf(sandbox()) } });
   for (const name of ['', '', '🚲'.repeat(128), 'Twin'])
@@ -241,7 +241,7 @@ test('creation: an empty name, 128 characters at most, a name once in an organiz
   expect((await create('Twin')).body).toMatchObject({ detail: [{ code: 'unique' }] });
 });
 
-test('a version in Accept is needed; a POST without its slash is sent on; unknown addresses are pages of HTML', async () => {
+test('requires a version in Accept, redirects a POST without its slash and answers unknown paths with HTML', async () => {
   expect((await ask(sandbox(), '/bicycles/', { headers: { Accept: '*/*' } })).status).toBe(406);
   const uuid = bicycleIn(sandbox(), 'available');
   const moved = await ask(sandbox(), `/bicycles/${uuid}/actions`, { body: { type: 'rent' } });
@@ -256,7 +256,7 @@ test('a version in Accept is needed; a POST without its slash is sent on; unknow
   ]);
 });
 
-test('logs in, renews a token once for each refresh token, and locks an account', async () => {
+test('logs in, renews a token once per refresh token, and locks an account', async () => {
   const claims = (token: unknown) =>
     JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
   const [first = '', second = ''] = uuidsOf(sandbox().organizations);
@@ -296,7 +296,7 @@ test('logs in, renews a token once for each refresh token, and locks an account'
 });
 
 test.each(['organizations', 'zones', 'bicycle_models', 'locks', 'users'])(
-  '/%s/ and its items',
+  'serves /%s/ and its items',
   async (name) => {
     const items = await results(`/${name}/?page_size=100`);
     expect(items.length).toBeGreaterThan(1);
@@ -313,7 +313,7 @@ test.each<[string, string[]]>([
   ['silenced', ['stop']],
   ['resolved', []],
   ['stopped', []],
-])('an alert that is %s takes %j', async (state, allowed) => {
+])('an alert in the state %s accepts the actions %j', async (state, allowed) => {
   const targets = {
     resolve: 'resolved',
     silence: 'silenced',
@@ -336,7 +336,7 @@ test.each<[string, string[]]>([
   expect((await ask(sandbox(), `/alerts/${uuid}/`)).body).toEqual(sandbox().alert(uuid));
 });
 
-test('a service that follows interface.md alone has none of it', () =>
+test('has none of these functions with the service "interface"', () =>
   withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     const statusOf = async (path: string, method = 'GET') =>

@@ -34,7 +34,7 @@ async function subscribe(
 const heard = (stream: Stream, field = 'description') =>
   stream.events.map(({ data }) => data.message[field]);
 
-test('opens with a comment, the right headers and nothing else', async () => {
+test('opens a stream with a comment and the correct headers', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
   expect(stream).toMatchObject({
     status: 200,
@@ -49,7 +49,7 @@ test('opens with a comment, the right headers and nothing else', async () => {
   stream.close();
 });
 
-test('a change reaches both topics; the envelope names the bicycle; links are missing, the version is there', async () => {
+test('publishes a change to both topics with uuid and version but without links', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const topic = `/${organization(sandbox())}/admin/bicycles/${uuid}/`;
   const streams = [await subscribe(sandbox(), all(sandbox())), await subscribe(sandbox(), topic)];
@@ -85,7 +85,7 @@ test.each<[ServedTransition, string, boolean]>([
   ['declare_lost', 'available', false],
   ['return', 'rented', false],
 ])(
-  '%s from %s: announced %s, with the state that is left alone',
+  '%s from %s: publishes the change: %s, with the old state',
   async (transition, state, isAnnounced) => {
     const uuid = bicycleIn(sandbox(), state);
     const before = sandbox().pushLog.length;
@@ -98,7 +98,7 @@ test.each<[ServedTransition, string, boolean]>([
   },
 );
 
-test('what a client creates is pushed; any message can be published as it is', async () => {
+test('publishes created bicycles and arbitrary messages', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
   const made = await ask(sandbox(), '/bicycles/', {
     body: { name: 'New', organization: linkOf(sandbox()) },
@@ -113,7 +113,7 @@ test('what a client creates is pushed; any message can be published as it is', a
   stream.close();
 });
 
-test('alerts are not pushed, but by a service that follows interface.md alone', async () => {
+test('publishes alerts only with the service "interface"', async () => {
   const before = sandbox().pushLog.length;
   sandbox().raiseAlert(bicycleIn(sandbox(), 'lost'), 'lock.shutdown');
   const senders = () => sandbox().pushLog.map(({ sender }) => sender);
@@ -129,7 +129,7 @@ test('alerts are not pushed, but by a service that follows interface.md alone', 
 });
 
 test.each(['admin', 'fleet_operator', 'mechanic'])(
-  '%s has topics of its own, which a token must name',
+  'gives %s separate topics that require this role in the token',
   async (role) => {
     const own = sandbox();
     const topic = `/${organization(own)}/${role}/bicycles/`;
@@ -142,7 +142,7 @@ test.each(['admin', 'fleet_operator', 'mechanic'])(
   },
 );
 
-test('the bicycles of a child come on a topic of their own', async () => {
+test('publishes bicycles of a child organization to a separate topic', async () => {
   const own = sandbox();
   const parent = await subscribe(own, all(own));
   const children = await subscribe(own, `/${organization(own)}/*/admin/bicycles/*`);
@@ -183,12 +183,12 @@ test.each<[string, (path: string) => string]>([
   ['another topic', (path) => path.replace('bicycles', 'locks')],
   ['another role', (path) => path.replace('admin', 'renter')],
   ['another path', () => '/bicycles/'],
-])('404 for a subscription with %s', async (_, change) => {
+])('answers 404 to a subscription with %s', async (_, change) => {
   const path = change(pathOf(all(sandbox())));
   expect((await openStream(sandbox().sseUrl, path, await headersFor(sandbox()))).status).toBe(404);
 });
 
-test('403 for a renter, and for a token of another organization; 405 for another method', async () => {
+test('answers 403 to a renter or a token of another organization, and 405 to another method', async () => {
   const [main, second] = [organization(sandbox()), organization(sandbox(), 1)];
   for (const token of [{ role: 'renter' } as const, { organization: second }])
     expect((await subscribe(sandbox(), all(sandbox()), token)).status).toBe(403);
@@ -207,7 +207,7 @@ function change(own: Sandbox, ...descriptions: string[]): void {
     own.changeBicycle(own.bicycles(organization(own))[0]?.uuid ?? '', { description });
 }
 
-test('what was missed comes again after Last-Event-ID, in order, once, and only of the topic', () =>
+test('replays missed messages of the topic once and in order after Last-Event-ID', () =>
   withSandbox({ bicycles: 30 }, async (own) => {
     const [first = '', second = ''] = own.bicycles(organization(own)).map(({ uuid }) => uuid);
     change(own, '0', '1');
@@ -237,7 +237,7 @@ test.each<[string, SandboxOptions, (last: number) => string | undefined, number]
   ['one never given out', {}, (last) => String(last + 100), 0],
   ['one that is no number', {}, () => 'abc', 0],
   ['a service that keeps none', { faults: [{ kind: 'noreplay' }] }, (last) => String(last - 1), 0],
-])('with %s what is kept of five comes again', (_, options, lastEventId, count) =>
+])('replays the five stored messages with %s', (_, options, lastEventId, count) =>
   withSandbox({ bicycles: 10, replay: 5, ...options }, async (own) => {
     change(own, ...Array.from({ length: 20 }, () => 'old'));
     const stream = await subscribe(own, all(own), {}, lastEventId(own.pushLog.at(-1)?.id ?? 0));
@@ -247,14 +247,14 @@ test.each<[string, SandboxOptions, (last: number) => string | undefined, number]
   }),
 );
 
-test('a comment as heartbeat', () =>
+test('sends comments as heartbeats', () =>
   withSandbox({ bicycles: 10, heartbeatMs: 20 }, async (own) => {
     const stream = await subscribe(own, all(own));
     await stream.until(() => stream.comments.length >= 4);
     expect(stream.comments.slice(0, 4)).toEqual(['open', 'heartbeat', 'heartbeat', 'heartbeat']);
   }));
 
-test('streams are counted, dropped and forgotten', () =>
+test('counts, closes and forgets streams', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
@@ -265,7 +265,7 @@ test('streams are counted, dropped and forgotten', () =>
     expect(own.streamCount()).toBe(0);
   }));
 
-test('a subscription ends with its token', () =>
+test('ends a subscription when its token expires', () =>
   // A clock that stands still 50 ms before the end: the token is good however slow the machine is.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
     const stream = await subscribe(own, all(own), { expiresInSeconds: 0.05 });
@@ -273,7 +273,7 @@ test('a subscription ends with its token', () =>
     expect((await subscribe(own, all(own))).status).toBe(200);
   }));
 
-test('a step of the date neither drops nor stalls a subscription', async () => {
+test('keeps a subscription when the date jumps', async () => {
   let now = Date.UTC(2026, 10, 21);
   const faults = [{ kind: 'drop', milliseconds: 3_600_000 }] as const;
   const own = await openSandbox({ bicycles: 10, now: () => now, faults: [...faults] });
@@ -290,7 +290,7 @@ test('a step of the date neither drops nor stalls a subscription', async () => {
   stream.close();
 });
 
-test('a reader that never reads is cut before it fills the memory', () =>
+test('closes a stream without a reader before memory is full', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const response = await fetch(`${own.sseUrl}${pathOf(all(own))}`, {
       headers: await headersFor(own),
@@ -305,7 +305,7 @@ test('a reader that never reads is cut before it fills the memory', () =>
     await response.body?.cancel().catch(() => {});
   }));
 
-test('closing cuts subscriptions at once', async () => {
+test('closes all subscriptions when the sandbox closes', async () => {
   const stream = await withSandbox({ bicycles: 10 }, (own) => subscribe(own, all(own)));
   expect(await stream.ended).toBe('cut');
 });

@@ -47,7 +47,7 @@ function expectDetail({ status, headers, body }: Got, expected: number, code: st
 }
 
 test.each(PORTS)(
-  '%s is on loopback; trace headers, another request id each time',
+  '%s listens on loopback and sends trace headers with a new request id each time',
   async (_, url) => {
     expect(url()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\//);
     const headers = await headersFor(sandbox());
@@ -69,7 +69,7 @@ test.each<[string, { [header: string]: string }, number]>([
   ['its address', { Host: '[::1]:PORT' }, 200],
   ['a web page', { Origin: 'https://evil.example' }, 403],
   ['a page of the sandbox', { Origin: 'http://127.0.0.1:PORT' }, 403],
-])('a request to %s', async (_, headers, status) => {
+])('answers a request to %s', async (_, headers, status) => {
   for (const [, url] of PORTS) {
     const filled = Object.entries(headers).map(([name, value]) => [
       name,
@@ -119,7 +119,7 @@ test.each<[string, string, () => Promise<string | undefined>]>([
     'token_expired',
     async () => `JWT ${await sandbox().token({ expiresInSeconds: -1 })}`,
   ],
-])('401 for %s', async (_, code, make) => {
+])('answers 401 to %s', async (_, code, make) => {
   const authorization = await make();
   for (const [, url] of PORTS) {
     const answer = await get(
@@ -131,7 +131,7 @@ test.each<[string, string, () => Promise<string | undefined>]>([
   }
 });
 
-test('a token that has been accepted expires all the same', async () => {
+test('rejects a token that expired after it was accepted', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({ bicycles: 1, now: () => now });
   const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };
@@ -141,7 +141,7 @@ test('a token that has been accepted expires all the same', async () => {
   expect((await ask(own, '/bicycles/', { headers })).status).toBe(401);
 });
 
-test('a token says who it is for: role, subject, lifetime of 12 hours', async () => {
+test('creates tokens with role, subject and a lifetime of 12 hours', async () => {
   const payload = (token: string) =>
     JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
   const usual = payload(await sandbox().token());
@@ -167,7 +167,7 @@ test.each<[string, boolean, boolean]>([
   ['application/json; version=2.0', false, false],
   ['application/json; version=', false, false],
   ['text/event-stream, application/json; version=1.1', false, false],
-])('Accept: %s', async (accept, api, push) => {
+])('checks the header Accept: %s', async (accept, api, push) => {
   for (const [index, isGood] of [api, push].entries()) {
     const answer = await get(PORTS[index]?.[1]() ?? '', {
       ...(await headersFor(sandbox())),
@@ -178,7 +178,7 @@ test.each<[string, boolean, boolean]>([
   }
 });
 
-test('a path without its trailing slash is sent on; others are not there', async () => {
+test('redirects a path without its trailing slash and answers 404 for other paths', async () => {
   const moved = await ask(sandbox(), '/bicycles?page=2&x=%2F');
   expect([moved.status, moved.headers.get('Location')]).toEqual([301, '/bicycles/?page=2&x=%2F']);
   expect((await ask(sandbox(), '/bicycles', { method: 'PUT' })).text).toContain(
@@ -199,19 +199,19 @@ test.each([
   ['PUT', '/bicycles/', 'GET, HEAD, POST'],
   ['PATCH', '/alerts/', 'GET, HEAD'],
   ['GET', '/bicycles/UUID/actions/', 'POST'],
-])('%s %s is not allowed', async (method, path, allowed) => {
+])('rejects %s %s with 405', async (method, path, allowed) => {
   const answer = await ask(sandbox(), path.replace('UUID', sandbox().bicycles()[0]?.uuid ?? ''), {
     method,
   });
   expect([answer.status, answer.headers.get('Allow')]).toEqual([405, allowed]);
 });
 
-test('HEAD is GET without a body', async () => {
+test('answers HEAD like GET without a body', async () => {
   const { status, text } = await ask(sandbox(), '/bicycles/', { method: 'HEAD' });
   expect([status, text]).toEqual([200, '']);
 });
 
-test('requests are recorded as they came, and told without their headers', async () => {
+test('records complete requests and reports them without headers', async () => {
   const lines: RequestLine[] = [];
   const own = await openSandbox({ bicycles: 3, onRequest: (line) => lines.push(line) });
   const uuid = own.bicycles()[0]?.uuid;
@@ -235,7 +235,7 @@ test('requests are recorded as they came, and told without their headers', async
   expect(lines).toEqual(own.requests.map(({ method, url, status }) => ({ method, url, status })));
 });
 
-test('a port that is taken is an EADDRINUSE, and nothing stays open', async () => {
+test('reports EADDRINUSE for a used port and closes its other port', async () => {
   const port = Number(new URL(sandbox().sseUrl).port);
   for (const ports of [{ port }, { ssePort: port }])
     await expect(withSandbox({ bicycles: 1, ...ports }, async () => {})).rejects.toMatchObject({

@@ -23,7 +23,7 @@ async function fingerprintOf(seed: number): Promise<string> {
   return JSON.stringify(all).replaceAll(own.baseUrl, '');
 }
 
-test('the same seed and number give the same fleet, uuids and times included', async () => {
+test('creates the same fleet, including UUIDs and times, for the same seed and size', async () => {
   const first = await fingerprintOf(7);
   expect(await fingerprintOf(7)).toBe(first);
   expect(await fingerprintOf(8)).not.toBe(first);
@@ -31,7 +31,7 @@ test('the same seed and number give the same fleet, uuids and times included', a
 
 const sandbox = useSandbox({ service: 'interface' });
 
-test('two organizations; the main one has nearly all of the 500', () => {
+test('creates two organizations and puts almost all of 500 bicycles into the first', () => {
   const { organizations } = sandbox();
   expect(organizations).toHaveLength(2);
   const [main = 0, second = 0] = organizations.map(({ uuid }) => sandbox().bicycles(uuid).length);
@@ -40,7 +40,7 @@ test('two organizations; the main one has nearly all of the 500', () => {
   expect(main).toBeGreaterThan(450);
 });
 
-test('bicycles in every state, also in a fleet of ten; none in one of none', async () => {
+test('creates bicycles in every state, also in a fleet of ten, and none in an empty fleet', async () => {
   const states = [
     'available',
     'in_maintenance',
@@ -56,7 +56,7 @@ test('bicycles in every state, also in a fleet of ten; none in one of none', asy
   await withSandbox({ bicycles: 0 }, async (none) => expect(none.bicycles()).toEqual([]));
 });
 
-test('both hemispheres, both sides of longitude 0 and of the antimeridian', () => {
+test('creates positions in all hemispheres and on both sides of the antimeridian', () => {
   const positions = sandbox()
     .bicycles()
     .filter(({ latitude }) => latitude !== null);
@@ -75,7 +75,7 @@ test('both hemispheres, both sides of longitude 0 and of the antimeridian', () =
   ]).toEqual([[], []]);
 });
 
-test('some have no position, some no charge, some a charge written as text', () => {
+test('creates some bicycles without a position or charge, and some charges as text', () => {
   const bicycles = sandbox().bicycles();
   expect(bicycles.some(({ latitude, longitude }) => latitude === null && longitude === null)).toBe(
     true,
@@ -87,7 +87,7 @@ test('some have no position, some no charge, some a charge written as text', () 
   ).toBeGreaterThan(400);
 });
 
-test('names in many scripts, some long, most ordinary', () => {
+test('creates names in many scripts, including some long ones', () => {
   const names = sandbox()
     .bicycles()
     .map(({ name }) => name);
@@ -109,7 +109,7 @@ test('names in many scripts, some long, most ordinary', () => {
   expect(names.filter((name) => /^[A-Z][a-z]+ \d{4}$/.test(name)).length).toBeGreaterThan(400);
 });
 
-test('alerts of every type in every state, with the fields of section 2.2', () => {
+test('creates alerts of every type and state with the fields of section 2.2', () => {
   const alerts = sandbox().alerts();
   const kinds = new Set(alerts.map(({ alert_type, state }) => `${alert_type} ${state}`));
   expect(kinds.size).toBe(ALERT_TYPES.length * ALERT_STATES.length);
@@ -125,7 +125,7 @@ test('alerts of every type in every state, with the fields of section 2.2', () =
   }
 });
 
-test('alerts say what is the case: low batteries are low, lost bicycles are lost', () => {
+test('creates alerts that match the state of their bicycles', () => {
   const subject = (url: unknown) => sandbox().bicycle(String(url).split('/').at(-2) ?? '');
   for (const { alert_type, bicycle } of sandbox().alerts()) {
     if (alert_type === 'lock.bat.low')
@@ -135,7 +135,7 @@ test('alerts say what is the case: low batteries are low, lost bicycles are lost
 });
 
 const LARGE = often(40_000);
-test(`a fleet of ${LARGE} starts and serves its last page`, () =>
+test(`starts with a fleet of ${LARGE} and serves its last page`, () =>
   withSandbox({ service: 'interface', bicycles: LARGE, pageSize: 100 }, async (large) => {
     const { body } = await ask(large, `/bicycles/?page=${LARGE / 100}`);
     expect(body).toMatchObject({ count: LARGE, next: null, results: { length: 100 } });

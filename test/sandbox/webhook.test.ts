@@ -18,7 +18,7 @@ async function openReceiver(
   return { receiver, own, uuid: own.bicycles()[0]?.uuid ?? '' };
 }
 
-test('raised and changed alerts arrive in order, as the list has them, signed', async () => {
+test('sends new and changed alerts in order, with the content of the list and a signature', async () => {
   const { receiver, own, uuid } = await openReceiver(taking, { path: '/hook', secret: 's3cret' });
   const first = own.raiseAlert(uuid, 'lock.shutdown', { message: 'Δ 🚲' });
   const second = own.raiseAlert(uuid, 'bicycle.bike_stolen');
@@ -32,14 +32,14 @@ test('raised and changed alerts arrive in order, as the list has them, signed', 
   }
 });
 
-test('without a secret there is no signature', async () => {
+test('sends no signature without a secret', async () => {
   const { receiver, own, uuid } = await openReceiver(taking);
   own.raiseAlert(uuid, 'lock.shutdown');
   await eventually(() => receiver.asked.length === 1);
   expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
 });
 
-test('500, a broken connection, 429 and 408 are tried again, in order; 400 is given up', async () => {
+test('retries after 500, 429, 408 and a broken connection in order, and gives up after 400', async () => {
   const answers = [500, 0, 429, 408, 204, 400, 204];
   const inTurn: Answer = (response, _, socket) => {
     const status = answers.shift() ?? 204;
@@ -53,7 +53,7 @@ test('500, a broken connection, 429 and 408 are tried again, in order; 400 is gi
   expect(receiver.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual([a, a, a, a, a, b, c]);
 });
 
-test('a receiver that was down gets what waited', async () => {
+test('sends pending alerts to a receiver that starts later', async () => {
   const probe = await startServer(() => {});
   const { url } = probe;
   await probe.close();
@@ -73,10 +73,12 @@ test.each([
   'http://127.0.0.2/',
   'x',
   'http://localhost.example/',
-])('%s is refused', (url) => expect(() => parseWebhookUrl(url)).toThrow('the webhook'));
+])('rejects the webhook URL %s', (url) =>
+  expect(() => parseWebhookUrl(url)).toThrow('the webhook'),
+);
 
 test.each(['http://127.0.0.1:4020/', 'http://localhost:4020/hook', 'http://[::1]:4020/'])(
-  '%s is taken',
+  'accepts the webhook URL %s',
   (url) => {
     expect(parseWebhookUrl(url).href).toBe(url);
   },

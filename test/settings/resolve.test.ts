@@ -269,7 +269,7 @@ describe('a key and its value', () => {
     ['token-command', 'token_command'],
     ['constructor', undefined],
     ['token', undefined],
-  ])('%s is an alias of %s', (written, key) => expect(findKey(written)).toBe(key));
+  ])('resolves the key name %s to %s', (written, key) => expect(findKey(written)).toBe(key));
 
   it.each([
     ['base_url', ' https://X.example.com/ ', 'https://x.example.com'],

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/system/clock.js';
 
 afterEach(() => void vi.unstubAllGlobals());
 
-test('an action comes no sooner than it was asked for, although a timer may fire early', async () => {
+test('the system clock runs no action early, even if the timer fires early', async () => {
   const later = globalThis.setTimeout;
   vi.stubGlobal('setTimeout', (action: () => void, milliseconds: number) =>
     later(action, milliseconds / 2),

@@ -13,7 +13,7 @@ import {
 } from '../../src/system/folder.js';
 import { newFolder } from '../support/folder.js';
 
-test('each folder that is made is for the owner alone; one that is there stays as it is', async () => {
+test('creates private folders and does not change the mode of an existing folder', async () => {
   const base = newFolder();
   const { mode } = await stat(base);
   await makeFolder(join(base, 'a', 'b'), OWN_FOLDER_MODE);
@@ -24,13 +24,13 @@ test('each folder that is made is for the owner alone; one that is there stays a
 
 // Node's own way would try again for ever.
 test.runIf(existsSync('/proc/self'))(
-  'a file system that takes no folders is an error',
+  'reports an error of a file system without folders',
   async () => {
     await expect(makeFolder('/proc/fleet/a')).rejects.toThrow('ENOENT');
   },
 );
 
-describe('a file that another program has open for a moment', () => {
+describe('a file that another program has open', () => {
   const busyFor = (times: number, code: string) => {
     let tries = 0;
     return () => {
@@ -40,18 +40,15 @@ describe('a file that another program has open for a moment', () => {
     };
   };
 
-  test.each(['EPERM', 'EACCES', 'EBUSY'])(
-    '%s is waited out on Windows, where it passes',
-    (code) => {
-      expect(untilFree(busyFor(3, code), 'win32')).toBe(4);
-    },
-  );
+  test.each(['EPERM', 'EACCES', 'EBUSY'])('retries after a temporary %s on Windows', (code) => {
+    expect(untilFree(busyFor(3, code), 'win32')).toBe(4);
+  });
 
   test.each([
     ['linux', busyFor(1, 'EPERM')],
     ['win32', busyFor(1, 'ENOSPC')],
     ['win32', busyFor(Number.POSITIVE_INFINITY, 'EPERM')],
-  ] as const)('%s: any other error, and one that lasts, is thrown', (platform, work) => {
+  ] as const)('%s: throws other errors and permanent ones', (platform, work) => {
     expect(() => untilFree(work, platform)).toThrow('no');
   });
 });
@@ -65,11 +62,11 @@ test.each([
   ['\\Users\\ann', false, false],
   ['C:fleet', false, false],
   ['fleet', false, false],
-])('%s is a whole path', (path, onLinux, onWindows) => {
+])('checks whether %s is an absolute path', (path, onLinux, onWindows) => {
   expect([isWholePath(path, 'linux'), isWholePath(path, 'win32')]).toEqual([onLinux, onWindows]);
 });
 
-test('Windows has names that are no files', () => {
+test('recognizes reserved device names on Windows', () => {
   const names = [
     'NUL',
     'con',

@@ -30,10 +30,10 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
   ['api -F', ['api', '/x/', '-X', 'POST', '-F', `a=@${path}`], ENV],
 ];
 
-describe('a named pipe for --file', () => {
+describe('a named pipe as --file', () => {
   const args = ['auth', 'token', '--file', pipe];
 
-  test('without a reader ends with --timeout', async () => {
+  test('without a reader fails after --timeout', async () => {
     expect(await runFleet([...args, '--timeout', '1'], { env: ENV })).toMatchObject({
       code: 10,
       stderr: expect.stringContaining(
@@ -48,7 +48,7 @@ describe('a named pipe for --file', () => {
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('is written to its end once a reader appears', async () => {
+  test('is written completely when a reader opens it later', async () => {
     const running = runFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 200));
     const reader = spawn('cat', [pipe]);
@@ -74,7 +74,7 @@ describe('a named pipe for --file', () => {
     closeSync(reader);
   });
 
-  test('names a reader that closes it', async () => {
+  test('reports that its reader closed it', async () => {
     spawn('head', ['-c', '10', pipe]);
     const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
     const { url } = await openServer((response) => sendJson(response, 200, large));
@@ -92,7 +92,7 @@ test.each(['/dev/null', '/dev/full'])('writes to the device %s for --file', asyn
 });
 
 test.each(['sslrootcert', 'sslcert', 'PGSERVICEFILE'])(
-  'ends with Ctrl-C while %s of PostgreSQL names a pipe that nobody writes to',
+  'ends with Ctrl-C while %s of PostgreSQL names a pipe without a writer',
   async (name) => {
     const isService = name === 'PGSERVICEFILE';
     const query = isService ? 'service=x' : `sslmode=require&${name}=${pipe}`;
@@ -105,7 +105,7 @@ test.each(['sslrootcert', 'sslcert', 'PGSERVICEFILE'])(
   },
 );
 
-describe('a named pipe that nobody writes to', () => {
+describe('a named pipe without a writer', () => {
   test.each(readers(pipe))('%s: ends with --timeout', async (_case, args, env) => {
     const stderr = expect.stringContaining(
       'cannot be read: nothing came from it for 1 s (--timeout)',
@@ -120,7 +120,7 @@ describe('a named pipe that nobody writes to', () => {
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('a signal that comes while the pipe is opened ends the reading', async () => {
+  test('ends reading when a signal arrives while the pipe is opened', async () => {
     const over = new AbortController();
     const opening = openNamedFile(pipe, {
       silenceMs: 10_000,
@@ -131,7 +131,7 @@ describe('a named pipe that nobody writes to', () => {
     await expect((await opening).chunks.next()).rejects.toThrow('over');
   });
 
-  test('the built program ends with SIGTERM within two seconds', async () => {
+  test('the built program ends within two seconds after SIGTERM', async () => {
     const { FLEET_BASE_URL } = ENV;
     const env = {
       ...process.env,
@@ -155,7 +155,7 @@ describe('a named pipe that nobody writes to', () => {
   });
 });
 
-test('a named pipe that somebody writes to later is read to its end', async () => {
+test('reads a named pipe completely when a writer opens it later', async () => {
   const running = runFleet(['api', '/x/', '-X', 'POST', '--input', pipe], { env: ENV });
   setTimeout(() => spawn('sh', ['-c', `printf '{"a":1}' > "${pipe}"`]), 200);
   const { code, stderr } = await running;
@@ -166,7 +166,7 @@ test('a named pipe that somebody writes to later is read to its end', async () =
 });
 
 test.each(readers('/dev/zero').slice(1))(
-  'a device without an end: %s is refused, exit 2',
+  'rejects an endless device with exit 2: %s',
   async (what, args, env) => {
     const words =
       what === 'create --from'

@@ -16,7 +16,7 @@ function secretsOf(...tokens: string[]) {
   return secrets;
 }
 
-describe('a secret in foreign text', () => {
+describe('a secret in text of other programs', () => {
   it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
     const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is no good`);
     expect(windowsLeft(hidden, TOKEN)).toEqual([]);
@@ -55,34 +55,34 @@ describe('a secret in foreign text', () => {
     },
   );
 
-  it('is hidden once when it is the word that replaces secrets', () => {
+  it('is hidden once when it is "hidden", the word in the replacement', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
   });
 
-  it('is hidden in linear time in a large text of escapes', () => {
+  it('is hidden in linear time in a large text of escape sequences', () => {
     const text = '%41&#66;\\u0043'.repeat(4_000);
     const startedAt = performance.now();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
     expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
-  it('is hidden whole where it is part of another, and in lower case', () => {
+  it('is hidden completely when another secret contains it, and in lower case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
     );
   });
 
-  it('leaves other text alone, and texts without a secret', () => {
+  it('other text stays unchanged', () => {
     const text = 'the service refused "rent": 100% of \\u0041 &amp; \\n %41 (HTTP 400)';
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
     expect(openSecrets().hide(TOKEN)).toBe(TOKEN);
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('is hidden in an error as JSON: texts, keys and numbers', () => {
+  it('is hidden in the texts, keys and numbers of an error as JSON', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
     expect(
@@ -96,13 +96,13 @@ describe('a secret in foreign text', () => {
     });
   });
 
-  it('is hidden in the names of headers, which are in lower case, and in their values', () => {
+  it('is hidden in lower-case header names and in header values', () => {
     const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
-  it('keeps JSON text JSON', () => {
+  it('is hidden so that JSON stays valid', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
         const text = JSON.stringify({ before: token, json });
@@ -111,7 +111,7 @@ describe('a secret in foreign text', () => {
     );
   });
 
-  it('is not left in any of these spellings, whatever token and place', () => {
+  it('is hidden in all of these encodings for any token and position (property-based)', () => {
     const tokenOf = fc.string({
       minLength: 8,
       maxLength: 200,

@@ -11,11 +11,11 @@ test.each([
   ['$HOME', "'$HOME'", "'$HOME'"],
   ['a,@b', 'a,@b', "'a,@b'"],
   ['', "''", "''"],
-])('%s is quoted', (word, posix, powershell) => {
+])('quotes %s for the shell', (word, posix, powershell) => {
   expect([quoteForShell(word, 'linux'), quoteForShell(word, 'win32')]).toEqual([posix, powershell]);
 });
 
-test('variables are set and taken away', () => {
+test('prints commands that set and unset variables', () => {
   const values = { FLEET_BASE_URL: 'https://example.com/api', FLEET_PROFILE: "Ann's" };
   expect(setVariables(values, 'linux')).toBe(
     String.raw`export FLEET_BASE_URL=https://example.com/api FLEET_PROFILE='Ann'\''s'`,

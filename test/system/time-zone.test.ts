@@ -33,14 +33,14 @@ test.each([
   expect(openTimeZone(name).offsetMinutes(Date.parse(instant))).toBe(offset);
 });
 
-test('the offset changes at the second of the change of the clock', () => {
+test('changes the offset in the second of the clock change', () => {
   expect(showClock(Date.parse('2026-03-29T00:59:59Z'), BERLIN)).toBe('01:59:59');
   expect(showClock(Date.parse('2026-03-29T01:00:00Z'), BERLIN)).toBe('03:00:00');
   expect(showClock(Date.parse('2026-10-25T00:59:59Z'), BERLIN)).toBe('02:59:59');
   expect(showClock(Date.parse('2026-10-25T01:00:00Z'), BERLIN)).toBe('02:00:00');
 });
 
-test('the time of the machine is that of its Date', () => {
+test("shows the same local time as Date in the machine's zone", () => {
   const ms = Date.parse('2026-07-15T12:34:56Z');
   const date = new Date(ms);
   expect(localTimeAt(ms, openTimeZone(undefined))).toMatchObject({
@@ -57,13 +57,13 @@ describe('local times', () => {
     ['the first of a repeated hour', '2026-10-25 02:30', '2026-10-25T00:30:00Z'],
     ['an hour later than a skipped time', '2026-03-29 02:30', '2026-03-29T01:30:00Z'],
     ['the hour after the skipped one', '2026-03-29 03:00', '2026-03-29T01:00:00Z'],
-  ])('%s', (_what, local, instant) => {
+  ])('converts %s to an instant', (_what, local, instant) => {
     expect(new Date(instantOf(at(local), BERLIN)).toISOString()).toBe(
       new Date(instant).toISOString(),
     );
   });
 
-  test('every instant that is not repeated is read back as it is shown', () => {
+  test('parses every shown local time back to its instant, unless it is ambiguous', () => {
     const zones = [
       'Europe/Berlin',
       'America/St_Johns',
@@ -109,6 +109,6 @@ test.each([
   ['Mars/Olympus', undefined],
   ['+02:00', undefined],
   ['', undefined],
-])('the zone %j is %j', (text, name) => {
+])('resolves the zone %j to %j', (text, name) => {
   expect(canonicalTimeZone(text)).toBe(name);
 });

@@ -42,7 +42,7 @@ describe('widthOf', () => {
     expect(widthOf(text)).toBe(width);
   });
 
-  it('agrees with string-width on every single character', () => {
+  it('agrees with string-width on every character', () => {
     for (let code = 0x20; code < 0x1_0000; code += isLong || !isOfMany(code) ? 1 : 16) {
       const text = clean(String.fromCodePoint(code));
       if (widthOf(text) !== stringWidth(text)) throw new Error(`U+${code.toString(16)}`);
@@ -73,11 +73,11 @@ describe('cut', () => {
     ['👨\u200d👩\u200d👧 family', 4, '👨\u200d👩\u200d👧 …'],
     ['👨\u200d👩\u200d👧 family', 2, '…'],
     ['e\u0301e\u0301e\u0301', 2, 'e\u0301…'],
-  ])('%j in %d columns is %j', (text, width, expected) => {
+  ])('shortens %j in %d columns to %j', (text, width, expected) => {
     expect(cut(text, width)).toBe(expected);
   });
 
-  it('never exceeds the width, never splits a grapheme, and leaves what fits', () => {
+  it('never exceeds the width, never splits a grapheme, and keeps text that fits', () => {
     fc.assert(
       fc.property(cleanText(), fc.nat({ max: 40 }), (text, width) => {
         const shown = cut(text, width);
@@ -100,7 +100,7 @@ it.each([
   ['ab', 4, 'right', '  ab'],
   ['自', 4, 'left', '自  '],
   ['abcde', 4, 'left', 'abcde'],
-] as const)('pad %j to %d, %s', (text, width, align, expected) => {
+] as const)('pads %j to %d columns, %s', (text, width, align, expected) => {
   expect(pad(text, width, align)).toBe(expected);
 });
 
@@ -111,11 +111,11 @@ it.each([
     ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
   ],
   ['short', ['short']],
-])('wrap %j in 18 columns', (text, lines) => {
+])('wraps %j in 18 columns', (text, lines) => {
   expect(wrap(text, 18, '  ')).toEqual(lines);
 });
 
-it('cuts thousands of combining marks in one cell', () => {
+it('removes most of thousands of combining marks in one cell', () => {
   const heaped = `e${'\u0301'.repeat(3_000)}`;
   const shown = cut(`a${heaped}b`, 20);
   expect(shown.startsWith(`ae${'\u0301'.repeat(10)}`)).toBe(true);

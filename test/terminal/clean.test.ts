@@ -28,22 +28,22 @@ describe('clean', () => {
     ['☁\ufe0f', '☁\ufe0f'],
     ['☁\ufe0f\ufe0f', '☁\ufe0f<U+FE0F>'],
     ['😀\u{e0101}', '😀<U+E0101>'],
-  ])('%j becomes %j', (text, cleaned) => {
+  ])('converts %j to %j', (text, cleaned) => {
     expect(clean(text)).toBe(cleaned);
   });
 
-  it.each(HOSTILE.map((text) => [text]))('makes %j visible, on one line', (text) => {
+  it.each(HOSTILE.map((text) => [text]))('makes %j visible on one line', (text) => {
     const cleaned = clean(text);
     expect(cleaned).not.toBe(text);
     expect(findControls(cleaned)).toEqual([]);
     expect(cleaned).not.toMatch(/[\u200b\u2060\ufeff\u00ad\u3164\u115f\uffa0\ufff9-\ufffb]/);
   });
 
-  it.each(HARMLESS.map((text) => [text]))('leaves %j as it is', (text) => {
+  it.each(HARMLESS.map((text) => [text]))('does not change %j', (text) => {
     expect(clean(text)).toBe(text);
   });
 
-  it('lets no control through, whatever comes, and changes nothing the second time', () => {
+  it('removes all control characters and is idempotent (property-based)', () => {
     fc.assert(
       fc.property(fc.array(odd()), (texts) => {
         const cleaned = clean(texts.join(''));
@@ -53,7 +53,7 @@ describe('clean', () => {
     );
   });
 
-  it('keeps the lines of text with lines of its own', () => {
+  it('keeps the line breaks of multi-line text', () => {
     expect(cleanMultiline('error: \u001b[0m\nhint: a\tb')).toBe('error: ␛[0m\nhint: a␉b');
   });
 });
@@ -65,11 +65,11 @@ describe('escapeJson', () => {
     ['"\u{E0041}"', '"\\udb40\\udc41"'],
     ['"👨\u200d👩 ü"', '"👨\u200d👩 ü"'],
     ['{\n\t"a": 1.50\r\n}', '{\n\t"a": 1.50\r\n}'],
-  ])('%j becomes %j', (json, escaped) => {
+  ])('converts %j to %j', (json, escaped) => {
     expect(escapeJson(json)).toBe(escaped);
   });
 
-  it('leaves nothing raw that steers a terminal, and the value equal', () => {
+  it('escapes all control characters and keeps the value (property-based)', () => {
     fc.assert(
       fc.property(anyJson(), fc.array(odd()), (value, names) => {
         const json = JSON.stringify({ value, names });

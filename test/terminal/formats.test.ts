@@ -23,7 +23,7 @@ const PLAIN: Shape<Resource> = {
 const SINGLE: Shape<Resource> = { ...PLAIN, single: true };
 const UNKNOWN: Shape<Resource> = { ...PLAIN, fields: [], columns: [] };
 
-describe('one shape for none, one and many', () => {
+describe('the same structure for zero, one and many items', () => {
   const one = { a: 1 };
   const two = { a: 2 };
   it.each<[Format, string, string, string, string]>([
@@ -40,7 +40,7 @@ describe('one shape for none, one and many', () => {
       '# 2 things without a uuid left out\n',
       '# 1 thing without a uuid left out\n',
     ],
-  ])('%s', async (format, none, ofOne, ofTwo, single) => {
+  ])('in the format %s', async (format, none, ofOne, ofTwo, single) => {
     expect(await render(PLAIN, [], { format })).toBe(none);
     expect(await render(PLAIN, rowsOf([one]), { format })).toBe(ofOne);
     expect(await render(PLAIN, rowsOf([one, two]), { format })).toBe(ofTwo);
@@ -48,7 +48,7 @@ describe('one shape for none, one and many', () => {
     expect(await render(SINGLE, rowsOf([one]), { format })).toBe(single);
   });
 
-  it('geojson', async () => {
+  it('in the format geojson', async () => {
     const point = (name: string) =>
       `{"type":"Feature","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{"name":"${name}"}}`;
     const rows = rowsOf<object>(
@@ -64,12 +64,12 @@ describe('one shape for none, one and many', () => {
     expect(await draw(2, 1)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
   });
 
-  it('an empty list on a terminal shows nothing in a table, and an array in JSON', async () => {
+  it('prints nothing for an empty table on a terminal, and an array for JSON', async () => {
     expect(await render(PLAIN, [], { width: 80 })).toBe('');
     expect(await render(PLAIN, [], { width: 80, format: 'json' })).toBe('[]\n');
   });
 
-  it('resources without a view show the fields that came', async () => {
+  it('shows all received fields of resources without a view', async () => {
     const rows = rowsOf<Resource>([{ z: 1, y: 'x\u001b' }, { w: [true] }]);
     expect(await render(UNKNOWN, rows)).toBe('Z  Y   W\n1  x␛  -\n-  -   [true]\n');
     expect(await render(UNKNOWN, rows, { format: 'csv' })).toBe('z,y,w\n1,x␛,\n,,[true]\n');
@@ -77,7 +77,7 @@ describe('one shape for none, one and many', () => {
   });
 });
 
-it('JSON for people is indented, its names coloured where there is colour', async () => {
+it('indents JSON on a terminal and colors its keys', async () => {
   const rows = [rowOf<Resource>('{"a":1.50,"b":{"c":[]}}'), rowOf<Resource>('{}')];
   expect(await render(PLAIN, rows, { format: 'json', width: 80 })).toBe(
     '[\n  {\n    "a": 1.50,\n    "b": {\n      "c": []\n    }\n  },\n  {}\n]\n',
@@ -87,7 +87,7 @@ it('JSON for people is indented, its names coloured where there is colour', asyn
   );
 });
 
-describe('values come out equal', () => {
+describe('values are preserved', () => {
   it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
     const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
     const row = rowOf<Resource>(
@@ -119,7 +119,7 @@ describe('values come out equal', () => {
     );
   });
 
-  it('JSON: a list parses to what was sent', () => {
+  it('as JSON: a list parses to the sent values', () => {
     return fc.assert(
       fc.asyncProperty(fc.array(anyJson()), fc.boolean(), async (values, isTerminal) => {
         const text = await render<unknown>(PLAIN as Shape<unknown>, rowsOf(values), {
@@ -132,7 +132,7 @@ describe('values come out equal', () => {
     );
   });
 
-  it('JSON lines: as many lines as items, also when the service breaks lines inside them', async () => {
+  it('as JSON lines: one line for each item, also when the service sends line breaks', async () => {
     const rows = [
       rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'),
       rowOf<Resource>('{"a": 2}'),
@@ -158,7 +158,7 @@ describe('values come out equal', () => {
   it.each([
     ['csv', ','],
     ['tsv', '\t'],
-  ] as const)('%s: an independent reader gets back every cell', (format, delimiter) => {
+  ] as const)('as %s: another parser reads back every cell', (format, delimiter) => {
     return fc.assert(
       fc.asyncProperty(
         fc.array(fc.record({ a: anyCell, b: anyCell }), { minLength: 1 }),
@@ -188,7 +188,7 @@ describe('values come out equal', () => {
     );
   });
 
-  it('YAML: a reader gets back every value, in one document', () => {
+  it('as YAML: another parser reads back every value from one document', () => {
     const value = fc.oneof(anyCell, anyJson({ maxDepth: 2 }), fc.array(anyCell));
     const key = fc.oneof(
       fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')),
@@ -204,7 +204,7 @@ describe('values come out equal', () => {
     );
   });
 
-  it('GeoJSON: points with longitude first, every other field a property', async () => {
+  it('as GeoJSON: points start with the longitude, and other fields are properties', async () => {
     const text = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     const { latitude, longitude, ...properties } = BICYCLE_VALUES[0] as Resource;
@@ -220,7 +220,7 @@ describe('values come out equal', () => {
     expect(notice).toBe('4 bicycles without a position left out\n');
   });
 
-  it('GeoJSON: alerts are where their extra location is', async () => {
+  it('as GeoJSON: an alert has the position in its extra field', async () => {
     const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     expect(JSON.parse(json)).toMatchObject({
@@ -244,7 +244,7 @@ describe('hostile text', () => {
     [name]: name,
   }));
   it.each(FORMATS.map((format) => [format]))(
-    'in %s steers nothing and adds no line',
+    'is escaped and adds no line in %s',
     async (format) => {
       for (const width of [undefined, 100]) {
         const text = await render(BICYCLES, rowsOf<object>(named), {
@@ -272,7 +272,7 @@ describe('hostile text', () => {
     },
   );
 
-  it('that a spreadsheet would calculate comes out as it is', async () => {
+  it('is not changed when a spreadsheet would treat it as a formula', async () => {
     const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
     expect(await render(PLAIN, rows, { format: 'csv' })).toBe('a,b\n=1+1,@SUM(A1)\n');
   });
@@ -312,7 +312,7 @@ describe('--columns', () => {
       'NAME,STATE,UUID',
       'Berlin 0001,available,0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
     ],
-  ])('%j in a table', async (columns, header, cells) => {
+  ])('selects %j in a table', async (columns, header, cells) => {
     const lines = (await render(BICYCLES, rows, { width: 200, columns })).split('\n');
     expect(lines.map((line) => line.trimStart().replaceAll(/ {2,}/g, ','))).toEqual([
       header,
@@ -329,11 +329,11 @@ describe('--columns', () => {
     [['POSITION'], 'position\n"52.520008, 13.404954"\n'],
     [['description'], 'description\n""\n'],
     [['description', 'battery.cells'], 'description,battery.cells\n,"[3.7,3.8]"\n'],
-  ])('%j in csv', async (columns, text) => {
+  ])('selects %j in csv', async (columns, text) => {
     expect(await render(BICYCLES, rows, { format: 'csv', columns })).toBe(text);
   });
 
-  it('alerts: the header BICYCLE is the name, the field bicycle the link', async () => {
+  it('of alerts print the name for BICYCLE and the link for bicycle', async () => {
     const alerts = rowsOf<object>(ALERT_VALUES.slice(0, 1));
     const columns = ['BICYCLE', 'bicycle', 'extra.location.coordinates', 'roles.0'];
     expect(await render(ALERTS, alerts, { format: 'csv', columns })).toBe(
@@ -342,7 +342,7 @@ describe('--columns', () => {
     );
   });
 
-  it('a column that was asked for is never left out, and a UUID is not cut for another', async () => {
+  it('keeps requested columns on a narrow terminal and shortens no UUID', async () => {
     expect(await render(BICYCLES, rows, { width: 40, columns: ['uuid', 'name', 'state'] })).toMatch(
       /^UUID +NAME +STATE\n0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4 {2}Berlin 0001 +available\n$/,
     );
@@ -357,7 +357,7 @@ describe('--columns', () => {
     ['odometer', 'columns: uuid, created'],
     ['organization_zon', 'did you mean "organization_zone"? columns: uuid'],
     ['batery.cells', 'did you mean "battery"? columns: uuid'],
-  ])('refuses %s', async (word, words) => {
+  ])('rejects %s', async (word, words) => {
     const message = `unknown column "${word.split('.')[0]}"`;
     for (const format of ['table', 'csv', 'tsv'] as const)
       expect(await refused(format, ['uuid', word])).toMatchObject({
@@ -367,7 +367,7 @@ describe('--columns', () => {
       });
   });
 
-  it('refuses no column at all, and columns where there are none', async () => {
+  it('rejects an empty list of columns, and columns for a format without any', async () => {
     expect(await refused('csv', [','])).toMatchObject({
       kind: 'usage',
       message: '--columns names no column',
@@ -377,19 +377,19 @@ describe('--columns', () => {
     }
   });
 
-  it('cannot tell a wrong word of an empty list', async () => {
+  it('accepts unknown columns for an empty list', async () => {
     expect(await render(BICYCLES, [], { format: 'csv', columns: ['uuid', 'zone'] })).toBe(
       'uuid,zone\n',
     );
   });
 });
 
-it('geojson is refused for what never has a position', async () => {
+it('rejects geojson for resources without a position', async () => {
   const options = { terminal: false, width: undefined, colorLevel: 0, now: NOW } as const;
   await expect(openRenderer('geojson', PLAIN, options)).rejects.toMatchObject({ kind: 'usage' });
 });
 
-it('yaml writes what YAML 1.1 or its printable characters lack so that other readers read it back', async () => {
+it('escapes characters in YAML that YAML 1.1 parsers misread', async () => {
   const rows = rowsOf<Resource>([{ a: '=', b: 'x\ufffey\uffffz', '=': '\ufffe' }]);
   expect(await render(UNKNOWN, rows, { format: 'yaml' })).toBe(
     '- a: "="\n  b: "x\\ufffey\\uffffz"\n  "=": "\\ufffe"\n',

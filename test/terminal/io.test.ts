@@ -37,7 +37,7 @@ describe('a terminal that reports 0 columns', () => {
     expect(none.code).toBe(0);
   });
 
-  test('still obeys COLUMNS', async () => {
+  test('obeys COLUMNS', async () => {
     const env = { NO_COLOR: '1', COLUMNS: '40' };
     const { stdout } = await run(['bicycles', 'list'], env, { columns: 0 });
     expect(Math.max(...stdout.split('\n').map((line) => line.length))).toBeLessThanOrEqual(40);
@@ -45,7 +45,7 @@ describe('a terminal that reports 0 columns', () => {
 });
 
 describe('TERM=dumb', () => {
-  test.each([[['watch', '--live']], [['map', '--live']]])('refuses %j', async (args) => {
+  test.each([[['watch', '--live']], [['map', '--live']]])('rejects %j', async (args) => {
     const { code, stdout, stderr } = await run(args, { TERM: 'dumb' }, { columns: 80 });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('--live redraws the whole terminal, and this one cannot (TERM=dumb)');
@@ -66,26 +66,32 @@ describe('FORCE_COLOR=1 in a pipe', () => {
     ['doctor', ['doctor'], '\u001b[32mok\u001b[39m'],
   ];
 
-  test.each(COMMANDS)('colours %s', async (_name, args, painted) => {
+  test.each(COMMANDS)('colors %s', async (_name, args, painted) => {
     const { stdout } = await run(args, { FORCE_COLOR: '1' });
     expect(stdout).toContain(painted);
   });
 
-  test.each(COMMANDS)('changes nothing else in %s', async (name, args) => {
+  test.each(COMMANDS)('changes only colors in %s', async (name, args) => {
     if (name === 'doctor') return;
     const plain = await run(args, {});
     const painted = await run(args, { FORCE_COLOR: '1' });
     expect(stripVTControlCharacters(painted.stdout)).toBe(plain.stdout);
   });
 
-  test.each(COMMANDS)('NO_COLOR and --no-color win in %s', async (_name, args) => {
-    const both = await run(args, { FORCE_COLOR: '1', NO_COLOR: '1' });
-    const flag = await run([...args, '--no-color'], { FORCE_COLOR: '1' });
-    expect(both.stdout + flag.stdout).not.toContain('\u001b');
-  });
+  test.each(COMMANDS)(
+    'has lower priority than NO_COLOR and --no-color in %s',
+    async (_name, args) => {
+      const both = await run(args, { FORCE_COLOR: '1', NO_COLOR: '1' });
+      const flag = await run([...args, '--no-color'], { FORCE_COLOR: '1' });
+      expect(both.stdout + flag.stdout).not.toContain('\u001b');
+    },
+  );
 
-  test.each(['json', 'jsonl', 'csv', 'tsv', 'yaml', 'uuid'])('leaves %s plain', async (format) => {
-    const { stdout } = await run(['bicycles', 'list', '-o', format], { FORCE_COLOR: '1' });
-    expect(stdout).not.toContain('\u001b');
-  });
+  test.each(['json', 'jsonl', 'csv', 'tsv', 'yaml', 'uuid'])(
+    'does not color %s',
+    async (format) => {
+      const { stdout } = await run(['bicycles', 'list', '-o', format], { FORCE_COLOR: '1' });
+      expect(stdout).not.toContain('\u001b');
+    },
+  );
 });

@@ -51,11 +51,11 @@ test.each([
   ['.a, .b', '{"a":"","b":"  two\\nlines\\t"}', '\n  two\nlines\t\n'],
   ['empty', '1', ''],
   ['-1', '0', '-1\n'],
-])('%s of %s', async (program, json, expected) => {
+])('applies %s to %s', async (program, json, expected) => {
   expect(await filter(program, json)).toBe(expected);
 });
 
-test('numbers that nobody calculates with keep their value to the last digit', async () => {
+test('keeps all digits of numbers that the program does not calculate with', async () => {
   const jq = await openJq('.n', PIPE);
   for (const number of EXACT_NUMBERS) {
     const digits = (text: string) =>
@@ -71,13 +71,13 @@ test('numbers that nobody calculates with keep their value to the last digit', a
   );
 });
 
-describe("jq's own message, as a usage error", () => {
+describe('errors of jq as usage errors', () => {
   test.each([
     ['.[', /^.*syntax error, unexpected end of file.*$/],
     ['import "x" as x; .', /^.*module not found.*$/],
     // Not jq's help: a program, and one that makes no sense.
     ['--help', /^.*help\/0 is not defined.*$/],
-  ])('%s does not compile, which is found before it is fed', async (program, words) => {
+  ])('rejects %s, which does not compile, before it gets input', async (program, words) => {
     await expect(openJq(program, PIPE)).rejects.toMatchObject(refusal('usage', words));
   });
 
@@ -87,11 +87,11 @@ describe("jq's own message, as a usage error", () => {
     ['"own words\n"|halt_error', '1', /own words/],
     ['""|halt_error(3)', '1', /status 3/],
     ['.', '{"a"', /Unfinished JSON term/],
-  ])('%s of %s fails while it runs', async (program, json, words) => {
+  ])('reports that %s fails for %s', async (program, json, words) => {
     await expect(filter(program, json)).rejects.toMatchObject(refusal('usage', words));
   });
 
-  test('any program is one or a usage error', async () => {
+  test('compiles any program or reports a usage error (property-based)', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)),
@@ -108,10 +108,10 @@ describe("jq's own message, as a usage error", () => {
   });
 });
 
-describe.concurrent('one message a run', () => {
+describe.concurrent('one item per run', () => {
   const ITEMS = ['{"a":1}', '{"a":{}}', '{"a":3}'];
 
-  test('an item that fails takes no other with it, and its error quotes it', async () => {
+  test('continues after an item that fails, and quotes that item in the error', async () => {
     const jq = await openJq('.a + 1', PIPE);
     const results = await jq.run(ITEMS);
     expect(results.map(({ text }) => text)).toEqual(['2\n', '', '4\n']);
@@ -123,7 +123,7 @@ describe.concurrent('one message a run', () => {
   test.each([
     ['"\\(input)"', 'there is no further input'],
     ['[inputs] | length', undefined],
-  ])('%s finds no other message', async (program, words) => {
+  ])('%s does not see other items', async (program, words) => {
     const jq = await openJq(program, PIPE);
     for (const { text, error } of await jq.run(ITEMS)) {
       expect(error?.message.includes(words ?? '')).toBe(words === undefined ? undefined : true);
@@ -131,7 +131,7 @@ describe.concurrent('one message a run', () => {
     }
   });
 
-  test('halt ends its own message alone', async () => {
+  test('ends only its own item with halt', async () => {
     const jq = await openJq('if .a == 1 then halt else "went on" end', PIPE);
     expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['', 'went on\n', 'went on\n']);
   });
@@ -141,7 +141,7 @@ describe.concurrent('one message a run', () => {
     ['.a # one that goes on \\'],
     ['label $out | .a, break $out'],
     ['try error(null) catch .a'],
-  ])('%s is the same in a batch', async (program) => {
+  ])('%s has the same output in a batch', async (program) => {
     const jq = await openJq(program, PIPE);
     const batch = await jq.run(ITEMS);
     for (const [index, item] of ITEMS.entries()) {
@@ -151,7 +151,7 @@ describe.concurrent('one message a run', () => {
     }
   });
 
-  test('an error is told, whatever its value is', async () => {
+  test('reports an error with any value', async () => {
     const jq = await openJq(
       'if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end',
       PIPE,
@@ -172,7 +172,7 @@ describe.concurrent('a program that does not end', () => {
     '[limit(1e9; repeat(1))] | empty',
   ];
   test.each(mostly(ENDLESS, (_, index) => index < 2))(
-    '%s is ended by the signal',
+    'stops %s after a signal',
     async (program) => {
       const jq = await openJq(program, HASTY);
       const ending = new AbortController();
@@ -183,7 +183,7 @@ describe.concurrent('a program that does not end', () => {
     },
   );
 
-  test('a run behind one that was stopped by the same signal ends with it, and another signal finds jq again', async () => {
+  test('stops waiting runs of the same signal, and can be used with another signal', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
     const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], ending.signal)));
@@ -193,7 +193,7 @@ describe.concurrent('a program that does not end', () => {
     await jq.close();
   });
 
-  test('after the signal a quick run still ends well', async () => {
+  test('completes a short run after the signal', async () => {
     const ending = new AbortController();
     const jq = await openJq('. + 1', { ...PIPE, signal: ending.signal });
     expect(textOf(await jq.run(['1']))).toBe('2\n');
@@ -203,7 +203,7 @@ describe.concurrent('a program that does not end', () => {
   });
 });
 
-test('what a program writes is bounded, and jq goes on after it', {
+test('limits the output of a program and continues with the next item', {
   timeout: 120_000,
 }, async () => {
   const jq = await openJq('if . == 1 then repeat("x" * 100000) else . end', PIPE);
@@ -213,7 +213,7 @@ test('what a program writes is bounded, and jq goes on after it', {
   await jq.close();
 });
 
-test('one jq takes many inputs, also after one that failed', async () => {
+test('uses one jq process for many inputs, also after a failed one', async () => {
   const jq = await openJq('.a + 1', PIPE);
   for (let number = 0; number < 40; number += 1) {
     if (number % 10 === 0)
@@ -222,14 +222,14 @@ test('one jq takes many inputs, also after one that failed', async () => {
   }
 });
 
-test('what the program says by debug goes where it is told', async () => {
+test('passes the output of debug to the caller', async () => {
   const said: string[] = [];
   const jq = await openJq('.a | debug', { terminal: false, say: (line) => said.push(line) });
   expect(textOf(await jq.run(['{"a":1}']))).toBe('1\n');
   expect(said).toEqual(['["DEBUG:",1]']);
 });
 
-describe.concurrent('item by item', () => {
+describe.concurrent('item-by-item processing', () => {
   const PROGRAMS = [
     '.[] | .a',
     ' .[]|.a, .b',
@@ -242,7 +242,7 @@ describe.concurrent('item by item', () => {
     '.[]\n|\n{a}',
   ];
   test.each(mostly(PROGRAMS, (_, index) => index < 4))(
-    '%j makes the same of the items as of the array',
+    '%j has the same output for the items and for the array',
     async (program) => {
       const items = ['{"a":1,"b":"x"}', '{"a":2,"b":null}', '{"a":null,"b":[3]}'];
       const jq = await openJq(program, PIPE);
@@ -254,7 +254,7 @@ describe.concurrent('item by item', () => {
   );
 
   test.each([['length'], ['.[] |= .a'], ['.[] | input'], ['[.[] | .a]']])(
-    '%s takes the array',
+    '%s needs the whole array',
     async (program) => {
       expect((await openJq(program, PIPE)).runItems).toBeUndefined();
     },
@@ -279,17 +279,17 @@ describe('text from the service', () => {
     return results.map((result) => textOf([result]));
   }
 
-  test('goes into a pipe exactly', async () => {
+  test('is written unchanged to a pipe', async () => {
     const names = NAUGHTY.filter(isText);
     expect(await filterNames('.name', names, PIPE)).toEqual(names.map((name) => `${name}\n`));
   });
 
-  test.each([['.name'], ['.']])('steers no terminal by %s', async (program) => {
+  test.each([['.name'], ['.']])('is escaped on a terminal by %s', async (program) => {
     const texts = await filterNames(program, HOSTILE.filter(isText), { terminal: true });
     expect(texts.flatMap((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual([]);
   });
 
-  test('objects are laid out for people', async () => {
+  test('is printed as indented objects on a terminal', async () => {
     expect(await filter('.', '{"a":[1,{"b":1.50}]}', { terminal: true })).toBe(
       '{\n  "a": [\n    1,\n    {\n      "b": 1.50\n    }\n  ]\n}\n',
     );

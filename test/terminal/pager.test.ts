@@ -42,19 +42,16 @@ describe.runIf(hasTool('script'))('the pager', () => {
   test.each([
     ['PAGER', "PAGER='mark paged:'"],
     ['FLEET_PAGER before PAGER, with words in quotes', `PAGER=false FLEET_PAGER='mark "paged:"'`],
-  ])(
-    '%s is started, and what is said below the result comes behind it',
-    async (_name, environment) => {
-      const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
-      expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
-      expect(text.match(/paged:/g)).toHaveLength(4);
-      expect(text).toMatch(/\u001b\[\d+m/);
-      expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
-    },
-  );
+  ])('starts %s and prints later messages after the output', async (_name, environment) => {
+    const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
+    expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
+    expect(text.match(/paged:/g)).toHaveLength(4);
+    expect(text).toMatch(/\u001b\[\d+m/);
+    expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
+  });
 
   test.each([['FLEET_PAGER=cat'], ['FLEET_PAGER='], ['FLEET_PAGER="  "']])(
-    '%s shows it straight away',
+    '%s prints without a pager',
     async (environment) => {
       const text = await run(`${environment} PAGER='mark paged:' fleet bicycles list --limit 3`);
       expect(text).toMatch(/NAME[\s\S]*code 0/);
@@ -62,7 +59,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     },
   );
 
-  test('a topic of help goes through it, with the operator’s own LESS', async () => {
+  test("shows a help topic in the pager and keeps the user's LESS", async () => {
     const text = await run(`LESS=X PAGER='mark paged:' fleet help output`);
     expect(text).toMatch(/LESS=X LV=-c paged:stdout has only/);
   });
@@ -73,25 +70,25 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['a count', 'fleet bicycles list --count', /300/],
     ['a watch', 'fleet watch "$ORGANIZATION" --for 2s', /messages/],
     ['an error', 'fleet bicycles list --where nonsense', /error: /],
-  ])('%s goes through none', async (_name, line, said) => {
+  ])('prints %s without the pager', async (_name, line, said) => {
     const text = await run(`export PAGER='mark paged:'; ${line}; export PAGER=`);
     expect(text).not.toContain('paged:');
     expect(text).toMatch(said);
   });
 
-  test('one that cannot be started loses nothing', async () => {
+  test('prints the output when the pager cannot be started', async () => {
     const text = await run('PAGER=/no/such/pager fleet bicycles list --limit 3');
     expect(text).toMatch(
       /the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/,
     );
   });
 
-  test('one that is closed early ends it quietly', async () => {
+  test('ends quietly when the user closes the pager early', async () => {
     const text = await run('PAGER=first fleet bicycles list --all -o json');
     expect(text.replace(/\u001b[^a-zA-Z]*[a-zA-Z]/g, '')).toMatch(/^\s*\[\r\ncode 0/);
   });
 
-  test('an error stays the exit code, and is said when the pager has ended', async () => {
+  test('keeps the exit code of an error and prints it after the pager ended', async () => {
     const text = await run("PAGER='mark paged:' fleet api /bicycles/nobody/ -i");
     expect(text).toMatch(/HTTP\/1.1 404[\s\S]*error: [\s\S]*code 5/);
   });
@@ -105,7 +102,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
     ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
   ])(
-    'after %s the terminal is the pager’s until it ends, then the shell’s',
+    'gives the terminal to the pager until it ends and then to the shell after %s',
     async (_name, code, flags, interrupt) => {
       rmSync(join(home.folder, 'over'), { force: true });
       const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;

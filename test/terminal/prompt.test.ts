@@ -58,13 +58,13 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
 }
 
 describe('a question', () => {
-  it('is answered by what is typed before Enter, without colours where none are wanted', async () => {
+  it('is answered with Enter and has no colors when colors are disabled', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 
-  it('is asked again while the answer will not do', async () => {
+  it('is asked again after an invalid answer', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
     expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe(
       'good',
@@ -79,7 +79,7 @@ describe('a question', () => {
     expect(screen).toMatch(/and then$/);
   });
 
-  it('for a secret shows nothing of it', async () => {
+  it('does not show the answer for a secret', async () => {
     const answer = askSecret(openAsking(), { message: 'Token', instead: 'use stdin' });
     expect(await answered(answer, 'xyzzy\r')).toBe('xyzzy');
     for (const letter of 'xyz') expect(screen.replaceAll('Token', '')).not.toContain(letter);
@@ -89,7 +89,7 @@ describe('a question', () => {
     ['\r', false],
     ['y\r', true],
     ['n\r', false],
-  ])('of yes or no, answered by %j, is %s', async (keys, yes) => {
+  ])('with yes or no is answered by %j as %s', async (keys, yes) => {
     const answer = askYesNo(openAsking(), { message: 'Delete it?', instead: 'give --yes' });
     expect(await answered(answer, keys)).toBe(yes);
     expect(screen).toContain('y/N');
@@ -107,7 +107,7 @@ describe('a question', () => {
     await Promise.all([expect(answer).rejects.toMatchObject(error), type(keys).then(then)]);
   });
 
-  it('ends quietly with keys that come together with Ctrl-C, also when they are no answer', async () => {
+  it('ignores keys that arrive together with Ctrl-C', async () => {
     const late: unknown[] = [];
     const onLate = (reason: unknown) => late.push(reason);
     process.on('unhandledRejection', onLate);
@@ -126,7 +126,7 @@ it.each([
   ['stdin is a pipe', { stdin: false }, 'without a terminal'],
   ['stderr is a pipe', { stderr: false }, 'without a terminal'],
   ['--no-input was given', { input: false }, 'with --no-input'],
-])('nobody is asked when %s', async (_when, at, why) => {
+])('is not asked when %s', async (_when, at, why) => {
   const asking = openAsking(at);
   expect(canAsk(asking)).toBe(false);
   for (const ask of [askText, askSecret, askYesNo])

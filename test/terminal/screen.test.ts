@@ -4,7 +4,7 @@ import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';
 import { openScreen } from '../../src/terminal/screen.js';
 
-test('all lines at first, then those that differ, and all again after a resize or with another number of them', () => {
+test('redraws only changed lines, and all lines after a resize or a change of their number', () => {
   const stdout = new PassThrough();
   const changes: string[] = [];
   const screen = openScreen({
@@ -28,7 +28,7 @@ test('all lines at first, then those that differ, and all again after a resize o
   expect(screen.frame(['later'])).toBe('');
 });
 
-describe('a key that means a signal', () => {
+describe('a key for a signal', () => {
   /** Presses keys on a screen where `process.kill` would end the program at once, as it does on Windows. */
   async function press(keys: string): Promise<string[]> {
     const did: string[] = [];
@@ -53,11 +53,11 @@ describe('a key that means a signal', () => {
     return did;
   }
 
-  test('Ctrl-C is heard by who listens to the signal', async () => {
+  test('Ctrl-C sends SIGINT to its listeners', async () => {
     expect(await press('\x03q')).toEqual(['heard SIGINT', 'pressed q']);
   });
 
-  test('Ctrl-Z does nothing where there is no such signal', async () => {
+  test('Ctrl-Z does nothing on a platform without that signal', async () => {
     const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
     expect(await press('\x1aq').finally(() => platform.mockRestore())).toEqual(['pressed q']);
   });

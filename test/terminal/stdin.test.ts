@@ -17,13 +17,13 @@ import { hasTool } from '../support/tools.js';
 /** Nothing listens at the address. */
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
-describe('a stdin that nothing can come from is a usage error that names the cause', () => {
+describe('a stdin without possible input causes a usage error that names the cause', () => {
   it.each([
     'bicycles act - rent --yes',
     ...(isLong
       ? ['bicycles create --from - --yes', 'auth login --with-token --base-url http://127.0.0.1:9']
       : []),
-  ])('fleet %s', async (args) => {
+  ])('of fleet %s', async (args) => {
     const home = await makeHome({
       ...ENV,
       FLEET_ORGANIZATION: '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
@@ -32,7 +32,7 @@ describe('a stdin that nothing can come from is a usage error that names the cau
     expect(await runLine(home, `fleet ${args} 0> written > /dev/null`)).toEqual({ code: 2, text });
   });
 
-  it('an empty file and /dev/null are empty, which is another thing', async () => {
+  it('treats an empty file and /dev/null as empty input', async () => {
     const line = (file: string) =>
       `touch empty; fleet api /bicycles/ --input - < ${file} > /dev/null`;
     for (const file of ['empty', '/dev/null'])
@@ -42,8 +42,8 @@ describe('a stdin that nothing can come from is a usage error that names the cau
   });
 });
 
-describe('after an error nobody is waited for', () => {
-  it('who could go on writing', async () => {
+describe('an error ends reading', () => {
+  it('from a process that could continue to write', async () => {
     const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
       env: { ...process.env, ...ENV },
     });
@@ -57,7 +57,7 @@ describe('after an error nobody is waited for', () => {
     ).toBe(2);
   });
 
-  it.runIf(hasTool('script'))('who could go on typing', async () => {
+  it.runIf(hasTool('script'))('from a user who could continue to type', async () => {
     const home = await makeHome(ENV);
     const terminal = await openTerminal(home);
     onTestFinished(terminal.close);
@@ -68,11 +68,11 @@ describe('after an error nobody is waited for', () => {
   });
 });
 
-describe('bounds', () => {
+describe('limits of stdin', () => {
   const context = (stdin: Readable, signal = new AbortController().signal) =>
     ({ io: { stdin }, signal }) as unknown as Parameters<typeof inputChunks>[0];
 
-  it('64 MB as a whole', async () => {
+  it('reads at most 64 MB', async () => {
     const megabyte = Buffer.alloc(1024 * 1024, 0x20);
     const pieces = (count: number) => Readable.from(Array.from({ length: count }, () => megabyte));
     expect(await readStdin(context(pieces(64)))).toHaveLength(64 * megabyte.length);
@@ -84,7 +84,7 @@ describe('bounds', () => {
     });
   });
 
-  it('an abort ends the wait with its reason', async () => {
+  it('ends the wait with the reason of an abort', async () => {
     const abort = new AbortController();
     const reading = readStdin(context(new PassThrough(), abort.signal));
     abort.abort(new Error('enough'));
@@ -110,7 +110,7 @@ describe('bounds', () => {
     expect(await linesOf([])).toEqual([]);
   });
 
-  it('a line of a megabyte', async () => {
+  it('rejects a line of more than a megabyte', async () => {
     const long = 'x'.repeat(1024 * 1024);
     expect(await linesOf([`${long}\na`])).toEqual([`${long}\n`, 'a']);
     await expect(linesOf([`${long}x\n`])).rejects.toThrow('longer than a megabyte');

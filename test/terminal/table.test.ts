@@ -43,8 +43,8 @@ function draw(
   return batches.map((batch) => table.rows(rowsOf(batch))).join('') + (table.end?.() ?? '');
 }
 
-describe('widths', () => {
-  it('never exceed the terminal from 20 to 200 columns, leave no trailing spaces, and keep columns in the order of their use', async () => {
+describe('widths of columns', () => {
+  it('fit terminals from 20 to 200 columns without trailing spaces and keep the column order', async () => {
     const order = ['NAME', 'STATE', 'CHARGE', 'SEEN', 'ID', 'POSITION'];
     for (let width = 20; width <= 200; width += 1) {
       const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, batch: 2 });
@@ -69,19 +69,19 @@ describe('widths', () => {
     }
   });
 
-  it('stay those of the first batch; what is longer later is cut', () => {
+  it('stay the same after the first batch, and later cells are shortened', () => {
     expect(
       draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']]),
     ).toBe('A      B\nshort  x\nmuch…  y\n');
   });
 
-  it('leave room that a column asks for, where there is space', () => {
+  it('include the requested space when it is available', () => {
     expect(
       draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']]),
     ).toBe('A             B\nshort         x\nmuch longer   y\n');
   });
 
-  it('cut nothing in a pipe', () => {
+  it('are unlimited in a pipe', () => {
     expect(
       draw(
         [column('A'), column('B')],
@@ -92,7 +92,7 @@ describe('widths', () => {
     ).toBe('A      B\nshort  x\nmuch longer than it was  y\n');
   });
 
-  it('shrink the least useful column first, and drop it when that is not enough', () => {
+  it('shrink the least useful column first and then drop it', () => {
     const columns = [
       column('A', { minimum: 4 }),
       column('B', { minimum: 4 }),
@@ -118,7 +118,7 @@ describe('widths', () => {
   });
 });
 
-it('odd cells keep the next column straight and the terminal safe, whatever the text', () => {
+it('keep unusual characters aligned and escape control characters (property-based)', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), anyText()), { minLength: 1 }),
@@ -139,7 +139,7 @@ it('odd cells keep the next column straight and the terminal safe, whatever the 
   );
 });
 
-it('a long list comes out the same in one batch and in many of equal widths', async () => {
+it('are the same for a long list in one batch and in many batches', async () => {
   const rows = rowsOf(
     Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
   );

@@ -33,7 +33,7 @@ describe('age', () => {
     expect(age(iso, NOW)).toBe(expected);
   });
 
-  it('takes a time without an offset for UTC, wherever the operator is', () => {
+  it('treats a time without an offset as UTC in every time zone of the machine', () => {
     expect(readTime('2026-03-01T12:00:00')).toBe(NOW);
   });
 });
@@ -43,7 +43,7 @@ it.each([
   ['2026-03-01T13:57:00+02:00', '2026-03-01T13:57:00+02:00'],
   ['not a time\u001b', 'not a time␛'],
   [null, '-'],
-])('toIso of %j is %s', (value, expected) => {
+])('converts %j with toIso to %s', (value, expected) => {
   expect(toIso(value)).toBe(expected);
 });
 
@@ -56,12 +56,12 @@ describe('parseDuration', () => {
     ['1d', 86_400_000],
     ['1.5h', 5_400_000],
     ['0s', 0],
-  ])('of %s is %d ms', (text, expected) => {
+  ])('reads %s as %d ms', (text, expected) => {
     expect(parseDuration(text)).toBe(expected);
   });
 
   it.each(['', '5', '5 minutes', '-5s', 's', '1e3s', 'Infinitys', '99999999999999999d'])(
-    'refuses %j',
+    'rejects %j',
     (text) => {
       expect(() => parseDuration(text, '--for')).toThrow(FleetError);
       expect(() => parseDuration(text, '--for')).toThrow(
@@ -81,6 +81,6 @@ it.each([
   [7_500_000, '2 h 5 min'],
   [7_201_000, '2 h'],
   [97_200_000, '1 d 3 h'],
-])('a duration of %d ms is %s', (milliseconds, expected) => {
+])('shows a duration of %d ms as %s', (milliseconds, expected) => {
   expect(showDuration(milliseconds)).toBe(expected);
 });

@@ -12,7 +12,7 @@ const read = (text: string, now = NOW) => {
   return ms === undefined ? undefined : new Date(ms).toISOString();
 };
 
-describe('reads', () => {
+describe('typed times', () => {
   test.each([
     ['2026-11-28 10:49:45', '2026-11-28T09:49:45.000Z'],
     ['2026-11-23 08:00', '2026-11-23T07:00:00.000Z'],
@@ -39,11 +39,11 @@ describe('reads', () => {
     ['1w', '2026-11-21T10:49:45.000Z'],
     ['90s', '2026-11-28T10:48:15.000Z'],
     [' 1.5h ', '2026-11-28T09:19:45.000Z'],
-  ])('%s', (text, instant) => {
+  ])('accepts %s', (text, instant) => {
     expect(read(text)).toBe(instant);
   });
 
-  test('days of 23 and 25 hours as days', () => {
+  test('calculates with days of 23 and 25 hours', () => {
     const monday = { ...NOW, ms: Date.parse('2026-10-26T11:00:00Z') };
     expect(read('yesterday', monday)).toBe('2026-10-24T22:00:00.000Z');
     expect(read('saturday', monday)).toBe('2026-10-23T22:00:00.000Z');
@@ -68,13 +68,13 @@ test.each([
   '-',
   '',
   'x'.repeat(100_000),
-])('refuses %j', (text) => {
+])('rejects %j', (text) => {
   expect(parseTypedTime(text)).toBeUndefined();
 });
 
 test.each([
   ['31.02.2026', '--until: there is no such date as 31.02.2026'],
   ['soon', '--until takes a time, not "soon"'],
-])('the error for %s names the flag', (text, message) => {
+])('names the flag in the error for %s', (text, message) => {
   expect(() => readTimeFlag('--until', text, NOW)).toThrow(message);
 });

@@ -8,8 +8,8 @@ import { ALERT_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.
 /** The golden screens start on a line of their own. */
 const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VALUES), screen)}`;
 
-describe('alerts', () => {
-  it('in 40 columns of a terminal', async () => {
+describe('the table of alerts', () => {
+  it('fits 40 columns of a terminal', async () => {
     expect(await draw({ width: 40 })).toBe(`
 TYPE                           STATE
 lock.bat.low                   new
@@ -19,7 +19,7 @@ new.type                       muted
 `);
   });
 
-  it('in 80 columns of a terminal', async () => {
+  it('fits 80 columns of a terminal', async () => {
     expect(await draw({ width: 80 })).toBe(`
 AGE         TYPE                       STATE      BICYCLE       MESSAGE
 5 min ago   lock.bat.low               new        Berlin 0001   The battery of …
@@ -29,7 +29,7 @@ AGE         TYPE                       STATE      BICYCLE       MESSAGE
 `);
   });
 
-  it('in a pipe', async () => {
+  it('is complete in a pipe', async () => {
     expect(await draw({})).toBe(`
 CREATED               TYPE                                STATE      BICYCLE                               MESSAGE                                                                     ID
 2026-03-01T11:55:00Z  lock.bat.low                        new        Berlin 0001                           The battery of the lock is low (12 %)                                       a1b9f2c1-3d4a-4b5c-8d6e-7f8091a2b3c4
@@ -55,7 +55,7 @@ it.each([
   ],
   [{ bicycle: null }, '-'],
   [{}, '-'],
-] satisfies [Alert, string][])('the bicycle of an alert: %j', (alert, text) => {
+] satisfies [Alert, string][])('shows the bicycle of an alert: %j', (alert, text) => {
   expect(showAlertBicycle(alert, PIPE).text).toBe(text);
 });
 
@@ -68,6 +68,6 @@ it.each([
   [{ location: 'Berlin' }, undefined],
   [{}, undefined],
   [null, undefined],
-])('the place of an alert: %j', (extra, point) => {
+])('reads the position of an alert: %j', (extra, point) => {
   expect(ALERTS.position?.({ extra })).toEqual(point);
 });

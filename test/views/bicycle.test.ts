@@ -8,8 +8,8 @@ import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/row
 const draw = async (screen: Screen) =>
   `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
 
-describe('bicycles', () => {
-  it('in 40 columns of a terminal', async () => {
+describe('the table of bicycles', () => {
+  it('fits 40 columns of a terminal', async () => {
     expect(await draw({ width: 40 })).toBe(`
 NAME              STATE           CHARGE
 Berlin 0001       available         57 %
@@ -22,7 +22,7 @@ Berlin 0001       available         57 %
 `);
   });
 
-  it('with -o wide: every column, whole values', async () => {
+  it('shows every column and complete values with -o wide', async () => {
     expect(await draw({ width: 60, isWide: true })).toBe(`
 NAME                                            STATE           CHARGE  SEEN        ID                                    POSITION
 Berlin 0001                                     available       57.4 %  3 min ago   0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
@@ -34,7 +34,7 @@ Berlin 0001                                     available       57.4 %  3 min ag
 `);
   });
 
-  it('with --no-truncate: the columns that fit, uncut', async () => {
+  it('shows complete values in the columns that fit with --no-truncate', async () => {
     const screen = await draw({ width: 60, isWhole: true });
     expect(screen).toContain('longer than most  rented');
     expect(screen).toContain('# Hidden at this width: ID, POSITION');
@@ -43,7 +43,7 @@ Berlin 0001                                     available       57.4 %  3 min ag
     );
   });
 
-  it('in a pipe', async () => {
+  it('is complete in a pipe', async () => {
     expect(await draw({})).toBe(`
 NAME                                            STATE           CHARGE  SEEN                  ID                                    POSITION
 Berlin 0001                                     available         57.4  2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
@@ -55,7 +55,7 @@ Berlin 0001                                     available         57.4  2026-03-
 `);
   });
 
-  it('in colour, in 80 columns of a terminal', async () => {
+  it('has colors on a terminal of 80 columns', async () => {
     expect(await draw({ width: 80, colorLevel: 1 })).toBe(`
 \u001b[1mNAME\u001b[22m                                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mSEEN\u001b[22m        \u001b[1mID\u001b[22m
 Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  3 min ago   0b9f2c1e
@@ -86,13 +86,13 @@ it.each([
   ['', '', '', undefined],
   [true, 'true', 'true', undefined],
   [{ percent: 5 }, '{"percent":5}', '{"percent":5}', undefined],
-])('a charge of %j', (charge, onTerminal, inPipe, color) => {
+])('shows a charge of %j', (charge, onTerminal, inPipe, color) => {
   expect(showCharge(charge, TERMINAL)).toMatchObject({ text: onTerminal });
   expect(showCharge(charge, TERMINAL).color).toBe(color);
   expect(showCharge(charge, PIPE).text).toBe(inPipe);
 });
 
-describe('position', () => {
+describe('the position of a bicycle', () => {
   it.each([
     [52.520008, 13.404954, '52.52001, 13.40495', '52.520008, 13.404954'],
     ['-33.86880', '151.2093', '-33.86880, 151.20930', '-33.86880, 151.2093'],
@@ -101,7 +101,7 @@ describe('position', () => {
     [52, undefined, '-', '-'],
     ['north', 'east', '-', '-'],
     [[52], { east: 13 }, '-', '-'],
-  ])('%j, %j', (latitude, longitude, onTerminal, inPipe) => {
+  ])('is shown for %j, %j', (latitude, longitude, onTerminal, inPipe) => {
     expect(showPosition(latitude, longitude, TERMINAL).text).toBe(onTerminal);
     expect(showPosition(latitude, longitude, PIPE).text).toBe(inPipe);
   });
@@ -113,7 +113,7 @@ describe('position', () => {
     [52.5, -180.1, undefined],
     [null, null, undefined],
     ['', '', undefined],
-  ])('of latitude %j, longitude %j as a point', (latitude, longitude, point) => {
+  ])('of latitude %j, longitude %j becomes a point', (latitude, longitude, point) => {
     expect(BICYCLES.position?.({ latitude, longitude })).toEqual(point);
   });
 });
@@ -129,6 +129,6 @@ it.each([
   [null, undefined],
   [7, undefined],
   ['constructor', undefined],
-])('the state %j is %s', (state, color) => {
+])('the color of the state %j is %s', (state, color) => {
   expect(lookOf(state).color).toBe(color);
 });

@@ -121,7 +121,7 @@ function screen(width: number, height: number, input: Partial<BoardInput> = {}):
   return `\n${draw(width, height, input).join('\n')}\n`;
 }
 
-test('20x5', () => {
+test('draws the board in 20x5', () => {
   expect(screen(20, 5)).toMatchInlineSnapshot(`
     "
      fleet wa… 15:03:59 
@@ -133,7 +133,7 @@ test('20x5', () => {
   `);
 });
 
-test('60x20', () => {
+test('draws the board in 60x20', () => {
   expect(screen(60, 20)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
@@ -160,7 +160,7 @@ test('60x20', () => {
   `);
 });
 
-test('while the fleet is read it says how much it knows, and counts nothing that it does not know', () => {
+test('shows how many bicycles are known while the fleet is read, and counts only those', () => {
   expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
@@ -191,7 +191,7 @@ test('while the fleet is read it says how much it knows, and counts nothing that
   `);
 });
 
-test('help, and the card of a bicycle', () => {
+test('draws the help and the card of a bicycle', () => {
   expect(screen(60, 12, { view: { ...VIEW, panel: { type: 'help' } } })).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
@@ -221,7 +221,7 @@ test('help, and the card of a bicycle', () => {
   `);
 });
 
-test('in colour, cut or not, it shows the same, and what is not known yet is gray', async () => {
+test('shows the same text with colors, and unknown values in gray', async () => {
   const paint = await loadPaint(1);
   const plain = (lines: string[]) =>
     lines.map((line) => line.replace(/\u001b\[\d+m/g, '').trimEnd());
@@ -237,7 +237,7 @@ test('in colour, cut or not, it shows the same, and what is not known yet is gra
   expect(draw(80, 24, PARTLY, paint).join('\n')).toContain('\u001b[90mavailable');
 });
 
-describe('the footer: keys, and the connection', () => {
+describe('the footer of the board', () => {
   const connecting: BoardConnection = { state: 'connecting', sinceMs: 3_998_000 };
   const open: BoardConnection = { state: 'open', sinceMs: 3_960_000 };
   const failure = { message: 'connection refused', retryAtMs: 4_003_000 };
@@ -249,7 +249,7 @@ describe('the footer: keys, and the connection', () => {
     ['lost', [lost], `○ ${again}`],
     ['one of two lost', [open, lost], `○ 1 of 2 topics connected; ${again}`],
     ['all of two', [open, open], '● connected on all 2 topics for 40 s'],
-  ])('%s', (_name, topics, text) => {
+  ])('shows %s', (_name, topics, text) => {
     const connections = new Map(
       topics.map((connection, index) => [`${TOPIC}${index}`, connection]),
     );
@@ -261,7 +261,7 @@ describe('the footer: keys, and the connection', () => {
   });
 });
 
-test('fits every terminal: as many lines as it is high, none wider than it is', () => {
+test('fits every terminal size', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
       const rows = INPUT.fleet.rows.slice(0, bicycleRows(height));
@@ -277,7 +277,7 @@ test('fits every terminal: as many lines as it is high, none wider than it is', 
   }
 });
 
-test('nothing known yet', () => {
+test('draws a board without known bicycles', () => {
   const empty = {
     counts: new Map(),
     known: 0,
@@ -302,7 +302,7 @@ test('nothing known yet', () => {
   expect(draw(80, 24, { traffic, connections })[1]).toBe('0.0/s, 0 messages; a gap is open');
 });
 
-describe('the list of bicycles', () => {
+describe('the list of bicycles on the board', () => {
   const names = (sort: BoardView['sort'], filter = '') =>
     pickRows(
       BICYCLES,
@@ -317,7 +317,7 @@ describe('the list of bicycles', () => {
     ['wheels=3', undefined],
     ['charge<20 state=lost Ada', undefined],
     ['charge<', undefined],
-  ])('says what is wrong with the filter %j', (text, problem) => {
+  ])('reports the error in the filter %j', (text, problem) => {
     const filterProblem = readFilter(text, { ms: NOW, zone: openTimeZone('UTC') }).problem;
     if (problem === undefined) return expect(filterProblem).toBeUndefined();
     expect(filterProblem).toContain(problem);

@@ -34,7 +34,7 @@ const ENDINGS = [
   ended(5, { name: 'Ada\u001b[2J' }),
 ];
 
-test('at 80 columns', () => {
+test('groups the outcomes by reason at 80 columns', () => {
   expect(showEndings(ENDINGS, { width: 80, paint: NO_PAINT })).toBe(`3 not allowed from state rented
   Emmy 1     00000001
   東京 0042  00000002
@@ -47,13 +47,13 @@ test('at 80 columns', () => {
 `);
 });
 
-test.each([60, 80, 140])('no line is wider than %i columns, and no reason is cut', (width) => {
+test.each([60, 80, 140])('prints no line wider than %i columns and shortens no reason', (width) => {
   const text = showEndings(ENDINGS, { width, paint: NO_PAINT });
   for (const line of text.split('\n')) expect(widthOf(line)).toBeLessThanOrEqual(width);
   expect(text.replace(/\n {4}/g, ' ')).toContain(LONG);
 });
 
-test('a pipe gets whole UUIDs and all of them, a terminal says how many more there are', () => {
+test('prints all complete UUIDs to a pipe, and the number of further ones on a terminal', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
   expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
   expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain(
@@ -64,7 +64,7 @@ test('a pipe gets whole UUIDs and all of them, a terminal says how many more the
   );
 });
 
-test('creations of one reason are one group, by row and name', () => {
+test('groups creations by reason and shows row and name', () => {
   const refused = (row: number, name: string) =>
     ended(row, {
       row,
@@ -83,6 +83,6 @@ test.each([
   [{ name: ' ', state: 'rented' }, '✓ 00000001: rented\n'],
   [{ state: null }, '✓ Emmy 1: rent done\n'],
   [{ state: null, outcome: 'skipped' }, '✓ Emmy 1: rent was done before\n'],
-] as const)('one success %j', (changes, line) => {
+] as const)('prints a single success for %j', (changes, line) => {
   expect(showSuccess(ended(1, { outcome: 'done', ...changes }), 'rent', '✓')).toBe(line);
 });

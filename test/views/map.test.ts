@@ -109,12 +109,12 @@ function check(layout: Layout, grid: Grid, total: number): void {
   }
 }
 
-describe('layout', () => {
+describe('the layout of the map', () => {
   test.each([
     ['Braille', BRAILLE],
     ['signs', SIGNS],
     ['squares', SQUARES],
-  ])('%s: each bicycle once, nothing hidden, whatever their order', (_name, grid) => {
+  ])('%s: contains every bicycle once in any order (property-based)', (_name, grid) => {
     fastCheck.assert(
       fastCheck.property(
         fleets,
@@ -142,7 +142,7 @@ describe('layout', () => {
     );
   });
 
-  test('a fitted view has everything in it', () => {
+  test('contains every bicycle in a fitted view (property-based)', () => {
     fastCheck.assert(
       fastCheck.property(fleets, (groups) => {
         const { places } = sceneOf(groups.flat());
@@ -153,7 +153,7 @@ describe('layout', () => {
     );
   });
 
-  test('where the square world ends is in a view, or named as too near to a pole', () => {
+  test('shows positions at the edge of the projection or lists them as too close to a pole', () => {
     for (const latitude of [
       85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066,
     ]) {
@@ -169,7 +169,7 @@ describe('layout', () => {
   });
 });
 
-describe('the world', () => {
+describe('positions on the map', () => {
   test.each<[string, Bicycle, string]>([
     ['nothing', bicycle(null, null), 'without a position'],
     ['half a position', bicycle(52, undefined), 'without a position'],
@@ -183,7 +183,7 @@ describe('the world', () => {
     ['near the other pole', bicycle(-89.2, '17.5'), 'nearer than 5 degrees to a pole'],
     ['texts', bicycle(' 52.5 ', '13.4'), 'placed'],
     ['the equator', bicycle(0, 0), 'placed'],
-  ])('%s', (_name, value, kind) => {
+  ])('handles %s', (_name, value, kind) => {
     const { unplaced, places } = sceneOf([value]);
     const found = [
       ...unplaced.map(({ label, bicycles }) => [label, bicycles.length]),
@@ -192,7 +192,7 @@ describe('the world', () => {
     expect(found).toEqual([[kind, 1]]);
   });
 
-  test('two sides of the antimeridian are neighbours', () => {
+  test('puts the two sides of the antimeridian next to each other', () => {
     const { places } = sceneOf([bicycle(-16.8, 179.9), bicycle(-16.8, -179.9)]);
     const view = fitView(places, { width: 160, height: 80 });
     expect(metresPerDot(view) * 160).toBeLessThan(40_000);
@@ -202,7 +202,7 @@ describe('the world', () => {
     ).toContain('180.00°');
   });
 
-  test('scale: round lengths, true at the latitude of the middle', () => {
+  test('draws a scale with a round length that is correct at the center', () => {
     const view = { x: worldX(13.4), y: worldY(60), worldDots: 1_000_000 };
     const { dots, label } = scaleBar(view, 60);
     expect(label).toBe('1 km');
@@ -253,7 +253,7 @@ function cities(count: number): Bicycle[] {
   });
 }
 
-test('towns are named where there is room, the larger first, and give way to bicycles', () => {
+test('names large towns first, where there is space, and never over bicycles', () => {
   const towns = readTowns(
     JSON.parse(readFileSync(new URL('../../dist/towns.json', import.meta.url), 'utf8')),
   );
@@ -312,7 +312,7 @@ function drawMany(width: number, height: number) {
   return { input, ...drawText(input, { width, height }) };
 }
 
-describe('the terminal', () => {
+describe('the map on a terminal', () => {
   for (const [name, bicycles] of FLEETS) {
     const input = inputOf(bicycles);
     test.each(SIZES)(`${name} fits %i by %i`, (width, height) => {
@@ -333,27 +333,30 @@ describe('the terminal', () => {
   test.each([
     [80, 24],
     [140, 40],
-  ])('the legend of %i by %i is exact, and names what is not on the map', (width, height) => {
-    const bicycles = [
-      ...cities(397),
-      bicycle(null, 3, 'lost', 'No position'),
-      bicycle(0, 400, 'lost', 'Beyond'),
-    ];
-    const input = inputOf(bicycles);
-    const { text } = drawText(input, { width, height });
-    for (const { value, count } of input.counts)
-      expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
-    expect(text).toContain('1 without a position');
-    expect(text).toContain('No position');
-    if (width > 100) expect(text).toContain('1 with an impossible position');
-  });
+  ])(
+    'shows exact numbers in the legend of %i by %i and names bicycles without a place',
+    (width, height) => {
+      const bicycles = [
+        ...cities(397),
+        bicycle(null, 3, 'lost', 'No position'),
+        bicycle(0, 400, 'lost', 'Beyond'),
+      ];
+      const input = inputOf(bicycles);
+      const { text } = drawText(input, { width, height });
+      for (const { value, count } of input.counts)
+        expect(text).toMatch(new RegExp(`${value} +${count}\\b`));
+      expect(text).toContain('1 without a position');
+      expect(text).toContain('No position');
+      if (width > 100) expect(text).toContain('1 with an impossible position');
+    },
+  );
 
   test.each([
     [100, 16],
     [120, 30],
     [300, 100],
   ])(
-    'hundreds of states leave room for the scale and for what is not on the map: %i by %i',
+    'keeps space for the scale and for bicycles without a place with hundreds of states: %i by %i',
     (width, height) => {
       const { text, input } = drawMany(width, height);
       const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
@@ -374,7 +377,7 @@ describe('the terminal', () => {
     },
   );
 
-  test('states beyond the first are one, that bears the name of none of them', () => {
+  test('combines the states beyond the limit as "other"', () => {
     const { layout, input } = drawMany(120, 30);
     const [cluster] = layout.clusters;
     expect(cluster?.byState.reduce((sum, count) => sum + count, 0)).toBe(cluster?.count);
@@ -382,7 +385,7 @@ describe('the terminal', () => {
     expect(input.states.at(-2)).toBe(input.counts[input.states.length - 2]?.value);
   });
 
-  test('what lies outside of the view is counted and named', () => {
+  test('counts and names the bicycles outside the view', () => {
     const input = inputOf(cities(40), {
       view: { x: worldX(13.405), y: worldY(52.52), worldDots: 300_000 },
     });
@@ -391,7 +394,7 @@ describe('the terminal', () => {
     expect(text).toMatch(/30 outside the view: \w.*, .* …/);
   });
 
-  test('the cells of a cluster show its states by their shares', () => {
+  test('colors the cells of a cluster by the shares of its states', () => {
     expect(shareCells([50, 50, 0], 4)).toEqual([0, 0, 1, 1]);
     expect(shareCells([91, 9], 5)).toEqual([0, 0, 0, 0, 0]);
     expect(shareCells([60, 20, 20], 5)).toEqual([0, 0, 0, 1, 2]);
@@ -408,22 +411,22 @@ describe('the terminal', () => {
   describe.each([
     ['cities', cities(300)],
     ['one city', cities(300).filter((_, index) => index % 4 === 0)],
-  ])('golden screen: %s', (_name, bicycles) => {
+  ])('draws the fleet %s as in its snapshot', (_name, bicycles) => {
     test.each(looks)('on %s', (_size, look) => {
       expect(drawText(inputOf(bicycles), look).text).toMatchSnapshot();
     });
   });
 });
 
-describe('the picture', () => {
+describe('the SVG map', () => {
   const svgOf = (bicycles: readonly Bicycle[]) =>
     drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
 
-  test('golden: an SVG is the same for the same fleet', async () => {
+  test('is the same for the same fleet (snapshot)', async () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
   });
 
-  test.each(FLEETS)('%s: well formed, and every bicycle in it', (_name, bicycles) => {
+  test.each(FLEETS)('%s: is well formed and contains every bicycle', (_name, bicycles) => {
     const svg = svgOf(bicycles);
     expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
     const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(
@@ -446,7 +449,7 @@ test.each([
   [300, 250],
   [900, 600],
   [4000, 300],
-])('hundreds of states stay in a picture of %i by %i', (width, height) => {
+])('fits hundreds of states into %i by %i', (width, height) => {
   const input = inputOf(manyStates());
   const svg = drawSvg({ ...input, width, height });
   const bottom = Math.max(

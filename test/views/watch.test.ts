@@ -86,7 +86,7 @@ const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
     paint,
   });
 
-test('shows each time with its own offset when the clock changes in between', () => {
+test('shows each time with its own offset across a clock change', () => {
   const zone = openTimeZone('Europe/Berlin');
   const entry = ENTRIES[0] as ShownEntry;
   const clockAt = (instant: string) =>
@@ -102,7 +102,7 @@ test('shows each time with its own offset when the clock changes in between', ()
   expect(clockAt('2026-03-29T01:00:00Z')).toBe('03:00:00');
 });
 
-test('at 80 columns', () => {
+test('draws lines for 80 columns', () => {
   const lines = ENTRIES.map((entry) => draw(entry, 80));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
@@ -129,7 +129,7 @@ test('at 80 columns', () => {
   `);
 });
 
-test('never wider than the terminal, whatever its width; colours take no room', async () => {
+test('fits every terminal width, with and without colors', async () => {
   const paint = await loadPaint(1);
   for (let width = 20; width <= 200; width++) {
     for (const entry of ENTRIES) {
@@ -140,7 +140,7 @@ test('never wider than the terminal, whatever its width; colours take no room', 
   }
 });
 
-test('in a pipe: the same columns uncut, times in ISO 8601', () => {
+test('prints complete columns and ISO 8601 times to a pipe', () => {
   const lines = ENTRIES.map((entry) => draw(entry));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
@@ -171,14 +171,14 @@ test.each([
   [79, '15:03:59  Ada 0042         available -> rented, move…  57 % 52.5110, 13.4000'],
   [60, '15:03:59  Ada 0042         available -> rented, moved…  57 %'],
   [40, '15:03:59  Ada 0042   available -> rente…'],
-])('at %i columns the place goes first, then the charge; the columns stay', (width, line) => {
+])('drops the position first and then the charge at %i columns', (width, line) => {
   const before = { state: 'available', latitude: 52.5, longitude: 13.4, state_of_charge: 59 };
   const after = { state: 'rented', latitude: 52.511, longitude: 13.4, state_of_charge: 57 };
   const entry = update(before, after, ['state', 'latitude', 'state_of_charge']);
   expect(draw(entry, width)).toBe(line);
 });
 
-test('states, charges and marks have colours', async () => {
+test('colors states, charges and marks', async () => {
   const line = draw(ENTRIES[9] as ShownEntry, 80, await loadPaint(1));
   expect(line).toContain('\u001b[36mcaught up\u001b[39m');
   expect(line).toContain('\u001b[32mrented -> available');
@@ -190,7 +190,7 @@ test.each([
   [{ latitude: 0, longitude: 179.999 }, { latitude: 0, longitude: -179.999 }, 222],
   [{ latitude: null, longitude: 1 }, { latitude: 0, longitude: 1 }, undefined],
   [undefined, { latitude: 0, longitude: 1 }, undefined],
-])('from %j to %j it is %j metres', (from, to, metres) => {
+])('calculates the distance from %j to %j as %j metres', (from, to, metres) => {
   const found = distanceMetres(from, to);
   expect(found === undefined ? undefined : Math.round(found)).toBe(metres);
 });
