@@ -30,7 +30,7 @@ beforeEach(() => {
   home = newFolder();
 });
 
-test('the folder stands below the cache folder of the user, for nobody else whatever the umask', () => {
+test("the compile cache is a private folder under the user's cache folder for any umask", () => {
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(
@@ -46,7 +46,7 @@ test.each<[string, NodeJS.ProcessEnv]>([
   ['an empty home', { HOME: '' }],
   ['a relative home', { HOME: 'home' }],
   ['a relative XDG_CACHE_HOME and no home', { XDG_CACHE_HOME: 'cache' }],
-])('%s gives no folder, and none is made in the current one', (_what, env) => {
+])('%s disables the compile cache and creates no folder', (_what, env) => {
   const before = process.cwd();
   process.chdir(home);
   onTestFinished(() => process.chdir(before));
@@ -54,21 +54,21 @@ test.each<[string, NodeJS.ProcessEnv]>([
   expect(readdirSync(home)).toEqual([]);
 });
 
-test.each([0o777, 0o770, 0o750, 0o705])('a folder of mode %o is not used', (mode) => {
+test.each([0o777, 0o770, 0o750, 0o705])('ignores a cache folder with mode %o', (mode) => {
   const folder = join(home, '.cache/fleet');
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, mode);
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('a link in the place of the folder is not followed', () => {
+test('does not follow a symlink instead of the cache folder', () => {
   mkdirSync(join(home, '.cache'));
   mkdirSync(join(home, 'elsewhere'), { mode: 0o700 });
   symlinkSync(join(home, 'elsewhere'), join(home, '.cache/fleet'));
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('a folder that others may put in its place is not used; one in a folder like /tmp is', () => {
+test('ignores a cache folder that other users can replace, except in a folder like /tmp', () => {
   const cache = join(home, '.cache');
   mkdirSync(cache);
   chmodSync(cache, 0o777);
@@ -77,7 +77,7 @@ test('a folder that others may put in its place is not used; one in a folder lik
   expect(findFolder({ HOME: home }, USER)).toBe(join(cache, 'fleet'));
 });
 
-test.runIf(hasTool('root'))("a stranger's folder is not used, nor one below it", () => {
+test.runIf(hasTool('root'))('ignores a cache folder of another user and any folder in it', () => {
   const folder = join(home, '.cache/fleet');
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   chownSync(folder, STRANGER, STRANGER);
@@ -87,7 +87,7 @@ test.runIf(hasTool('root'))("a stranger's folder is not used, nor one below it",
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('a run keeps nothing in its own folder, and nothing at all on a Node without the cache', () => {
+test('a run writes nothing to its own folder, and no cache on a Node without support', () => {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
   const before = readdirSync(dist);
   const env = { PATH: process.env['PATH'], HOME: home };

@@ -22,7 +22,7 @@ describe.runIf(isExecutable)('the executable', () => {
     return stdout;
   };
 
-  test('says its version and which build it is', async () => {
+  test('prints its version and build', async () => {
     const { version } = JSON.parse(
       await readFile(new URL('../package.json', import.meta.url), 'utf8'),
     );
@@ -43,7 +43,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
   });
 
-  test('holds SQLite, the coastline and the page of the map', async () => {
+  test('contains SQLite, the coastline and the page of the map', async () => {
     await withSandbox({ bicycles: 30 }, async (sandbox) => {
       const env = { XDG_STATE_HOME: join(folder, 'state'), ...(await environmentOf(sandbox)) };
       await fleet(['mirror', 'once'], env);
@@ -56,12 +56,12 @@ describe.runIf(isExecutable)('the executable', () => {
     });
   });
 
-  test('holds its manual', async () => {
+  test('contains its manual', async () => {
     await fleet(['help', '--man-pages', join(folder, 'man'), '-q']);
     expect(await readdir(join(folder, 'man', 'man1'))).toContain('fleet-bicycles-list.1');
   });
 
-  test('makes no folder for compiled code', async () => {
+  test('creates no folder for compiled code', async () => {
     await fleet(['config', 'list']);
     expect(await readdir(folder)).not.toContain('.cache');
   });

@@ -94,7 +94,7 @@ function roomsBelow(room: string): readonly string[] {
   return [...(MAY_IMPORT[room] ?? []), ...LEAVES];
 }
 
-test('no room imports itself through others', () => {
+test('no folder of src imports itself through other folders', () => {
   const reached = (room: string, seen = new Set<string>()): Set<string> => {
     for (const next of roomsBelow(room)) {
       if (!seen.has(next)) reached(next, seen.add(next));
@@ -104,14 +104,14 @@ test('no room imports itself through others', () => {
   expect(Object.keys(MAY_IMPORT).filter((room) => reached(room).has(room))).toEqual([]);
 });
 
-test('arrows between rooms point down', () => {
+test('imports between folders of src point down', () => {
   const wrong = LOCAL.filter(({ from, to }) => roomOf(from) !== roomOf(to))
     .filter(({ from, to }) => !roomsBelow(roomOf(from)).includes(roomOf(to)))
     .map(({ from, to }) => `${from} -> ${to}`);
   expect(wrong).toEqual([]);
 });
 
-test('no file imports itself through others, not by a type nor lazily', () => {
+test('no file imports itself through other files, including types and lazy imports', () => {
   const next = new Map<string, string[]>();
   for (const { from, to } of LOCAL) next.set(from, [...(next.get(from) ?? []), to]);
   const circles: string[] = [];
@@ -141,7 +141,7 @@ const HEAVY = [
   'pg-copy-streams',
 ];
 
-test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) => {
+test.each(HEAVY)('only one file imports %s, and it is loaded lazily', (library) => {
   const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
   expect([...new Set(importers.map(({ from }) => from))]).toHaveLength(1);
   const isReachedLazily = (file: string) =>
@@ -151,7 +151,7 @@ test.each(HEAVY)('%s has one importing file, and is loaded lazily', (library) =>
   expect(importers.filter(({ from, isLazy }) => !isLazy && !isReachedLazily(from))).toEqual([]);
 });
 
-test("commander's own types, whose options are any, are used nowhere", () => {
+test('only two files use the loosely typed classes of commander', () => {
   const users = IMPORTS.filter(({ to }) => to === 'commander').map(({ from }) => from);
   expect(users.sort()).toEqual(['cli/command.ts', 'program.ts']);
   expect(
@@ -159,13 +159,13 @@ test("commander's own types, whose options are any, are used nowhere", () => {
   ).toEqual([]);
 });
 
-test('jq is loaded by its thread alone, and the thread is started lazily', () => {
+test('only its thread loads jq, and the thread is started lazily', () => {
   expect(IMPORTS.filter(({ to }) => to.startsWith('jq-wasm'))).toEqual([]);
   const importers = LOCAL.filter(({ to }) => to === 'terminal/jq/open.ts');
   expect(importers.filter(({ isLazy, isTypeOnly }) => !isLazy && !isTypeOnly)).toEqual([]);
 });
 
-test('nobody but the sandbox and demo commands loads the sandbox', () => {
+test('only the sandbox and demo commands load the sandbox', () => {
   const importers = LOCAL.filter(
     ({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox',
   );
@@ -173,7 +173,7 @@ test('nobody but the sandbox and demo commands loads the sandbox', () => {
   expect(strangers).toEqual([]);
 });
 
-test('the sandbox takes types and word lists from the api, no function', () => {
+test('the sandbox imports only types and word lists from the api folder', () => {
   const borrowed = filesBelow(join(SOURCE, 'sandbox')).flatMap((path) =>
     [
       ...readFileSync(path, 'utf8').matchAll(
@@ -186,7 +186,7 @@ test('the sandbox takes types and word lists from the api, no function', () => {
   expect(borrowed.filter((word) => word !== '' && !/^[A-Z_]+$/.test(word))).toEqual([]);
 });
 
-test('every exported type and function has a name of its own', () => {
+test('every exported type and function has a unique name', () => {
   const exported = FILES.flatMap((file) =>
     [
       ...readFileSync(file, 'utf8').matchAll(
@@ -204,7 +204,7 @@ test('every exported type and function has a name of its own', () => {
   ).toEqual([]);
 });
 
-test('every folder of commands is registered, and holds its words in index.ts', () => {
+test('every folder of commands is registered and declares its commands in index.ts', () => {
   const program = readFileSync(join(SOURCE, 'program.ts'), 'utf8');
   // What the nouns share is none itself.
   const nouns = readdirSync(join(SOURCE, 'commands')).filter(
@@ -216,7 +216,7 @@ test('every folder of commands is registered, and holds its words in index.ts', 
   );
 });
 
-test("a noun's words load no deed, no client and no settings before the command runs", () => {
+test('declaring a command group loads no action, client or settings', () => {
   const eager = LOCAL.filter(
     ({ from, isLazy, isTypeOnly }) =>
       /^commands\/[^/]+\/index\.ts$/.test(from) && !isLazy && !isTypeOnly,
@@ -228,7 +228,7 @@ test("a noun's words load no deed, no client and no settings before the command 
   ).toEqual([]);
 });
 
-test('no file ends the process itself, and every file opens with what it is for', () => {
+test('no file calls process.exit, and every file starts with a comment about its purpose', () => {
   const texts = FILES.map((path) => [relative(SOURCE, path), readFileSync(path, 'utf8')] as const);
   expect(
     texts.filter(([, text]) => /process\.exit\b(?!Code)/.test(text)).map(([file]) => file),
@@ -239,7 +239,7 @@ test('no file ends the process itself, and every file opens with what it is for'
 /** The sandbox and the page have clocks of their own; a progress line holds nothing up. */
 const OWN_TIMERS = /^(?:system\/clock\.ts|sandbox\/.*|page\/.*|terminal\/progress\.ts)$/;
 
-test('the time comes from the one clock, which tests steer', () => {
+test('only the clock reads the time, so that tests can control it', () => {
   const users = FILES.filter((path) =>
     /\bDate\.now\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(/.test(
       readFileSync(path, 'utf8'),
@@ -259,14 +259,14 @@ test.each<[string, RegExp, string]>([
   ['decision of what is tried again', /\bRETRY_AFTER_LIMIT_MS =/, 'http/retry.ts'],
   ['way to squeeze JSON', /\bfunction squeeze\b/, 'json/text.ts'],
   ['size of the earth', /\bEARTH_RADIUS_METRES =/, 'globe/projection.ts'],
-])('there is one %s', (_what, words, file) => {
+])('only one file contains %s', (_what, words, file) => {
   const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) =>
     relative(SOURCE, path),
   );
   expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
 });
 
-test('no test compares with a regular expression inside toMatchObject, which any text passes', () => {
+test('no test uses a regular expression inside toMatchObject, where it matches any text', () => {
   const users = filesBelow(join(ROOT, 'test')).filter((path) =>
     [...readFileSync(path, 'utf8').matchAll(/toMatchObject\(([^;]*?)\);/g)].some(([, body = '']) =>
       /[:[,]\s*\/[^/*'\n]+\/[a-z]*\s*[,}\]]/.test(body),
@@ -278,7 +278,7 @@ test('no test compares with a regular expression inside toMatchObject, which any
 describe('CONTRIBUTING', () => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
 
-  test('names only files and folders that are there', () => {
+  test('names only existing files and folders', () => {
     const paths = [...text.matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
     // Those of src may leave that out; words in capitals stand for any name, and what is built or downloaded is not there yet.
     const named = paths.filter((path) => !/[A-Z]{2}|^(?:dist|node_modules)\//.test(path));
@@ -288,7 +288,7 @@ describe('CONTRIBUTING', () => {
     expect([...new Set(missing)]).toEqual([]);
   });
 
-  test('draws every room of src', () => {
+  test('lists every folder of src', () => {
     const [, picture = ''] = /^src\/\n((?: {2}.*\n)*)/m.exec(text) ?? [];
     const drawn = [...picture.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name]) => name);
     expect(drawn.sort()).toEqual(readdirSync(SOURCE).sort());

@@ -238,7 +238,7 @@ async function findGrowth(
 }
 
 test.each(Object.entries(READERS))(
-  '%s',
+  'takes linear time: %s',
   async (_name, run) => {
     expect(await findGrowth(run)).toEqual([]);
   },
@@ -246,7 +246,7 @@ test.each(Object.entries(READERS))(
 );
 
 // With a million characters it would take a quarter of an hour.
-test.skipIf(LONG > 100_000)('quadratic growth is found', async () => {
+test.skipIf(LONG > 100_000)('detects quadratic growth', async () => {
   // Three times as long, so that the short text takes longer than the noise of a busy machine. One round: more would find less.
   expect(await growthOf((text) => /\s+$/.test(`${text.repeat(3)}x`), ' ', 1)).toBeGreaterThan(
     GROWTH,
@@ -263,7 +263,7 @@ const charactersOf = (half: number) =>
   Object.entries(CHARACTERS).filter((_, index) => isLong || index % 2 === half);
 
 test.each(SCREENS)(
-  '$name',
+  'takes linear time for the format $name',
   async ({ format, width, half }) => {
     const options = { terminal: width !== undefined, width, colorLevel: 0, now: NOW } as const;
     const draw = async <T>(shape: Shape<T>, values: readonly unknown[]) => {

@@ -83,17 +83,17 @@ async function peakOfProgram(url: string, args: readonly string[]) {
 }
 
 // What only Node's own runtime says.
-describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
+describe.skipIf(isExecutable)('memory use stays below the limit', { timeout: 120_000 }, () => {
   // A workbook is made as a whole, from a list of any length.
   const formats = FORMATS.filter((format) => format !== 'xlsx').map((format) => [format]);
-  test.each(formats)('two pages of 60 MB as %s', async (format) => {
+  test.each(formats)('for two pages of 60 MB as %s', async (format) => {
     const { peakKb, ...end } = await peakOf(['-o', format], [largePage(1), largePage(2)]);
     expect(end).toEqual({ code: 0, stderr: '' });
     expect(peakKb).toBeLessThan(LIMIT_KB);
   });
 
   test.each(['table', 'csv', 'yaml'])(
-    'texts that are escaped character by character as %s',
+    'for texts with many escaped characters as %s',
     async (format) => {
       for (const character of ['\\"', '\\u001b']) {
         const { peakKb, ...end } = await peakOf(['-o', format], [hostilePage(character)]);
@@ -106,7 +106,7 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
   test.each([
     ['.[] | .name', LIMIT_KB],
     ['length', 2 * LIMIT_KB],
-  ])('two pages of 60 MB through jq: %s', async (program, limitKb) => {
+  ])('for two pages of 60 MB with jq: %s', async (program, limitKb) => {
     const { peakKb, ...end } = await peakOf(
       ['--jq', program, '--limit', '100000'],
       [largePage(1), largePage(2)],
@@ -118,7 +118,7 @@ describe.skipIf(isExecutable)('memory', { timeout: 120_000 }, () => {
   test.each([
     ['CSV', 'name,serial_number\n', (row: number) => `Bicycle ${row},${row}\n`],
     ['JSON lines', '', (row: number) => `{"name":"Bicycle ${row}","serial_number":"${row}"}\n`],
-  ])('a million bicycles to be created from %s', async (_format, header, rowOf) => {
+  ])('for a million bicycles to create from %s', async (_format, header, rowOf) => {
     const folder = newFolder();
     const path = join(folder, 'bicycles');
     await writeFile(

@@ -51,7 +51,7 @@ function expectPacked({ size, files }: { size: number; files: { path: string }[]
   expect(size).toBeLessThan(LARGEST_BYTES);
 }
 
-test('the bundle asks for no library', () => {
+test('the bundle requires no library', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
   const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.cjs'));
   const asked = bundled.flatMap((name) => {
@@ -64,7 +64,7 @@ test('the bundle asks for no library', () => {
   expect(MANIFEST.dependencies).toBeUndefined();
 });
 
-test('the licences of what went in are told', () => {
+test('the package contains the licenses of its bundled libraries', () => {
   const licences = read('dist/THIRD-PARTY-LICENSES.txt');
   for (const name of [
     'commander',
@@ -82,13 +82,13 @@ test('the licences of what went in are told', () => {
     expect(licences).toMatch(new RegExp(`^${name} \\d\\S* \\(\\S+\\)$`, 'm'));
 });
 
-test('the oldest Node is the same everywhere it is told', () => {
+test('all documents name the same minimum version of Node', () => {
   const [, oldest] = /OLDEST = '([\d.]+)'/.exec(read('bin/fleet.js')) ?? [];
   expect(MANIFEST.engines.node).toBe(`>=${oldest}`);
   expect(read('README.md')).toContain(`Node ${oldest} or later`);
 });
 
-test.skipIf(isExecutable)('an older Node is refused in one line, which it can read', async () => {
+test.skipIf(isExecutable)('an older Node prints one line with the required version', async () => {
   const folder = newFolder();
   const old = join(folder, 'old.mjs');
   writeFileSync(
@@ -110,7 +110,7 @@ test.skipIf(isExecutable)('an older Node is refused in one line, which it can re
   expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
 });
 
-test('the lock file names the binaries of every platform, as npm ci demands, and no registry', () => {
+test('the lock file names the binaries of every platform and no registry', () => {
   interface Locked {
     version?: string;
     resolved?: string;
@@ -138,7 +138,7 @@ test('the lock file names the binaries of every platform, as npm ci demands, and
   expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
 });
 
-test('a page of the manual for each command and topic', () => {
+test('the manual has a page for each command and topic', () => {
   const pages = [
     ...everyCommand().map((command) => `man1/${pathOf(command).replaceAll(' ', '-')}.1`),
     ...TOPIC_NAMES.map((topic) => `man7/fleet-${topic}.7`),
@@ -146,7 +146,7 @@ test('a page of the manual for each command and topic', () => {
   expect(PAGES.toSorted()).toEqual(pages.sort());
 });
 
-test('a page has the flags and examples as help shows them, and roff takes nothing of them for its own', () => {
+test('a manual page shows flags and examples like --help and escapes roff commands', () => {
   const page = readFileSync(`${MANUAL}man1/fleet-bicycles-list.1`, 'utf8');
   expect(page).toContain('.SS Flags\n.nf\n  \\-\\-state');
   expect(page).toContain(
@@ -162,7 +162,7 @@ test('a page has the flags and examples as help shows them, and roff takes nothi
   }
 });
 
-test('the tarball holds what is needed and no more; installed, it has its pages where man looks, and no scripts that npm warns of', () => {
+test('the tarball contains only the necessary files, installs manual pages and has no install scripts', () => {
   const folder = newFolder();
   const copy = join(folder, 'copy');
   for (const path of [
@@ -205,13 +205,13 @@ test('the tarball holds what is needed and no more; installed, it has its pages 
   expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
 });
 
-test.runIf(hasTool('mandoc'))('mandoc has no complaint', () => {
+test.runIf(hasTool('mandoc'))('mandoc accepts the manual pages', () => {
   const files = PAGES.map((page) => MANUAL + page);
   const { status, stdout } = spawnSync('mandoc', ['-T', 'lint', ...files], { encoding: 'utf8' });
   expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
 });
 
-test.runIf(hasTool('groff'))('groff has no complaint', () => {
+test.runIf(hasTool('groff'))('groff accepts the manual pages', () => {
   const files = PAGES.map((page) => MANUAL + page);
   const { status, stderr } = spawnSync('groff', ['-man', '-Tutf8', '-ww', ...files], {
     encoding: 'utf8',

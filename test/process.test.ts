@@ -76,7 +76,7 @@ test.each([
   ['version', /^\d+\.\d+\.\d+\n$/],
   ['-V', /^\d+\.\d+\.\d+\n$/],
   ['--help', /bicycles/],
-])('%s loads the program and no more', async (flag, words) => {
+])('%s loads the program and nothing else', async (flag, words) => {
   const { code, stdout, stderr } = await ended(start([flag], {}));
   expect([code, stderr, String(stdout)]).toEqual([0, '', expect.stringMatching(words)]);
 });
@@ -98,7 +98,7 @@ test.each(SIGNALS)('%s ends a watch cleanly', async (signal, exitCode) => {
   expect(stderr).not.toContain('    at ');
 });
 
-test('forty --bicycle: Node warns of no leak', async () => {
+test('`watch` with forty --bicycle flags causes no leak warning of Node', async () => {
   const serve = (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write('data: {"topic":"t","sender":"task","message":{}}\n\n');
@@ -121,7 +121,7 @@ test('forty --bicycle: Node warns of no leak', async () => {
   expect(stderr).not.toMatch(/warning/i);
 });
 
-test('| head -1 ends quietly', async () => {
+test('`bicycles list | head -1` ends quietly', async () => {
   const sandbox = await openSandbox({ bicycles: 2000 });
   const line = 'fleet bicycles list --all -o jsonl | head -1';
   const { code, stdout, stderr } = await shell(line, await environmentOf(sandbox));
@@ -129,7 +129,7 @@ test('| head -1 ends quietly', async () => {
   expect(stdout.toString().split('\n')).toHaveLength(2);
 });
 
-test('many MB go through a pipe byte for byte', async () => {
+test('writes many megabytes unchanged to a pipe', async () => {
   const pages = often(200);
   const page = (number: number) =>
     Array.from({ length: 100 }, (_, index) =>
@@ -158,7 +158,7 @@ test('many MB go through a pipe byte for byte', async () => {
   );
 });
 
-test.runIf(process.platform === 'linux')('a full disk is an error line and exit 10', async () => {
+test.runIf(process.platform === 'linux')('reports a full disk and exits with 10', async () => {
   const sandbox = await openSandbox({ bicycles: 50 });
   const stdio: SpawnOptions['stdio'] = ['ignore', openSync('/dev/full', 'w'), 'pipe'];
   const { code, stderr } = await ended(
@@ -169,7 +169,7 @@ test.runIf(process.platform === 'linux')('a full disk is an error line and exit 
 
 // Bun's userInfo says what USER says.
 test.runIf(hasTool('root') && !isExecutable)(
-  'a user has the name of the system, whatever USER says',
+  "uses the operating system's user name instead of USER",
   async () => {
     const folder = newFolder();
     chownSync(folder, 54321, 54321);
@@ -184,7 +184,7 @@ test.runIf(hasTool('root') && !isExecutable)(
 );
 
 test.skipIf(isExecutable)(
-  'a command that waits for nothing any more is a bug that says so, and not an end with 0',
+  'reports a bug instead of exit 0 when nothing is left to wait for',
   async () => {
     const deaf = join(newFolder(), 'deaf.cjs');
     writeFileSync(deaf, "require('node:dns').lookup = () => {};");
@@ -200,7 +200,7 @@ test.skipIf(isExecutable)(
 test.each([
   [['--to', 'postgres://u@127.0.0.1/db?port=99999'], {}, 2],
   [['--to', 'postgres://u@127.0.0.1/db'], { PGPORT: '70000' }, 3],
-])('mirror status %j with %j names the port', async (args, env, code) => {
+])('`mirror status` %j with %j names the invalid port', async (args, env, code) => {
   const found = await runFleet(['mirror', 'status', ...args], { env });
   expect(found).toMatchObject({
     code,
@@ -305,7 +305,7 @@ async function endsWith(
   expect(performance.now() - startedAt).toBeLessThan(forMs + (forMs === 0 ? 1 : 2) * END_LIMIT_MS);
 }
 
-describe.concurrent('a reader that takes nothing', () => {
+describe.concurrent('output to a reader that does not read', () => {
   const LIST = ['bicycles', 'list', '--all', '-o', 'jsonl', '-q'];
   const WATCH = ['watch', '--topic', '/t', '--json', '-q', '--resync-pages', '0'];
 
@@ -313,7 +313,7 @@ describe.concurrent('a reader that takes nothing', () => {
     [LIST, WATCH].map((args) => [signal, code, args] as const),
   );
   test.each(mostly(EACH, ([signal, , args]) => (signal === 'SIGTERM') === (args === LIST)))(
-    'of stdout: %s ends with %i %j, and says what was not delivered',
+    'of stdout: %s ends with %i %j and reports undelivered output',
     async (signal, exitCode, args) => {
       await withEndless(async ({ url, env, standsStill }) => {
         const child = start(args, { ...env, FLEET_SSE_URL: url });
@@ -325,7 +325,7 @@ describe.concurrent('a reader that takes nothing', () => {
     },
   );
 
-  test('of stdout and stderr: the end comes all the same', async () => {
+  test('of stdout and stderr: the program still ends', async () => {
     await withEndless(async ({ env, standsStill }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
@@ -336,7 +336,7 @@ describe.concurrent('a reader that takes nothing', () => {
     });
   });
 
-  test('of stderr alone: what it did not take is bounded and counted, and the messages go on', async () => {
+  test('of stderr: limits and counts undelivered lines and continues to print messages', async () => {
     const BROKEN = 15_000;
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -366,7 +366,7 @@ describe.concurrent('a reader that takes nothing', () => {
     });
   });
 
-  test('--for ends with 10', async () => {
+  test('ends with 10 after --for', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -375,7 +375,7 @@ describe.concurrent('a reader that takes nothing', () => {
     });
   });
 
-  test('a slow reader gets everything when nobody asks the program to end', async () => {
+  test('is delivered completely to a slow reader without a signal', async () => {
     await withServer(
       (response) => {
         response.writeHead(200, { 'content-type': 'application/json' });
@@ -399,37 +399,34 @@ describe.concurrent('a reader that takes nothing', () => {
     );
   });
 
-  test.runIf(hasTool('script'))(
-    'a terminal that is stopped: a signal ends the program',
-    async () => {
-      await withEndless(async ({ url, standsStill }) => {
-        const pidFile = join(newFolder(), 'pid');
-        const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
-        // Nobody reads what script writes, so script reads nothing of the terminal.
-        const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
-          env: environment({
-            FLEET_BASE_URL: url,
-            FLEET_TOKEN: 'token-of-the-test',
-            SHELL: '/bin/sh',
-            TERM: 'xterm',
-          }),
-          stdio: ['pipe', 'pipe', 'ignore'],
-        });
-        try {
-          while (!existsSync(pidFile)) await pause(20);
-          await standsStill(terminal.pid);
-          const pid = Number(readFileSync(pidFile, 'utf8'));
-          await standsStill(pid);
-          const startedAt = performance.now();
-          process.kill(pid, 'SIGTERM');
-          while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
-          expect(performance.now() - startedAt).toBeLessThan(END_LIMIT_MS);
-        } finally {
-          terminal.kill('SIGKILL');
-        }
+  test.runIf(hasTool('script'))('ends on a signal when the terminal is suspended', async () => {
+    await withEndless(async ({ url, standsStill }) => {
+      const pidFile = join(newFolder(), 'pid');
+      const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
+      // Nobody reads what script writes, so script reads nothing of the terminal.
+      const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
+        env: environment({
+          FLEET_BASE_URL: url,
+          FLEET_TOKEN: 'token-of-the-test',
+          SHELL: '/bin/sh',
+          TERM: 'xterm',
+        }),
+        stdio: ['pipe', 'pipe', 'ignore'],
       });
-    },
-  );
+      try {
+        while (!existsSync(pidFile)) await pause(20);
+        await standsStill(terminal.pid);
+        const pid = Number(readFileSync(pidFile, 'utf8'));
+        await standsStill(pid);
+        const startedAt = performance.now();
+        process.kill(pid, 'SIGTERM');
+        while (isRunning(pid) && performance.now() - startedAt < 20_000) await pause(20);
+        expect(performance.now() - startedAt).toBeLessThan(END_LIMIT_MS);
+      } finally {
+        terminal.kill('SIGKILL');
+      }
+    });
+  });
 });
 
 /** What Linux says of a process or thread: R runs or waits for a processor, D for a disk, S sleeps; undefined when it is gone. */
@@ -453,7 +450,7 @@ function isRunning(pid: number): boolean {
   return !['Z', 'X', undefined].includes(stateOf(pid));
 }
 
-describe.concurrent('what does not end by itself', () => {
+describe.concurrent('programs and services that do not end', () => {
   const LIST = ['bicycles', 'list'];
   const JQ = [...LIST, '--jq', 'def f: f; f'];
   const viaProxy = (HTTPS_PROXY: string) => ({
@@ -494,7 +491,7 @@ describe.concurrent('what does not end by itself', () => {
     },
   );
 
-  test('jq that wants more memory than it has ends with one error', async () => {
+  test('ends with one error when jq needs too much memory', async () => {
     await withHostile(hostile('honest'), async ({ env }) => {
       const stderr = expect.stringMatching(
         /^error: --jq: the program needs more than 256 MB\nhint: .*\n$/,
@@ -504,7 +501,7 @@ describe.concurrent('what does not end by itself', () => {
     });
   });
 
-  test('SIGTERM ends the look-up of a name that no server answers', async () => {
+  test('SIGTERM ends a DNS lookup without an answer', async () => {
     const slow = join(newFolder(), 'slow.cjs');
     writeFileSync(
       slow,
@@ -521,7 +518,7 @@ describe.concurrent('what does not end by itself', () => {
     await endsWith(143, child, 'SIGTERM');
   });
 
-  test('--for ends a watch whose jq program does not end', async () => {
+  test('--for ends a watch with an endless jq program', async () => {
     // What jq is at when the time is over comes late: until then it spends none of the processor's.
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -540,9 +537,9 @@ describe.concurrent('what does not end by itself', () => {
   });
 });
 
-describe.concurrent('with --json every line of stderr is JSON', () => {
+describe.concurrent('every line of stderr is JSON with --json', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
-  test.each(mostly(FLAGS, (_, index) => index === 0))('%j', async (flags) => {
+  test.each(mostly(FLAGS, (_, index) => index === 0))('for the flags %j', async (flags) => {
     await withHostile(
       hostile('honest', { status: 503, body: '{"detail":"no"}' }),
       async ({ env }) => {
@@ -562,7 +559,7 @@ describe.concurrent('with --json every line of stderr is JSON', () => {
 });
 
 // Bun has none of its own.
-describe.skipIf(isExecutable)("Node's own warnings", () => {
+describe.skipIf(isExecutable)('warnings of Node', () => {
   const hook = join(newFolder(), 'hook.cjs');
   writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
   const SHOWN: [string[], RegExp][] = [
@@ -571,11 +568,14 @@ describe.skipIf(isExecutable)("Node's own warnings", () => {
     [['-v'], /^ExperimentalWarning: from the hook$/m],
     [['-v', '--json'], /^\{"warning":"ExperimentalWarning: from the hook"\}$/m],
   ];
-  test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))('%j', async (flags, expected) => {
-    expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(
-      expected,
-    );
-  });
+  test.each(mostly(SHOWN, ([flags]) => flags.length !== 1))(
+    'for the flags %j',
+    async (flags, expected) => {
+      expect((await ended(start(['config', 'list', ...flags], preload(hook)))).stderr).toMatch(
+        expected,
+      );
+    },
+  );
 });
 
 /** A list whose token comes from a command, which has a second, in a session without a terminal. */
@@ -584,7 +584,7 @@ function listWithCommand(command: string): Promise<Ended> {
   return ended(start(['bicycles', 'list', '--timeout', '1'], env, { detached: true }));
 }
 
-test('without a terminal where it may ask, all that a token command started ends with it', async () => {
+test('stops all processes of a token command when stdin is not a terminal', async () => {
   const said = join(newFolder(), 'said');
   const inner = `trap "echo ended > '${said}'; exit" TERM; for i in $(seq 300); do sleep 0.1; done`;
   const end = await listWithCommand(`(${inner}) & wait`);
@@ -595,7 +595,7 @@ test('without a terminal where it may ask, all that a token command started ends
   await eventually(() => existsSync(said));
 });
 
-test('what does not hear the first signal is killed with the rest, also where its shell went at once', async () => {
+test('kills processes of a token command that ignore the first signal', async () => {
   const pid = join(newFolder(), 'pid');
   // The shell alone ends at the signal; what it started does not.
   const command = `(trap "" TERM; sh -c 'echo $$ > "${pid}"; exec sleep 60') & wait`;

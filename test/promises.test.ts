@@ -17,18 +17,21 @@ const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: C
     ...(clock && { clock }),
   });
 
-describe('promise 2: the token stays home', () => {
-  test.each([301, 302, 307, 308])('not along a redirect (%i) to another origin', async (status) => {
-    const stranger = await openServer((response) => sendJson(response, 200, []));
-    const { url } = await openServer((response) =>
-      sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
-    );
-    for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
-      expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
-    expect(stranger.asked).toEqual([]);
-  });
+describe('promise 2: the token is sent only to the configured service', () => {
+  test.each([301, 302, 307, 308])(
+    'sends no token after a %i redirect to another origin',
+    async (status) => {
+      const stranger = await openServer((response) => sendJson(response, 200, []));
+      const { url } = await openServer((response) =>
+        sendJson(response, status, '', { location: `${stranger.url}/bicycles/` }),
+      );
+      for (const line of ['list', 'act a087eaf3-00b3-49c9-8706-c4ebfb2627fd rent'])
+        expect((await runAt(url, `bicycles ${line}`)).code).toBe(7);
+      expect(stranger.asked).toEqual([]);
+    },
+  );
 
-  test('not along a next link to another origin', async () => {
+  test('sends no token to a next link at another origin', async () => {
     const stranger = await openServer((response) => sendJson(response, 200, []));
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 200, {
@@ -48,7 +51,7 @@ describe('promise 2: the token stays home', () => {
     ['a verbose log', 200, '--verbose'],
     ['an error that quotes it', 400, '--verbose --trace'],
     ['a JSON error that quotes it', 400, '--json'],
-  ])('not into %s', async (_case, status, flags) => {
+  ])('prints no token in %s', async (_case, status, flags) => {
     const { url } = await openServer((response, { headers }) =>
       sendJson(
         response,
@@ -67,7 +70,7 @@ describe('promise 2: the token stays home', () => {
     ['unknown', 'jsonl', { 'content-encoding': 'gzip' }, 9],
     ['unknown', 'csv', { 'content-length': '9' }, 9],
   ] as const)(
-    'not into the results of actions that are %s, as %s',
+    'prints no token in the results of actions that are %s, as %s',
     async (_outcome, format, headers, expected) => {
       const { url } = await openServer((response) =>
         sendJson(
@@ -86,7 +89,7 @@ describe('promise 2: the token stays home', () => {
   );
 
   test.each(['http://bikes.example.com', 'http://192.0.2.7:8000/api'])(
-    'plain %s is refused beyond loopback',
+    'rejects plain %s except on loopback',
     async (url) => {
       const refused = { code: 3, stderr: expect.stringContaining('http') };
       expect(await runAt(url, 'bicycles list')).toMatchObject(refused);
@@ -94,7 +97,7 @@ describe('promise 2: the token stays home', () => {
   );
 });
 
-test('hostile text in an error never reaches the terminal raw', async () => {
+test('escapes hostile text in an error on a terminal', async () => {
   const { url } = await openServer((response) =>
     sendJson(
       response,
@@ -108,7 +111,7 @@ test('hostile text in an error never reaches the terminal raw', async () => {
   expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
 });
 
-describe('promise 10: the token is hidden in a foreign text before that text is cut, escaped or quoted', () => {
+describe('promise 10: the token is hidden before text of others is truncated, escaped or quoted', () => {
   /** Ways into what the program says: body, headers, and the places where a text is cut (500 characters, 64 kB). */
   const PLACES: Record<
     string,
@@ -151,7 +154,7 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
   const FLAGS = ['', '--json', '--verbose', '--trace --verbose --json'];
 
   test.each(Object.keys(PLACES))(
-    '%s',
+    'hides it in %s',
     async (place) => {
       let answer = { status: 200, body: '', headers: {} };
       const clock = openFastClock();
@@ -180,7 +183,7 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
     60_000,
   );
 
-  test('what a token command says on its stderr', async () => {
+  test('hides it in the stderr of a token command', async () => {
     const command = `echo "+ curl -H 'Authorization: JWT ${SECRET}'" >&2; echo ${SECRET}`;
     const env = {
       FLEET_BASE_URL: 'http://127.0.0.1:1',
@@ -194,7 +197,7 @@ describe('promise 10: the token is hidden in a foreign text before that text is 
 });
 
 test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --json'])(
-  'promise 10: what the push channel and doctor quote of the token: %s',
+  'promise 10: hides the token in quotes of the push channel and doctor: %s',
   async (line) => {
     const { url } = await openServer((response, { path }) => {
       const detail = `${'x '.repeat(220)}${ENCODINGS['in base64']?.(SECRET)} ${SECRET}`;

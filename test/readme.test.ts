@@ -11,11 +11,11 @@ import { hasTool } from './support/tools.js';
 
 const README = readText('README.md');
 
-test('it has 200 lines at most', () => {
+test('README has at most 200 lines', () => {
   expect(README.trimEnd().split('\n').length).toBeLessThanOrEqual(200);
 });
 
-test('what .ci/run runs is one of its two commands for a fresh machine', () => {
+test('.ci/run runs one of the two commands that README shows for a new machine', () => {
   const commands = blocksOf(README, 'sh')[0]?.replace(/ +#.*/g, '').trim().split('\n');
   expect(commands).toEqual([
     'npm install && npm run demo',
@@ -23,18 +23,15 @@ test('what .ci/run runs is one of its two commands for a fresh machine', () => {
   ]);
 });
 
-test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])(
-  'every link of %s leads somewhere',
-  (path) => {
-    const base = new URL(`../${path}`, import.meta.url);
-    const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
-    const isThere = (target: string) =>
-      target.startsWith('https://') || existsSync(new URL(target, base));
-    expect(targets.filter((target) => !isThere(target))).toEqual([]);
-  },
-);
+test.each(['README.md', 'CONTRIBUTING.md', ...GUIDES])('every link of %s has a target', (path) => {
+  const base = new URL(`../${path}`, import.meta.url);
+  const targets = [...readText(path).matchAll(/\]\(([^)]+)\)/g)].map(([, target = '']) => target);
+  const isThere = (target: string) =>
+    target.startsWith('https://') || existsSync(new URL(target, base));
+  expect(targets.filter((target) => !isThere(target))).toEqual([]);
+});
 
-test('it leads to every guide', () => {
+test('README links to every guide', () => {
   expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
 });
 
@@ -47,7 +44,7 @@ function sentencesOf(text: string): string[] {
   return sentences.filter(({ length }) => length > 40);
 }
 
-test('README and guides say nothing that one of them, or a page of help, says as well', () => {
+test("README, guides and help pages do not repeat each other's sentences", () => {
   const pages = everyCommand().map((command) => [pathOf(command), command.description()] as const);
   const texts = [
     ...['README.md', ...GUIDES].map((path) => [path, readText(path)] as const),
@@ -101,7 +98,7 @@ function readTranscript(block: string): { line: string; output: string }[] {
 
 const [LOGIN = [], ...OTHERS] = blocksOf(readText('README.md'), 'console').map(readTranscript);
 
-describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
+describe.runIf(hasTool('script'))('README shows the real output of fleet', () => {
   const sandbox = useSandbox({ bicycles: 500 });
   let home: Home;
   beforeAll(async () => {
@@ -110,7 +107,7 @@ describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
   const run = (line: string, steps: readonly Step[] = []) =>
     runLine(home, line, { isTerminal: true, steps });
 
-  test('a login with its prompts', async () => {
+  test('for a login with its prompts', async () => {
     const [{ line, output } = { line: '', output: '' }] = LOGIN;
     const { baseUrl, sseUrl } = sandbox();
     const ended = await run(line, [
@@ -125,7 +122,7 @@ describe.runIf(hasTool('script'))('it shows what fleet prints', () => {
     expect(ended.code).toBe(0);
   });
 
-  test.each(OTHERS.flat())('$line', async ({ line, output }) => {
+  test.each(OTHERS.flat())('for $line', async ({ line, output }) => {
     const { text } = await run(line.replace('http://127.0.0.1:4010', sandbox().baseUrl));
     expect(comparable(text)).toMatch(as(output));
   });

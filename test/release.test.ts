@@ -59,7 +59,7 @@ function check(linux: Buffer, windows: Buffer) {
   return { status, stdout, stderr: stderr.replaceAll(`${folder}/`, '') };
 }
 
-describe('check-executables', () => {
+describe('`check-executables`', () => {
   test('accepts two programs for x64 with the same files', () => {
     expect(check(makeElf(), makePe())).toEqual({
       status: 0,
@@ -68,7 +68,7 @@ describe('check-executables', () => {
     });
   });
 
-  test('refuses an executable that Bun did not make', () => {
+  test('rejects an executable that Bun did not build', () => {
     const { status, stderr } = check(makeElf().subarray(0, 64), makePe());
     expect(status).toBe(1);
     expect(stderr).toBe('error: fleet is not a valid executable: it contains no files of fleet\n');
@@ -123,7 +123,7 @@ describe('check-executables', () => {
       makePe(),
       'fleet does not contain bulk.md',
     ],
-  ])('refuses %s', (_what, linux, windows, message) => {
+  ])('rejects %s', (_what, linux, windows, message) => {
     expect(check(linux, windows)).toEqual({
       status: 1,
       stdout: '',
@@ -132,7 +132,7 @@ describe('check-executables', () => {
   });
 });
 
-test.skipIf(process.platform === 'win32')('a release is refused without Wine', () => {
+test.skipIf(process.platform === 'win32')('the release script fails without Wine', () => {
   const run = spawnSync(process.execPath, [join(SCRIPTS, 'release.js')], {
     env: { PATH: newFolder() },
     encoding: 'utf8',

@@ -63,7 +63,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
   }
 
   test.each(mostly([[['-q']], [[]]], (_, index) => index === 0))(
-    'NODE_TLS_REJECT_UNAUTHORIZED=0 is said once %j',
+    'reports NODE_TLS_REJECT_UNAUTHORIZED=0 once %j',
     async (flags) => {
       const { code, stdout, stderr } = await list(
         'localhost',
@@ -77,7 +77,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     },
   );
 
-  test('of an authority that the variable names a certificate is taken, for its own names', async () => {
+  test('accepts a certificate of an authority in NODE_EXTRA_CA_CERTS for its own names', async () => {
     const NODE_EXTRA_CA_CERTS = join(folder, 'ca.pem');
     expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({
       code: 0,
@@ -93,7 +93,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     expect(await list('localhost')).toMatchObject(hinted);
   });
 
-  test('through the tunnel of a proxy as well', async () => {
+  test('verifies the certificate through the tunnel of a proxy as well', async () => {
     const asked: string[] = [];
     const proxy = createProxy().on('connect', (request, socket) => {
       asked.push(request.url ?? '');

@@ -8,7 +8,7 @@ import { runFleet } from './support/run.js';
 
 const WINDOWS_SETTINGS = { FLEET_CONFIG_DIR: 'C:\\fleet' };
 
-describe('the address of a mirror on Windows', () => {
+describe('the path of a mirror on Windows', () => {
   const parse = (text: string, folder?: string) => parseMirrorAddress(text, folder, 'win32');
 
   test.each([
@@ -37,7 +37,7 @@ describe('the address of a mirror on Windows', () => {
     });
   });
 
-  test('refuses the name of a device', () => {
+  test('rejects the name of a device', () => {
     for (const path of ['C:\\Users\\ann\\NUL', 'con.db'])
       expect(parse(`sqlite:${path}`, 'C:\\Users\\ann')).toMatchObject({
         reason: `"${path}" is the name of a device on Windows`,
@@ -70,7 +70,7 @@ describe('the settings folder on Windows', () => {
     ['fleet', 'hint: set'],
     ['\\fleet', 'hint: set'],
     ['', 'hint: set'],
-  ])('refuses FLEET_CONFIG_DIR=%s with an example', async (chosen, start) => {
+  ])('rejects FLEET_CONFIG_DIR=%s with an example', async (chosen, start) => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: chosen });
     const example =
       'FLEET_CONFIG_DIR to an absolute path such as C:\\Users\\ann\\fleet, or unset it\n';
@@ -87,7 +87,7 @@ describe('the settings folder on Windows', () => {
   });
 });
 
-describe('doctor', () => {
+describe('`doctor` on platforms', () => {
   const checkFileModes = async () => {
     const env = process.platform === 'win32' ? WINDOWS_SETTINGS : {};
     const { stdout } = await runFleet(['doctor', '--json'], { env });
@@ -95,7 +95,7 @@ describe('doctor', () => {
     return findings.filter(({ check }) => check === 'file modes');
   };
 
-  test('says on Windows that file modes are not checked', async () => {
+  test('reports on Windows that file modes are not checked', async () => {
     pretendPlatform('win32');
     const finding = expect.stringContaining('not checked on Windows');
     expect(await checkFileModes()).toEqual([
@@ -103,7 +103,7 @@ describe('doctor', () => {
     ]);
   });
 
-  test('says nothing about Windows on Linux', async () => {
+  test('does not mention Windows on Linux', async () => {
     pretendPlatform('linux');
     expect(await checkFileModes()).toEqual([]);
   });

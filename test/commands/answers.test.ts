@@ -79,12 +79,12 @@ test.each([
     'unknown',
   ],
   ['JSON nested without end', { body: '['.repeat(100_000) }, 'unknown'],
-] as const)('%s', async (_case, answer, outcome) => {
+] as const)('`bicycles act` reports the outcome of %s', async (_case, answer, outcome) => {
   const { first } = await outcomesOf([answer]);
   expect(first?.outcome).toBe(outcome);
 });
 
-test('what came instead is named, and the exit code of one bicycle is 7', async () => {
+test('names the unexpected answer and exits with 7 for a single bicycle', async () => {
   const { env } = await openServer(
     (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
   );
@@ -95,14 +95,14 @@ test('what came instead is named, and the exit code of one bicycle is 7', async 
   );
 });
 
-test('a concurrent edit was not carried out: tried once again', async () => {
+test('retries once after a concurrent edit, because nothing was carried out', async () => {
   const conflict = { status: 409, body: JSON.stringify(CONCURRENT) };
   const { first, asked } = await outcomesOf([conflict, { body: '' }]);
   expect(first?.outcome).toBe('done');
   expect(asked).toHaveLength(3);
 });
 
-test('a second concurrent edit ends as failed, with that reason: a resume sends it again', async () => {
+test('reports a second concurrent edit as failed, so that a resumed run sends it again', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: JSON.stringify(CONCURRENT) }]);
   expect(first).toMatchObject({
     outcome: 'failed',
@@ -112,13 +112,13 @@ test('a second concurrent edit ends as failed, with that reason: a resume sends 
   expect(asked).toHaveLength(4);
 });
 
-test('another conflict is refused at once', async () => {
+test('refuses at once after another kind of conflict', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: '{"detail":"it is reserved"}' }]);
   expect(first).toMatchObject({ outcome: 'refused', status: 409 });
   expect(asked).toHaveLength(2);
 });
 
-test('a dry run of the service is refused: its answer would look like "done"', async () => {
+test('rejects dry_run as a field, because its answer would look like "done"', async () => {
   const { code, asked } = await outcomesOf([{ status: 204 }], ['--field', 'dry_run=true']);
   expect([code, asked]).toEqual([2, []]);
 });
@@ -130,7 +130,7 @@ test.each([
   ['another bicycle', '{"uuid":"x","name":"Bea"}', 7],
   ['an error', '{"error":"boom"}', 7],
   ['what breaks off', '{"uuid": "a0', 7],
-])('a creation answered with %s', async (_case, body, code) => {
+])('`bicycles create` handles an answer with %s', async (_case, body, code) => {
   const { env } = await openServer((response) =>
     body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body),
   );

@@ -39,7 +39,7 @@ async function fleet(
 
 const fine: Answer = (response) => sendJson(response, 200, { fine: true });
 
-test('a token that the service repeats in a header of its answer is not shown by --include', async () => {
+test('hides the token in response headers of --include', async () => {
   const token = 'a-token-of-some-length';
   for (const status of [200, 404]) {
     const repeat: Answer = (response) => sendJson(response, status, {}, { 'x-echo': token });
@@ -49,7 +49,7 @@ test('a token that the service repeats in a header of its answer is not shown by
   }
 });
 
-describe('what is sent', () => {
+describe('the request of `api`', () => {
   const BODY = fileOf('body.json', '{"n": 1.50}\n');
   const LIST = fileOf('list.json', '[1]');
   test.each([
@@ -69,7 +69,7 @@ describe('what is sent', () => {
     ['/x/ -f a=1 -f b=true -f c=@file', 'POST /x/', '{"a":"1","b":"true","c":"@file"}'],
     [`/x/ --input ${BODY}`, 'POST /x/', '{"n": 1.50}\n'],
     [`/x/ --input ${LIST} -f dry=yes`, 'POST /x/?dry=yes', '[1]'],
-  ])('%s', async (args, line, body) => {
+  ])('sends %s', async (args, line, body) => {
     const { code, asked } = await fleet(fine, args.split(' '));
     expect(code).toBe(0);
     expect(asked.map(({ method, path }) => `${method} ${path}`)).toEqual([line]);
@@ -78,7 +78,7 @@ describe('what is sent', () => {
     expect(asked[0]?.headers['content-type']).toBe(body === '' ? undefined : 'application/json');
   });
 
-  test('below the prefix of the base URL, or anywhere at its origin by a whole URL', async () => {
+  test('uses the prefix of the base URL for a path, and a complete URL at the same origin unchanged', async () => {
     const { asked } = await fleet(fine, ['/bicycles/'], { prefix: '/api' });
     expect(asked[0]?.path).toBe('/api/bicycles/');
     const server = await openServer(fine);
@@ -87,7 +87,7 @@ describe('what is sent', () => {
     expect(server.asked.map(({ path }) => path)).toEqual(['/other/?a=1']);
   });
 
-  test('files and stdin as fields and as a body', async () => {
+  test('reads fields and the body from files and stdin', async () => {
     const args = ['/x/', '-F', `note=@${fileOf('note.txt', 'two\nlines "ü"')}`, '-F', 'more=@-'];
     expect((await fleet(fine, args, { stdin: 'from stdin' })).asked[0]?.body).toBe(
       JSON.stringify({ note: 'two\nlines "ü"', more: 'from stdin' }),
@@ -97,7 +97,7 @@ describe('what is sent', () => {
     );
   });
 
-  test('a path without its final slash: the hint says so', async () => {
+  test('explains a missing final slash in the hint', async () => {
     const answer: Answer = (response, { path }) =>
       void response.writeHead(301, { location: `http://elsewhere.example${path}/` }).end();
     const { code, stderr } = await fleet(answer, ['/bicycles/u1/actions', '-f', 'type=rent']);
@@ -106,7 +106,7 @@ describe('what is sent', () => {
   });
 
   test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    '%s is sent',
+    'sends the method %s',
     async (method) => {
       let asked = '';
       const answer: Answer = (response, request) => {
@@ -118,7 +118,7 @@ describe('what is sent', () => {
     },
   );
 
-  test('a header of any name, __proto__ too', async () => {
+  test('sends a header with any name, including __proto__', async () => {
     const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
     let head: readonly string[] = [];
     const answer: Answer = (response) => {
@@ -130,7 +130,7 @@ describe('what is sent', () => {
     expect(head.join('\n')).toMatch(/^constructor\ny$/m);
   });
 
-  test('headers of the operator', async () => {
+  test('sends the headers of the user', async () => {
     const headers = ['Accept: text/csv', 'X-Test: one', 'x-test:two', 'Content-Type: text/plain'];
     const input = fileOf('plain.txt', 'no json');
     const { asked } = await fleet(fine, [
@@ -148,7 +148,7 @@ describe('what is sent', () => {
   });
 });
 
-describe('refused before anything is sent (exit 2)', () => {
+describe('`api` rejects invalid arguments before it sends anything (exit 2)', () => {
   test.each([
     [['https://evil.example/bicycles/'], "https://evil.example is not the service's origin"],
     [['http://127.0.0.1:1/bicycles/'], "is not the service's origin"],
@@ -182,13 +182,13 @@ describe('refused before anything is sent (exit 2)', () => {
     [['/x/', '-f', 'type=rent', '--jq', '.['], 'syntax error'],
     [['/x/', '-f', 'type=rent', '--jq', '.', '-o', 'csv'], '--jq filters JSON'],
     [['/x/', '-f', 'type=rent', '--columns', 'a'], '--columns goes with table, csv, tsv'],
-  ])('%j', async (args, words) => {
+  ])('rejects %j', async (args, words) => {
     const { code, stdout, stderr, asked } = await fleet(fine, args, { prefix: '/api' });
     expect({ code, stdout, asked: asked.length }).toEqual({ code: 2, stdout: '', asked: 0 });
     expect(stderr).toContain(words);
   });
 
-  test('whatever the path, the request stays at the origin and below the prefix, or is refused', () => {
+  test('stays at the origin and under the prefix for any path (property-based)', () => {
     const base = new URL('https://service.example/api');
     const pieces = '/ \\ .. . %2e %2E%2e @ : ? # https: evil.example a ;'.split(' ');
     const piece = fc.constantFrom(...pieces, '\t', '\n');
@@ -213,7 +213,7 @@ describe('refused before anything is sent (exit 2)', () => {
     );
   });
 
-  test('fields make a JSON object of what was typed', () => {
+  test('builds a JSON object from fields (property-based)', () => {
     const name = fc.stringMatching(/^[a-z_]{1,8}$/);
     fc.assert(
       fc.property(fc.dictionary(name, fc.string(), { noNullPrototype: true }), (values) => {
@@ -229,14 +229,14 @@ describe('refused before anything is sent (exit 2)', () => {
   });
 });
 
-describe('what comes out', () => {
-  test('JSON with every digit, one line for programs', async () => {
+describe('the output of `api`', () => {
+  test('prints JSON with all digits, on one line when stdout is not a terminal', async () => {
     const text = '{\n "n": 12345678901234567890,\n "d": 1.50\n}';
     const { stdout } = await fleet((response) => sendJson(response, 200, text), ['/x/']);
     expect(stdout).toBe('{"n":12345678901234567890,"d":1.50}\n');
   });
 
-  test('the settings choose no other format, the flag does', async () => {
+  test('obeys the output format of the flag but not of the settings', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 200, {
         count: 2,
@@ -259,13 +259,13 @@ describe('what comes out', () => {
     );
   });
 
-  test('jq sees the answer', async () => {
+  test('passes the answer to the jq program', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 200, { count: 1, results: [{ name: 'Ada' }] });
     expect((await fleet(answer, ['/x/', '--jq', '.results[].name'])).stdout).toBe('Ada\n');
   });
 
-  test('-i: status and headers, then the body; secrets redacted', async () => {
+  test('prints status, headers and body with -i, and redacts secrets', async () => {
     const { stdout } = await fleet(
       (response) =>
         sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
@@ -278,7 +278,7 @@ describe('what comes out', () => {
     expect(findControls(stdout.replaceAll('\n', ''))).toEqual([]);
   });
 
-  test('an empty answer is nothing', async () => {
+  test('prints nothing for an empty answer', async () => {
     const nothing: Answer = (response) => void response.writeHead(204).end();
     expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({
       code: 0,
@@ -296,7 +296,7 @@ describe('what comes out', () => {
     response.end(BYTES);
   };
 
-  test('what is not JSON goes into a pipe byte for byte', async () => {
+  test('writes data that is not JSON unchanged to a pipe', async () => {
     const chunks: Buffer[] = [];
     const { url } = await openServer(image);
     const { main } = await import('../../src/main.js');
@@ -324,7 +324,7 @@ describe('what comes out', () => {
     expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
   });
 
-  test('and reaches a terminal without what steers it, or not at all', async () => {
+  test('escapes text and does not print binary data on a terminal', async () => {
     const terminal = { columns: 80 };
     const shown = await fleet(image, ['/x.png'], { terminal });
     expect(shown.stdout).toBe('');
@@ -336,7 +336,7 @@ describe('what comes out', () => {
     expect((await fleet(csv, ['/x'], { terminal })).stdout).toBe('a,␛[31mb\n1,2\n');
   });
 
-  test('something else where JSON is said or asked for is an error', async () => {
+  test('fails when the answer is not JSON although JSON was declared or requested', async () => {
     const html: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><title>Login</title></html>');
@@ -349,7 +349,7 @@ describe('what comes out', () => {
   });
 });
 
-describe('--paginate', () => {
+describe('`api --paginate`', () => {
   const pages: Answer = (response, { page, headers }) => {
     const next = page < 3 ? `https://elsewhere/other/?page=${page + 1}&size=2` : null;
     const tag = headers['x-tag'];
@@ -363,7 +363,7 @@ describe('--paginate', () => {
     });
   };
 
-  test('one array of all items, the links used for their query alone', async () => {
+  test('prints one array of all items and uses only the query of the links', async () => {
     const { stdout, asked, stderr } = await fleet(
       pages,
       ['/x/?size=2', '--paginate', '-H', 'x-tag: t'],
@@ -378,25 +378,25 @@ describe('--paginate', () => {
     expect(asked[0]?.path).toBe('/api/x/?size=2&page_size=100');
   });
 
-  test('through jq, and as lines', async () => {
+  test('works with --jq and -o uuid', async () => {
     expect((await fleet(pages, ['/x/', '--paginate', '--jq', 'length'])).stdout).toBe('6\n');
     expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe(
       '1a\n1b\n2a\n2b\n3a\n3b\n',
     );
   });
 
-  test('what is no list', async () => {
+  test('fails for an answer that is not a list', async () => {
     expect(await fleet(fine, ['/x/', '--paginate'])).toMatchObject({ code: 7, stdout: '' });
   });
 });
 
-describe('errors are those of every command', () => {
+describe('errors of `api`', () => {
   test.each([
     [400, 6],
     [401, 4],
     [404, 5],
     [500, 7],
-  ])('%i is exit %i', async (status, code) => {
+  ])('exits after HTTP %i with %i', async (status, code) => {
     const run = await fleet(
       (response) => sendJson(response, status, { detail: 'not so' }),
       ['/x/', '--retries', '0'],
@@ -405,7 +405,7 @@ describe('errors are those of every command', () => {
     expect(run.stderr).toContain(`not so (HTTP ${status}, request request-1)`);
   });
 
-  test('with -i the whole answer comes out as well', async () => {
+  test('prints the complete answer of an error with -i', async () => {
     const run = await fleet(
       (response) => sendJson(response, 409, { detail: 'not so', more: [1] }),
       ['/x/', '-i', '-f', 'a=b'],
@@ -417,7 +417,7 @@ describe('errors are those of every command', () => {
     expect(run.stderr).toContain('not so');
   });
 
-  test('a change is sent once, a question may be asked again', async () => {
+  test('sends a change once and retries a read', async () => {
     const flaky = (): Answer => {
       let count = 0;
       return (response) =>

@@ -7,7 +7,7 @@ test.concurrent.each([
   { seed: 1, bicycles: 30, kills: 2, input: 'bicycles' },
   { seed: 2, bicycles: 30, kills: 1, input: 'uuids' },
 ] as const)(
-  'killed $kills times, seed $seed: none acted on twice, none wrongly done, all reported',
+  'acts on no bicycle twice and reports every outcome after $kills kills (seed $seed)',
   async (campaign) => {
     const { wrong, kills } = await runCampaign(campaign);
     expect(wrong).toEqual([]);

@@ -32,7 +32,7 @@ const SINGLE_CHANGES = [
 ];
 
 test.each(SINGLE_CHANGES)(
-  '%s %s: a service that stays silent after Ctrl-C is given a second, and the end says that the outcome is unknown',
+  '%s %s: waits one second for a silent service after Ctrl-C and reports an unknown outcome',
   async (...args) => {
     const { url, asked } = await openServer(() => {});
     const signals = new EventEmitter();
@@ -48,8 +48,8 @@ test.each(SINGLE_CHANGES)(
   },
 );
 
-describe('create', () => {
-  test('sends links made of UUIDs, and prints the bicycle the service made', async () => {
+describe('`bicycles create`', () => {
+  test('builds links from UUIDs and prints the created bicycle', async () => {
     const organization = service().organizations[0]?.uuid ?? '';
     const model = service().models[0]?.uuid ?? '';
     const links = ['--organization', organization, '--model', model];
@@ -75,7 +75,7 @@ describe('create', () => {
     expect(JSON.parse(stdout)).toEqual(service().bicycle(uuid));
   });
 
-  test('a URL is sent as it is, the organization of the settings is the default, -o uuid prints the UUID alone', async () => {
+  test('sends a URL unchanged, uses the organization of the settings, and prints only the UUID with -o uuid', async () => {
     const organization = service().organizations[0]?.uuid ?? '';
     const { code, stdout } = await fleet(
       [
@@ -108,7 +108,7 @@ describe('create', () => {
   test.each([
     [['--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], '--name is missing'],
     [['--name', ' ', '--organization', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd'], '--name is empty'],
-  ])('%j is refused and nothing is sent', async (args, words) => {
+  ])('rejects %j and sends nothing', async (args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(['bicycles', 'create', ...args]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
@@ -116,8 +116,8 @@ describe('create', () => {
   });
 });
 
-describe('act', () => {
-  test("a refusal is told in the service's words, with status and request id", async () => {
+describe('`bicycles act`', () => {
+  test("prints the service's refusal with status and request id", async () => {
     const { uuid } = inState('lost');
     const { code, stdout, stderr } = await fleet(['bicycles', 'act', uuid, 'rent']);
     expect({ code, stdout }).toEqual({ code: 6, stdout: '' });
@@ -126,7 +126,7 @@ describe('act', () => {
     );
   });
 
-  test('the same as one JSON object', async () => {
+  test('prints the refusal as one JSON object with --json', async () => {
     const { uuid } = inState('lost');
     const { stderr } = await fleet(['bicycles', 'act', uuid, 'rent', '--json']);
     const { error } = JSON.parse(stderr);
@@ -138,7 +138,7 @@ describe('act', () => {
     ['a transition that does not exist', ['retrie'], 'did you mean "retire"?'],
     ['retire without --yes and without a terminal', ['retire'], '--yes'],
     ['declare_unrecoverable likewise', ['declare_unrecoverable'], '--yes'],
-  ])('%s is refused and nothing is sent', async (_case, args, words) => {
+  ])('rejects %s and sends nothing', async (_case, args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet([
       'bicycles',
@@ -150,21 +150,21 @@ describe('act', () => {
     expect(service().requests).toHaveLength(before);
   });
 
-  test('retire --yes does not ask', async () => {
+  test('`retire --yes` does not ask', async () => {
     const { uuid } = inState('in_maintenance');
     service().changeBicycle(uuid, { lock: null });
     expect((await fleet(['bicycles', 'act', uuid, 'retire', '--yes'])).code).toBe(0);
     expect(service().bicycle(uuid)?.state).toBe('retired');
   });
 
-  test('--allow-unknown sends what the interface does not name', async () => {
+  test('--allow-unknown sends an action that the interface does not name', async () => {
     const { uuid } = inState('available');
     expect((await fleet(['bicycles', 'act', uuid, 'polish', '--allow-unknown'])).code).toBe(5);
     expect(service().requests.at(-1)?.body).toBe('{"type":"polish"}');
   });
 });
 
-test('every exit code that an answer can cause', async () => {
+test('maps every HTTP status to its exit code', async () => {
   const codes: Record<number, number> = {};
   for (const status of [400, 401, 403, 404, 409, 410, 429, 500, 503, 301]) {
     const { env } = await openServer((response) => sendJson(response, status, ''));
@@ -191,7 +191,7 @@ test.each([
   ['--output=json'],
   ['-qo', 'json'],
   ['-qojsonl'],
-])('an error is JSON with %s', async (...flags) => {
+])('prints an error as JSON with %s', async (...flags) => {
   const { code, stderr } = await fleet(['bicycles', 'list', ...flags, '--page', '9999']);
   expect(code).toBe(5);
   expect(JSON.parse(stderr).error.kind).toBe('not-found');

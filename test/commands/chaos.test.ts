@@ -10,9 +10,9 @@ const TWO_MINUTES_MS = 2 * 60_000;
 const LIMIT_MS = 180_000;
 const [sqlite, postgres] = useEngines();
 
-describe.concurrent('cut, stalled, refused, stopped, its date moved', () => {
+describe.concurrent('commands under broken and stalled connections, outages, suspensions and clock changes', () => {
   test.each([1, 2])(
-    'seed %i: a watch shows each change once, or its end after a gap',
+    '`watch` shows each change once or its final state after a gap (seed %i)',
     async (seed) => {
       const { faults, changes, stderr } = await runWatch({ seed, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);
@@ -27,7 +27,7 @@ describe.concurrent('cut, stalled, refused, stopped, its date moved', () => {
       engine === undefined ? [] : [[...engine, at + 1] as const],
     ),
   )(
-    'and killed, a mirror in %s has the list, and gaps that cover what its changes lack',
+    'a killed mirror in %s has the complete list and gaps for all missing changes',
     async (_kind, newDatabase, seed) => {
       const { faults, changes, stderr } = await runMirror(
         { seed, durationMs: TWO_MINUTES_MS / 2 },
@@ -40,7 +40,7 @@ describe.concurrent('cut, stalled, refused, stopped, its date moved', () => {
   );
 
   test(
-    'and killed, a served page has the fleet',
+    'a killed `map --serve` shows the current fleet',
     async () => {
       const { faults, changes, stderr } = await runPage({ seed: 1, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);

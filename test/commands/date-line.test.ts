@@ -120,7 +120,7 @@ describe('a box across the date line', () => {
     expect(stderr).toBe('Showing 4 of 10 bicycles. Everything: --all\n');
   });
 
-  test('one page is that page of both sides', async () => {
+  test('shows the requested page of both sides together', async () => {
     const first = await list(['--ordering', 'created', ...NAMES]);
     expect(first.stdout).toBe(
       namesOf(sorted([...WEST.slice(0, 2), ...EAST.slice(0, 2)], 'created')),
@@ -137,13 +137,13 @@ describe('a box across the date line', () => {
     expect((await list(['--page', '4'])).code).toBe(5);
   });
 
-  test('--count is the number of both sides', async () => {
+  test('--count prints the number of bicycles on both sides', async () => {
     expect((await list(['--count'])).stdout).toBe('10\n');
     expect((await list(['--count', '--where', 'state=lost'])).stdout).toBe('5\n');
     expect((await list(['--count'], { hasCount: false })).stdout).toBe('10\n');
   });
 
-  test('stats and map count both sides', async () => {
+  test('`bicycles stats` and `map` count both sides', async () => {
     const { env } = await openServer(service());
     const stats = await runFleet(
       [
@@ -166,7 +166,7 @@ describe('a box across the date line', () => {
     expect([map.code, map.stdout]).toEqual([0, expect.stringContaining('10 bicycles')]);
   });
 
-  test('exits with 9 when one side stays short of its count', async () => {
+  test('exits with 9 when one side has fewer bicycles than its count', async () => {
     const hidesOne = service();
     const { env } = await openServer((response, asked, socket) => {
       const isEast = asked.path.includes('-180%2C') || asked.path.includes('-180,-18');
@@ -189,7 +189,7 @@ describe('a box across the date line', () => {
     expect(stderr).toContain('3 bicycles came twice and are shown once');
   });
 
-  test('refuses the ordering by the distance of the service', async () => {
+  test("rejects the service's ordering by distance", async () => {
     const { code, stderr, asked } = await list(['--ordering', '-distance']);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain('--near LAT,LON --radius METRES');
@@ -199,14 +199,14 @@ describe('a box across the date line', () => {
     ['13.3,52.6,13.5,52.4', '13.5,52.6,13.3,52.4'],
     ['-1,-16,1,-18', '1,-16,-1,-18'],
     ['0,-16,179,-18', '179,-16,0,-18'],
-  ])('refuses the swapped corners %s', async (box, corrected) => {
+  ])('rejects the swapped corners %s', async (box, corrected) => {
     const { code, stderr, asked } = await list([], {}, box);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain(`--bbox ${corrected}`);
   });
 });
 
-describe('a service that answers a box wrongly', () => {
+describe('a service with wrong results for a box', () => {
   const wrong = { select: () => [...INSIDE, ...OUTSIDE] };
 
   test.each([
@@ -219,7 +219,7 @@ describe('a service that answers a box wrongly', () => {
     expect(count.stdout).toBe(`${inside.length}\n`);
   });
 
-  test('refuses `--param fields` without the position', async () => {
+  test('rejects `--param fields` without the position', async () => {
     const { code, stderr, asked } = await list(['--param', 'fields=uuid,name']);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain('latitude,longitude');
@@ -229,7 +229,7 @@ describe('a service that answers a box wrongly', () => {
 test.each([
   ['the date line', '-17,179.95', '20km', [bicycle(9, 180), bicycle(10, -180)]],
   ['the south pole', '-90,0', '9000km', INSIDE.concat(OUTSIDE.slice(1, 3))],
-])('--near across %s finds both sides', async (_where, near, radius, expected) => {
+])('--near across %s finds bicycles on both sides', async (_where, near, radius, expected) => {
   const { env } = await openServer(service());
   const { code, stdout } = await runFleet(
     ['bicycles', 'list', '--near', near, '--radius', radius, '-q', ...NAMES],
@@ -239,7 +239,7 @@ test.each([
   expect(stdout.split('\n').sort()).toEqual(namesOf(expected).split('\n').sort());
 });
 
-test('`--near --ordering distance` shows the nearest first', async () => {
+test('`--near --ordering distance` prints the nearest bicycle first', async () => {
   const { env, asked } = await openServer(service());
   const { stdout } = await runFleet(
     [

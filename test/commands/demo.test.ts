@@ -11,7 +11,7 @@ import { PROGRAM_ARGS, PROGRAM_FILE, preload } from '../support/program.js';
 const SLOW_WATCH =
   "if (process.argv.includes('watch')) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1700);\n";
 
-test('somebody rents the new bicycle once the watch is connected', async () => {
+test('`demo` rents the new bicycle only after the watch is connected', async () => {
   const folder = newFolder();
   try {
     const slow = join(folder, 'slow.mjs');

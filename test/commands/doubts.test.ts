@@ -241,7 +241,7 @@ test.each(CASES)(
   },
 );
 
-test('who may act but not list is asked what to do', async () => {
+test('asks the user about unknown outcomes when the token may act but not list', async () => {
   const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
   const client = {
     send: refuse,
@@ -265,7 +265,7 @@ const NO_ENTRY = {
   atMs: null,
 } as const;
 
-describe('creations', () => {
+describe('unknown outcomes of creations', () => {
   const body = { name: 'Ada', organization: 'o', serial_number: '7' };
   const empty: Start = { newest: null, isEmpty: true, date: NOON, user: [] };
   const silent: Start = { newest: null, isEmpty: false, date: NOON, user: [] };
@@ -306,7 +306,7 @@ describe('creations', () => {
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });
 
-  test('a list that is too long to be read whole proves nothing', async () => {
+  test('decides nothing from a list that is too long to read completely', async () => {
     const client = {
       async *pages() {
         for (let page = 0; ; page++)
@@ -321,7 +321,7 @@ describe('creations', () => {
   });
 });
 
-test('which moment is certainly not later, to the millisecond', () => {
+test('compares times to the millisecond to find those that are certainly not later', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

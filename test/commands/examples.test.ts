@@ -304,8 +304,8 @@ async function tryIn({ env, ...home }: Home, line: string): Promise<void> {
 
 const PAGES = await everyPage();
 
-describe('every page has examples, and they work', () => {
-  test('two at least', () => {
+describe('examples of help pages and guides', () => {
+  test('every help page has at least two examples', () => {
     expect(
       // A guide has them where they belong.
       PAGES.slice(1)
@@ -316,7 +316,7 @@ describe('every page has examples, and they work', () => {
   });
 
   const lines = [...new Set(PAGES.flatMap(examplesOf))];
-  describe.concurrent('of the pages of help', () => {
+  describe.concurrent('examples of help pages', () => {
     for (const line of lines) {
       const canRun = isInstalled(line) && (wayOf(line).isTerminal !== true || hasTool('script'));
       test.runIf(canRun)(line, () => tryExample(line), 60_000);
@@ -324,7 +324,7 @@ describe('every page has examples, and they work', () => {
   });
 });
 
-describe.concurrent('of README and guides', () => {
+describe.concurrent('examples of README and guides', () => {
   const isOnAPage = new Set(PAGES.flatMap(examplesOf));
   const written = ['README.md', ...GUIDES].flatMap(shellLines);
   for (const line of new Set(written.filter((each) => !isOnAPage.has(each)))) {

@@ -12,7 +12,7 @@ import { openTimeZone } from '../../src/system/time-zone.js';
 
 type Step = { readonly type: 'add'; readonly number: number };
 
-test('a batch is loaded in parts, stepped and committed before anything it asks for is done; the last one, too', async () => {
+test('loads, processes and commits every batch before its effects are carried out', async () => {
   const log: string[] = [];
   const over = new AbortController();
   const queue = openQueue<Step | { type: 'tick' } | { type: 'stop'; end: 'for' }>();
@@ -52,7 +52,7 @@ test('a batch is loaded in parts, stepped and committed before anything it asks 
   ]);
 });
 
-test('a loss is said again when its pause has grown long, once a minute at most', () => {
+test('reports a lost connection again when its delay increased, at most once a minute', () => {
   const said: string[] = [];
   const stderr = { isTerminal: false, write: async (text: string) => void said.push(text) };
   const zone = openTimeZone(undefined);
@@ -77,7 +77,7 @@ test('a loss is said again when its pause has grown long, once a minute at most'
   expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
 });
 
-test('what a list showed, among messages with --json, is no message that was not delivered', async () => {
+test('does not report entries from a list as undelivered messages with --json', async () => {
   const stdout = { write: async () => {} };
   const context = { io: { stdout }, jq: async () => undefined } as unknown as Context;
   const stderr = {} as ReturnType<typeof openStderr>;

@@ -67,8 +67,8 @@ function afterStart(sandbox: Sandbox, ...steps: readonly (() => unknown)[]): () 
   };
 }
 
-describe('a bicycle that was deleted during a gap', () => {
-  test('is a line, and the reading says so when it says complete', async () => {
+describe('`watch` and a bicycle that was deleted during a gap', () => {
+  test('prints the deletion and includes it in the report of a complete comparison', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid, name } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
@@ -78,7 +78,7 @@ describe('a bicycle that was deleted during a gap', () => {
     });
   });
 
-  test('with --json is an event on stderr, and nothing on stdout', async () => {
+  test('reports the deletion on stderr with --json', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
@@ -97,7 +97,7 @@ describe('a bicycle that was deleted during a gap', () => {
   });
 });
 
-test('a mechanic, whose list shows available bicycles and his own, is not told that the others are gone', async () => {
+test('reports no deletions to a mechanic whose list hides other bicycles', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
     const [own, rented, deleted] = sandbox
@@ -127,7 +127,7 @@ test('a mechanic, whose list shows available bicycles and his own, is not told t
   });
 });
 
-test('without a gap it is noticed when the count is compared', async () => {
+test('detects a deletion without a gap from the count', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
@@ -139,7 +139,7 @@ test('without a gap it is noticed when the count is compared', async () => {
   });
 }, 60_000);
 
-test('without a gap it is noticed also where not every bicycle is known', async () => {
+test('detects a deletion without a gap when not all bicycles are known', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 250 }, async (sandbox) => {
     const { organization } = idOf(sandbox);
@@ -154,7 +154,7 @@ test('without a gap it is noticed also where not every bicycle is known', async 
   });
 }, 60_000);
 
-test('a catch-up whose second page is not found, since the list became shorter, is done again', async () => {
+test('repeats a comparison whose second page vanished because the list became shorter', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
@@ -177,7 +177,7 @@ test('a catch-up whose second page is not found, since the list became shorter, 
   });
 }, 60_000);
 
-test('--until on a bicycle that is followed by name, and that is gone, ends with 5', async () => {
+test('ends with 5 when the bicycle of --bicycle --until is deleted', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid } = idOf(sandbox);
@@ -192,7 +192,7 @@ test('--until on a bicycle that is followed by name, and that is gone, ends with
   });
 }, 60_000);
 
-test('a mirror that is behind by the messages’ own times says so, and is not current', async () => {
+test('`mirror` reports that it is not current when its messages are late', async () => {
   const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
   const organization = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
   const at = (ageMs: number) => `${new Date(Date.now() - ageMs).toISOString().slice(0, 19)}Z`;

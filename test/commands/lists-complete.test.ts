@@ -121,13 +121,13 @@ describe('a bicycle created meanwhile', () => {
     [['--count', '--where', 'state=lost'], ['1']],
     [['--count', '--near', '52.5,13.4', '--radius', '100'], ['7']],
     [['--json', '--jq', 'length'], ['7']],
-  ])('with %j', async (args, expected) => {
+  ])('is found with %j', async (args, expected) => {
     const all = args.some((arg) => ['--limit', '--near', '--count'].includes(arg)) ? [] : ['--all'];
     const { code, ids } = await listMoving({ ids: SIX, move: oneIsCreated }, [...all, ...args]);
     expect({ code, ids }).toEqual({ code: 0, ids: expected });
   });
 
-  test('is not looked for when --limit has enough', async () => {
+  test('is not searched for when --limit has enough bicycles', async () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--limit',
       '5',
@@ -136,7 +136,7 @@ describe('a bicycle created meanwhile', () => {
     expect(stderr).not.toContain('reading the pages again');
   });
 
-  test('is found by the third reading when it moves under the second', async () => {
+  test('is found by a third reading when it moves during the second', async () => {
     const move = (ids: string[], request: number) => {
       const rest = ids.filter((id) => id !== 'new');
       // In front while the first reading is past it; behind, then in front again, while the second one passes by.
@@ -162,13 +162,13 @@ describe('what is still missing', () => {
     [['--all', '--jq', '.[].uuid', '-q'], SIX],
     [['--all', '--jq', 'length', '-q'], ['6']],
     [['--count', '--where', 'state=available', '-q'], ['6']],
-  ])('is said and ends with 9: %j', async (args, expected) => {
+  ])('are reported and cause exit 9: %j', async (args, expected) => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, args);
     expect({ code, ids }).toEqual({ code: 9, ids: expected });
     expect(stderr).toContain(words);
   });
 
-  test('as JSON, on stdout a whole array', async () => {
+  test('are reported as JSON, with a complete array on stdout', async () => {
     const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, [
       '--all',
       '--json',
@@ -181,7 +181,7 @@ describe('what is still missing', () => {
     });
   });
 
-  test('of any list: alerts, and fleet api --paginate', async () => {
+  test('are reported for alerts and `api --paginate`', async () => {
     expect(
       (await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code,
     ).toBe(9);
@@ -190,13 +190,13 @@ describe('what is still missing', () => {
     ).toBe(9);
   });
 
-  test('reading again ends, whatever the count says', async () => {
+  test('cause a limited number of readings for any count', async () => {
     const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
     expect(code).toBe(9);
     expect(requests).toBeLessThan(30);
   });
 
-  test('one page is what was asked for, not a list', async () => {
+  test('are only a notice for a single page', async () => {
     const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -205,12 +205,12 @@ describe('what is still missing', () => {
   });
 });
 
-describe('counts that say nothing', () => {
+describe('unusable counts', () => {
   test.each([
     ['no count', { count: null }],
     ['a count that is too low', { count: 3 }],
     ['a bare array', { isBareArray: true, pageSize: 100 }],
-  ])('%s: what came is the list', async (_what, options) => {
+  ])('%s: accepts the received list', async (_what, options) => {
     const { code, ids, requests } = await listMoving({ ids: SIX, ...options }, ['--all', '-q']);
     expect({ code, ids }).toEqual({ code: 0, ids: SIX });
     expect(requests).toBeLessThanOrEqual(3);
@@ -221,13 +221,13 @@ describe('counts that say nothing', () => {
     [{ count: 70 }, '70'],
     [{ count: null }, '6'],
     [{ isBareArray: true, pageSize: 100 }, '6'],
-  ])('--count with %j is %s', async (options, expected) => {
+  ])('--count with %j prints %s', async (options, expected) => {
     const { code, ids } = await listMoving({ ids: SIX, ...options }, ['--count']);
     expect({ code, ids }).toEqual({ code: 0, ids: [expected] });
   });
 });
 
-test('items without a uuid cannot be told apart and are not read again', async () => {
+test('does not repeat a list of items without a UUID', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
   );
@@ -241,7 +241,7 @@ test('items without a uuid cannot be told apart and are not read again', async (
   });
 });
 
-describe('a list without an end', () => {
+describe('an endless list', () => {
   /** Every page names a next one with a parameter that nobody has seen. */
   const endless = async (
     results: (number: number) => unknown[],
@@ -259,20 +259,20 @@ describe('a list without an end', () => {
     ['the same rows in turn', (number) => [{ uuid: `u${number % 5}` }]],
     ['the same rows without a uuid', () => [{ name: 'a' }]],
     ['no rows at all', () => []],
-  ])('%s', async (_what, results) => {
+  ])('fails with %s', async (_what, results) => {
     const { code, stderr, requests } = await endless(results);
     expect(code).toBe(7);
     expect(stderr).toContain('the list does not end: 10 consecutive pages had no new item');
     expect(requests).toBeLessThan(40);
   });
 
-  test('a limit that is never met', async () => {
+  test('fails when the limit cannot be reached', async () => {
     expect((await endless(() => [{ uuid: 'a' }], ['--limit', '5', '-o', 'uuid'])).code).toBe(7);
     expect((await endless(() => [{ uuid: 'a' }], ['--count', '--where', 'name=x'])).code).toBe(7);
   });
 });
 
-test('pages ahead are fewer where pages are large', async () => {
+test('prefetches fewer pages when they are large', async () => {
   const name = 'x'.repeat(1_000_000);
   let waiting = 0;
   let most = 0;
@@ -292,7 +292,7 @@ test('pages ahead are fewer where pages are large', async () => {
   });
 });
 
-test('pages that suddenly grow are not read ahead side by side, and are read all the same', async () => {
+test('does not prefetch pages that become large, and still reads them', async () => {
   const name = 'x'.repeat(1_000_000);
   const all = Array.from({ length: 48 }, (_, index) => ({
     uuid: `u${index}`,

@@ -19,12 +19,12 @@ async function fleet(
 }
 const changes = () => sandbox().requests.filter(({ method }) => method !== 'GET');
 
-describe('organizations, zones and models list', () => {
+describe('`organizations list`, `zones list` and `models list`', () => {
   test.each([
     ['organizations', 'NAME', () => sandbox().organizations],
     ['zones', 'NAME', () => sandbox().zones],
     ['models', 'NAME', () => sandbox().models],
-  ] as const)('%s in every format', async (noun, header, known) => {
+  ] as const)('%s list prints every format', async (noun, header, known) => {
     const expected = known().map(({ uuid }) => uuid);
     const json = JSON.parse((await fleet([noun, 'list', '--json'])).stdout) as {
       uuid: string;
@@ -44,7 +44,7 @@ describe('organizations, zones and models list', () => {
     expect(found.stdout).toContain(`${first?.uuid}\n`);
   });
 
-  test('zones have outlines as geojson, organizations have no place', async () => {
+  test('prints zones as GeoJSON with outlines, and rejects GeoJSON for organizations', async () => {
     const { features } = JSON.parse((await fleet(['zones', 'list', '-o', 'geojson'])).stdout);
     expect(features).toHaveLength(sandbox().zones.length);
     expect(features[0]).toMatchObject({
@@ -56,7 +56,7 @@ describe('organizations, zones and models list', () => {
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
   });
 
-  test('outlines follow RFC 7946: the right-hand rule, rings closed, polygons cut at the antimeridian, nothing that encloses nothing', async () => {
+  test('prints outlines according to RFC 7946, with the right-hand rule and a cut at the antimeridian', async () => {
     const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
     const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
     const zone = (type: string, rings: string) =>
@@ -89,7 +89,7 @@ describe('organizations, zones and models list', () => {
     expect(features).toHaveLength(5);
   });
 
-  test('a service without them: one line, exit 5', async () => {
+  test('exits with 5 and one line when the service has no such list', async () => {
     const own = await openSandbox({ bicycles: 3, service: 'interface' });
     const run = await fleet(['zones', 'list'], {}, own);
     expect(run.code).toBe(5);
@@ -99,8 +99,8 @@ describe('organizations, zones and models list', () => {
   });
 });
 
-describe('by name', () => {
-  test('the name that was meant is said', async () => {
+describe('names in flags', () => {
+  test('suggests the similar name', async () => {
     const { code, stderr } = await fleet(['bicycles', 'list', '--zone', 'ber']);
     expect([code, stderr]).toEqual([
       5,
@@ -108,7 +108,7 @@ describe('by name', () => {
     ]);
   });
 
-  test('--zone, --organization and the settings', async () => {
+  test('are accepted by --zone, --organization and the settings', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];
@@ -159,7 +159,7 @@ describe('by name', () => {
     expect(asked.filter(({ url }) => url.startsWith('/organizations/'))).toHaveLength(1);
   });
 
-  test('--model, --lock and --organization of edit and create become links', async () => {
+  test('become links for --model, --lock and --organization of `edit` and `create`', async () => {
     const [bicycle] = sandbox().bicycles();
     const model = sandbox().models.at(-1);
     const bleid = String(
@@ -199,7 +199,7 @@ describe('by name', () => {
     expect(changes()).toEqual([]);
   });
 
-  test('several matches are listed, none is exit 5, nothing is sent', async () => {
+  test('are rejected when several match or none does (exit 5), and nothing is sent', async () => {
     const uuid = '44444444-4444-4444-8444-444444444444';
     const { env, asked } = await openServer((response, { path }) =>
       path.startsWith('/bicycle_models/')
@@ -229,7 +229,7 @@ describe('by name', () => {
 test.each([
   ['--zone', () => sandbox().zones[0]],
   ['--organization', () => sandbox().organizations[0]],
-] as const)('completion knows the names for %s', async (flag, known) => {
+] as const)('are completed for %s', async (flag, known) => {
   const { uuid = '', name = '' } = known() ?? {};
   const run = await fleet(['__complete', '--', 'bicycles', 'list', flag, uuid.slice(0, 4)]);
   expect(run.stdout).toContain(`${uuid}\t${name}`);

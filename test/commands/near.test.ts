@@ -67,7 +67,7 @@ const radius = fc.oneof(
   fc.double({ min: 0.001, max: 20_015_000, noNaN: true }),
 );
 
-describe('geometry', () => {
+describe('geometry of --near', () => {
   test.each([
     // Berlin to Paris, London to New York: the haversine distances on the mean sphere, to the kilometre.
     [[52.52, 13.405], [48.8566, 2.3522], 877],
@@ -75,12 +75,12 @@ describe('geometry', () => {
     [[0, 0], [0, 180], 20015],
     [[90, 0], [-90, 77], 20015],
     [[10, 179.9], [10, -179.9], 22],
-  ] as const)('from %j to %j', ([a, b], [c, d], kilometres) => {
+  ] as const)('calculates the distance from %j to %j', ([a, b], [c, d], kilometres) => {
     const metres = metresBetween({ latitude: a, longitude: b }, { latitude: c, longitude: d });
     expect(Math.round(metres / 1000)).toBe(kilometres);
   });
 
-  test('distance is what was walked', () => {
+  test('measures the distance that was traveled (property-based)', () => {
     fc.assert(
       fc.property(
         place,
@@ -94,7 +94,7 @@ describe('geometry', () => {
     );
   });
 
-  test('every point within the radius lies in the box, whatever the place', () => {
+  test('contains every point within the radius in the box (property-based)', () => {
     const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(
@@ -113,7 +113,7 @@ describe('geometry', () => {
     );
   });
 
-  test('a box is valid, in plain decimals', () => {
+  test('creates a valid box with plain decimals (property-based)', () => {
     fc.assert(
       fc.property(anywhere, radius, (centre, radiusMetres) => {
         const box = boxAround({ centre, radiusMetres });
@@ -134,22 +134,22 @@ describe('geometry', () => {
     [{ latitude: 0, longitude: 180 }, 1000, '180,0.0089933,-180,-0.0089933'],
     [{ latitude: 0, longitude: -179.999 }, 1000, '180,0.0089933,-180,-0.0089933'],
     [{ latitude: 0, longitude: 0 }, 20_000_000, '180,90,-180,-90'],
-  ])('around %j', (centre, radiusMetres, text) => {
+  ])('calculates the box around %j', (centre, radiusMetres, text) => {
     expect(showBox(boxAround({ centre, radiusMetres }))).toBe(text);
   });
 });
 
-describe('reading', () => {
+describe('values of --near and --radius', () => {
   test.each([
     ['52.52,13.40', { latitude: 52.52, longitude: 13.4 }],
     [' -33.8 , 151 ', { latitude: -33.8, longitude: 151 }],
     ['+.5,-0', { latitude: 0.5, longitude: -0 }],
-  ])('--near %j', (text, expected) => {
+  ])('accepts --near %j', (text, expected) => {
     expect(parseNear(text)).toEqual(expected);
   });
 
   test.each(['', '52', '52,13,1', 'a,b', '1e1,5', '52;13', '91,181', 'NaN,1', '0x1,2'])(
-    '--near %j is refused',
+    'rejects --near %j',
     (text) => {
       expect(() => parseNear(text)).toThrow('--near');
     },
@@ -161,12 +161,12 @@ describe('reading', () => {
     ['1.5km', 1500],
     ['.5 KM', 500],
     ['20015000', 20_015_000],
-  ])('--radius %j', (text, metres) => {
+  ])('accepts --radius %j', (text, metres) => {
     expect(parseRadius(text)).toBe(metres);
   });
 
   test.each(['', '0', '-5', '1e3', '800 miles', 'NaN', '99999999'])(
-    '--radius %j is refused',
+    'rejects --radius %j',
     (text) => {
       expect(() => parseRadius(text)).toThrow('--radius');
     },
@@ -180,12 +180,12 @@ describe('reading', () => {
     [99_949, '99.9 km'],
     [99_951, '100 km'],
     [5_570_222, '5570 km'],
-  ])('%d metres are shown as %s', (metres, text) => {
+  ])('shows %d metres as %s', (metres, text) => {
     expect(showDistance(metres)).toBe(text);
   });
 });
 
-describe('bicycles list --near', () => {
+describe('`bicycles list --near`', () => {
   const service = useSandbox({ bicycles: 300 });
   const fleet = async (...args: string[]) =>
     runFleet(['bicycles', 'list', ...args], { env: await environmentOf(service()) });
@@ -213,7 +213,7 @@ describe('bicycles list --near', () => {
     ['-16.78,-179.99', '20km'],
     ['90,0', '6000km'],
     ['0,0', '20015km'],
-  ])('around %s within %s: all of the circle, nearest first', async (near, radiusText) => {
+  ])('prints all bicycles around %s within %s, the nearest first', async (near, radiusText) => {
     const expected = around(parseNear(near), parseRadius(radiusText));
     const { code, stdout, stderr } = await fleet(
       '--near',
@@ -234,7 +234,7 @@ describe('bicycles list --near', () => {
     );
   });
 
-  test('a distance column, metres for programs', async () => {
+  test('prints a distance column, in metres for programs', async () => {
     const [first] = around({ latitude: 52.52, longitude: 13.4 }, 5000);
     const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
     expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
@@ -248,7 +248,7 @@ describe('bicycles list --near', () => {
     expect(csv.stdout.split('\n')[1]).toBe(`${first?.uuid},${Math.round(first?.distance ?? 0)}`);
   });
 
-  test('every format has the same distance', async () => {
+  test('prints the same distance in every format', async () => {
     const of = (format: string, ...more: string[]) =>
       fleet(
         '--near',
@@ -285,7 +285,7 @@ describe('bicycles list --near', () => {
   });
 
   test.each(['state_of_charge', '-name'])(
-    'in the order asked for: %s, also across the antimeridian',
+    'sorts by %s, also across the antimeridian',
     async (ordering) => {
       const field = ordering.replace('-', '');
       for (const near of ['52.52,13.40', '-16.78,180']) {
@@ -310,7 +310,7 @@ describe('bicycles list --near', () => {
     },
   );
 
-  test('what is across the antimeridian is found by one request; one without a position is not', async () => {
+  test('finds bicycles across the antimeridian with one request, and none without a position', async () => {
     const items = [
       { uuid: 'a', latitude: 0, longitude: 180 },
       { uuid: 'b', latitude: '0.001', longitude: '-179.999' },
@@ -339,7 +339,7 @@ describe('bicycles list --near', () => {
     ],
     [['--near', '113,52', '--radius', '800'], '--near "113,52" is out of range'],
     [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
-  ])('%j is refused, nothing is sent', async (args, words) => {
+  ])('rejects %j and sends nothing', async (args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(...args);
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);

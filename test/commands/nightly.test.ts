@@ -12,12 +12,12 @@ import { openServer } from '../support/server.js';
 
 const RECIPES = blocksOf(readText('docs/alerts.md'), 'sh')[0]?.trim().split('\n') ?? [];
 
-test('there are four', () => {
+test('docs/alerts.md has four recipes for notifications', () => {
   const tools = ['notify-send', 'SLACK', 'TEAMS', 'sendmail'];
   expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual(tools);
 });
 
-test.each(RECIPES)('%s', async (recipe) => {
+test.each(RECIPES)('the recipe works: %s', async (recipe) => {
   const folder = newFolder();
   const posted: string[] = [];
   // In the place of the desktop and the mail: what they were given.

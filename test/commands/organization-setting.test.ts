@@ -44,7 +44,7 @@ describe('config set organization', () => {
     expect(await readProfile()).toEqual({ base_url: baseUrl, organization: first?.uuid });
   });
 
-  it('refuses an unknown name and stores nothing', async () => {
+  it('rejects an unknown name and stores nothing', async () => {
     const { baseUrl, organizations } = await openSandbox({ bicycles: 5, now: () => nowMs });
     await logIn(baseUrl);
     const set = await fleet(['config', 'set', 'organization', 'Nordlicht Bike']);
@@ -55,7 +55,7 @@ describe('config set organization', () => {
     expect(await readProfile()).toEqual({ base_url: baseUrl });
   });
 
-  it('refuses a name without an address to look it up', async () => {
+  it('rejects a name when no URL is configured', async () => {
     const set = await fleet(['config', 'set', 'organization', 'Nordlicht']);
     expect([set.code, set.stderr]).toEqual([3, expect.stringContaining('no address')]);
   });

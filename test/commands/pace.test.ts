@@ -21,7 +21,7 @@ async function open(most: number, asked: number) {
   return { gate, answers, over };
 }
 
-test('lets in as many as the limit allows, and the next when one leaves', async () => {
+test('admits as many requests as the limit allows, and the next one when one ends', async () => {
   const { gate, answers } = await open(8, 20);
   expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
   gate.leave(true);
@@ -29,7 +29,7 @@ test('lets in as many as the limit allows, and the next when one leaves', async 
   expect([answers.length, gate.inFlight()]).toEqual([9, 8]);
 });
 
-test('after a pause one more is allowed after each round of good answers, and never more than the most', async () => {
+test('increases the limit by one after each successful round following a pause, up to the maximum', async () => {
   const clock = openFastClock();
   const gate = openGate({ most: 3, clock, over: NEVER, say: () => {} });
   await gate.enter();
@@ -45,7 +45,7 @@ test('after a pause one more is allowed after each round of good answers, and ne
   expect([inFlight[0], inFlight[1], Math.max(...inFlight), inFlight.at(-1)]).toEqual([1, 2, 3, 3]);
 });
 
-test('a pause holds everybody until its moment, and halves once for all that were in flight', async () => {
+test('delays all requests during a pause and halves the limit once for all requests in flight', async () => {
   const clock = openFastClock();
   const said: string[] = [];
   const say = (line: string) => void said.push(line);
@@ -60,7 +60,7 @@ test('a pause holds everybody until its moment, and halves once for all that wer
   clock.stop();
 });
 
-test('failures in a row make everybody wait, from the third on, longer each time', async () => {
+test('delays all requests after the third consecutive failure', async () => {
   const clock = openFastClock();
   const steady = { ...clock, random: () => 0.5 };
   const gate = openGate({ most: 1, clock: steady, over: NEVER, say: () => {} });
@@ -75,7 +75,7 @@ test('failures in a row make everybody wait, from the third on, longer each time
   clock.stop();
 });
 
-test('when the run is over nobody gets leave, also who waits', async () => {
+test('admits no waiting request after the run ended', async () => {
   const { gate, answers, over } = await open(1, 3);
   over.abort();
   await new Promise(setImmediate);
@@ -104,12 +104,12 @@ async function simulate(fails: (busy: number) => boolean) {
   return { seconds: clock.monotonicMs() / 1000, failedShare: failures / 1066 };
 }
 
-test('3 % of isolated failures cost nearly nothing: under 9 s, where 6.8 s are needed', async () => {
+test('needs less than 9 s instead of 6.8 s when 3 % of the requests fail', async () => {
   const random = createRandom(3);
   expect((await simulate(() => random() < 0.03)).seconds).toBeLessThan(9);
 });
 
-test('a service that bears eight at once is asked by about eight at once', async () => {
+test('sends about eight concurrent requests to a service that accepts eight', async () => {
   const { seconds, failedShare } = await simulate((busy) => busy >= 8);
   expect(failedShare).toBeLessThan(0.15);
   expect(seconds).toBeLessThan(60);

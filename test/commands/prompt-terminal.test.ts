@@ -109,7 +109,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await terminal.until(/script: 130/);
     }));
 
-  test('goes on without an echo where no shell can continue it after Ctrl-Z', () =>
+  test('continues without an echo after Ctrl-Z when no shell can continue it', () =>
     inTerminal(`exec ${login}`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);

@@ -24,6 +24,6 @@ test.each<[string, Answer, unknown]>([
   ],
   ['a list', (response) => sendJson(response, 200, []), 'service'],
   ['503', (response) => sendJson(response, 503, {}), 'service'],
-])('%s', async (_name, answer, wanted) => {
+])('reads a bicycle from an answer: %s', async (_name, answer, wanted) => {
   expect(await read(answer)).toEqual(wanted);
 });

@@ -64,7 +64,7 @@ describe('a read-only setting', () => {
       { FLEET_READ_ONLY: '0' },
       'profile "default" is read-only',
     ],
-  ])('%s refuses every change with exit 3', async (_what, setup, env, message) => {
+  ])('%s rejects every change with exit 3', async (_what, setup, env, message) => {
     if (setup.length > 0) expect((await fleet(setup)).code).toBe(0);
     const [uuid = ''] = inState(sandbox(), 'available');
     const sent = await changesOf(async () => {
@@ -91,7 +91,7 @@ describe('a read-only setting', () => {
     expect((await fleet(act, { env: allowed })).code).toBe(0);
   });
 
-  it.each(['yes', 'ja', '2'])('refuses every command when the value is %s', async (value) => {
+  it.each(['yes', 'ja', '2'])('rejects every command when the value is %s', async (value) => {
     const run = await fleet(['bicycles', 'list'], { env: { FLEET_READ_ONLY: value } });
     expect([run.code, run.stderr]).toEqual([
       3,
@@ -123,7 +123,7 @@ describe('a read-only setting', () => {
 });
 
 it.each(['POST', 'PUT', 'PATCH', 'DELETE'])(
-  'a read-only client refuses %s before it sends anything',
+  'a read-only client rejects %s before it sends anything',
   async (method) => {
     const { url, asked } = await openServer((response) => sendJson(response, 200, {}));
     const readOnlyFailure = new Error('read-only') as never;

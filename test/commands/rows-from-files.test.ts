@@ -166,7 +166,7 @@ describe('special values', () => {
     expect(run.stdout).not.toContain(bicycle(1).uuid);
   });
 
-  test('a list must be JSON, and the text "null" is shown as one', async () => {
+  test('rejects a list that is not JSON, and shows the text "null" in quotes', async () => {
     const wrong = await edit(`uuid,tags\n${bicycle(0).uuid},hello\n`);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('tags is not valid')]);
     const list = await edit(`uuid,tags\n${bicycle(0).uuid},"[""a""]"\n`, '--dry-run');
@@ -175,7 +175,7 @@ describe('special values', () => {
     expect(text.stdout + text.stderr).toContain('-> "null"');
   });
 
-  test('a column of a dotted path is unchanged, and refused when it was changed', async () => {
+  test('accepts an unchanged column with a dotted path and rejects a changed one', async () => {
     const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,devices.0']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
     const changed = `uuid,devices.0\n${bicycle(0).uuid},b\n`;
@@ -183,7 +183,7 @@ describe('special values', () => {
     expect((await edit(changed)).stderr).toContain('"devices.0" cannot be changed alone');
   });
 
-  test('a field of "edit" is a column of a list, also when no bicycle has it', async () => {
+  test('accepts every field of `edit` as a column of `list`, even if no bicycle has it', async () => {
     const list = await fleet(['list', '--columns', 'uuid,note', '-o', 'csv']);
     expect([list.code, list.stdout.split('\n')[0]]).toEqual([0, 'uuid,note']);
   });
@@ -262,7 +262,7 @@ describe('numbers and read-only fields', () => {
 });
 
 describe('outcomes', () => {
-  test('a row that changes nothing is unchanged, also in JSON', async () => {
+  test('reports a row without changes as unchanged, also in JSON', async () => {
     const { uuid, name } = bicycle(0);
     const run = await edit(JSON.stringify({ uuid, name }), '--json');
     expect(jsonLines(run.stdout)).toMatchObject([{ uuid, outcome: 'unchanged', status: null }]);
@@ -534,7 +534,7 @@ describe('files', () => {
     ]);
   });
 
-  test('an existing file stays when there is no result', async () => {
+  test('keeps an existing file when there is no result', async () => {
     const file = join(folder, 'out.json');
     await writeFile(file, 'yesterday');
     expect((await edit('', '--file', file)).code).toBe(0);
@@ -578,7 +578,7 @@ describe('the file of --file', () => {
     expect(await readFile(path, 'utf8')).toBe(row);
   });
 
-  test('can have the longest name that a folder takes, and needs a name', async () => {
+  test('can have the longest name of the file system, and must not be empty', async () => {
     const path = join(folder, `${'a'.repeat(251)}.csv`);
     const run = await fleet(['list', '--file', path]);
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);

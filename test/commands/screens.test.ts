@@ -23,7 +23,7 @@ async function inPipe(line: string) {
   return runFleet(line.split(' '), { env: await environmentOf(service()) });
 }
 
-describe('the footer', () => {
+describe('the footer of a list', () => {
   test('is dimmed, after an empty line', async () => {
     const { stderr } = await onTerminal('bicycles list --limit 3', { env: { NO_COLOR: '' } });
     expect(stderr).toMatch(
@@ -34,7 +34,7 @@ describe('the footer', () => {
     );
   });
 
-  test('is kept away by -q, and is a plain line in a pipe', async () => {
+  test('is omitted with -q, and is a plain line in a pipe', async () => {
     expect((await onTerminal('bicycles list --limit 3 -q')).stderr).toBe('');
     expect((await inPipe('bicycles list --limit 3')).stderr).toMatch(
       /^Showing 3 of \d+ bicycles\. Everything: --all\n$/,
@@ -42,13 +42,13 @@ describe('the footer', () => {
   });
 });
 
-test('a footer is broken between words', async () => {
+test('breaks between words', async () => {
   const { stderr } = await onTerminal('bicycles list --state lost --name nobody', { columns: 24 });
   expect(stderr).toBe('No bicycles found. Try\nfewer filters, or\nanother --organization\n');
 });
 
-describe('a whole table', () => {
-  test('-o wide: every column and whole UUIDs, on a terminal of any width', async () => {
+describe('complete tables', () => {
+  test('prints every column and complete UUIDs with -o wide on a terminal of any width', async () => {
     const { stdout } = await onTerminal('bicycles list --limit 3 -o wide', { columns: 40 });
     expect(stdout).toMatch(/^NAME +STATE +CHARGE +SEEN +ID +POSITION\n/);
     expect(stdout.match(/[0-9a-f]{8}-[0-9a-f]{4}-/g)).toHaveLength(3);
@@ -57,7 +57,7 @@ describe('a whole table', () => {
     expect(alerts.stdout).not.toContain('…');
   });
 
-  test('--no-truncate: the columns of the table, uncut', async () => {
+  test('prints the columns of the table without shortening with --no-truncate', async () => {
     const cut = await onTerminal('alerts list', { columns: 80 });
     const uncut = await onTerminal('alerts list --no-truncate', { columns: 80 });
     expect(cut.stdout).toContain('…');
@@ -66,7 +66,7 @@ describe('a whole table', () => {
     expect(headersOf(uncut)).toEqual(headersOf(cut));
   });
 
-  test('get -o wide shows links as they were sent', async () => {
+  test('prints links unchanged with `get -o wide`', async () => {
     const [uuid = ''] = (await inPipe('bicycles list --limit 1 -o uuid -q')).stdout.split('\n');
     expect((await onTerminal(`bicycles get ${uuid} -o wide`)).stdout).toMatch(
       /^organization +http:\S+\/organizations\//m,
@@ -75,20 +75,20 @@ describe('a whole table', () => {
 });
 
 describe('--no-headers', () => {
-  test.each(['table', 'csv', 'tsv'])('%s', async (format) => {
+  test.each(['table', 'csv', 'tsv'])('omits the header of %s', async (format) => {
     const whole = (await inPipe(`bicycles list --limit 3 -o ${format}`)).stdout;
     expect((await inPipe(`bicycles list --limit 3 -o ${format} --no-headers`)).stdout).toBe(
       whole.slice(whole.indexOf('\n') + 1),
     );
   });
 
-  test.each(['--json', '-o uuid', '--jq .'])('is refused with %s', async (flag) => {
+  test.each(['--json', '-o uuid', '--jq .'])('is rejected with %s', async (flag) => {
     const { code, stderr } = await inPipe(`bicycles list --no-headers ${flag}`);
     expect([code, stderr]).toEqual([2, expect.stringContaining('--no-headers')]);
   });
 });
 
-test('alerts come newest first, and the order that was asked for goes before', async () => {
+test('prints the newest alerts first and sorts by --ordering before that', async () => {
   const created = async (line: string) =>
     JSON.parse((await inPipe(`${line} --jq map(.created)`)).stdout) as string[];
   const newest = await created('alerts list');
@@ -98,12 +98,12 @@ test('alerts come newest first, and the order that was asked for goes before', a
   expect(oldest).toEqual([...oldest].sort());
 });
 
-describe('a terminal that shows ASCII alone', () => {
+describe('an ASCII terminal', () => {
   test.each([
     { TERM: 'dumb', LANG: 'C.UTF-8' },
     { LANG: 'C' },
     { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' },
-  ])('%j', async (env) => {
+  ])('shows only ASCII with %j', async (env) => {
     const lines = [
       'bicycles stats --by state',
       'bicycles list --limit 5 --columns state,model',
@@ -116,7 +116,7 @@ describe('a terminal that shows ASCII alone', () => {
     }
   });
 
-  test('others get marks and bars', async () => {
+  test('is not assumed for UTF-8, where symbols and bars are drawn', async () => {
     expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(
       /^✓ {2}fleet/m,
     );

@@ -40,7 +40,7 @@ async function openShrinking(times: number) {
 }
 
 describe('a page that vanishes while a list is read', () => {
-  it('list --all shows every bicycle once', async () => {
+  it('`bicycles list --all` shows every bicycle once', async () => {
     const { env, left } = await openShrinking(1);
     const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
     expect(run.code).toBe(0);
@@ -49,14 +49,14 @@ describe('a page that vanishes while a list is read', () => {
     expect(shown).toEqual(expect.arrayContaining(left().map(({ uuid }) => uuid)));
   });
 
-  it('stats counts the bicycles', async () => {
+  it('`bicycles stats` counts the bicycles', async () => {
     const { env } = await openShrinking(1);
     const run = await runFleet(['bicycles', 'stats', '--json'], { env });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain('the total changed from 45 to 35 while the list was read');
   });
 
-  it('mirror once ends with exit 0', async () => {
+  it('`mirror once` exits with 0', async () => {
     const { env, config } = await openShrinking(1);
     const to = `sqlite:${join(config, 'm.db')}`;
     const args = ['mirror', 'once', '--organization', ORGANIZATION, '--to', to];
@@ -64,7 +64,7 @@ describe('a page that vanishes while a list is read', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('check the ID')]);
   });
 
-  it('ends with an error when a page vanishes again', async () => {
+  it('`bicycles list` fails when a page vanishes again', async () => {
     const { env } = await openShrinking(2);
     const run = await runFleet(['bicycles', 'list', '--all', '--retries', '0'], { env });
     expect([run.code, run.stderr]).toEqual([5, expect.stringContaining('Invalid page.')]);

@@ -14,7 +14,7 @@ async function listOn(behaviour: Parameters<typeof openMisbehaving>[0]) {
   return runFleet(['bicycles', 'list', '--timeout', '1', '--retries', '0'], { env });
 }
 
-test('a status that is none is not HTTP', async () => {
+test('reports an invalid HTTP status as an answer that is not HTTP', async () => {
   const { code, stderr } = await listOn(
     (socket) => void socket.end('HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n'),
   );
@@ -30,7 +30,7 @@ test.each([
     'the headers of the answer are larger than 64 kB',
   ],
   ['no answer', hostile('silent'), 'no answer in time'],
-])('%s: the service was reached', async (_case, behaviour, words) => {
+])('%s: reports that the service was reached', async (_case, behaviour, words) => {
   const { code, stderr } = await listOn(behaviour);
   expect(stderr).toContain(`no usable answer from the service at http://127.0.0.1:`);
   expect(stderr).toContain(words);
@@ -38,7 +38,7 @@ test.each([
   expect(code).toBe(8);
 });
 
-test('a 404 that names the bicycle does not doubt the base URL', async () => {
+test('does not doubt the base URL after a 404 that names the bicycle', async () => {
   const { url } = await openServer((response) =>
     sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
   );
@@ -53,21 +53,18 @@ test('a 404 that names the bicycle does not doubt the base URL', async () => {
 test.each([
   [{}, false],
   [{ 'X-Service-RequestId': 'r1' }, true],
-])('a 500 asks to quote the request id only where there is one: %j', async (headers, isQuoted) => {
+])('asks to quote the request id of a 500 only when it has one: %j', async (headers, isQuoted) => {
   const { url } = await openServer((response) => void response.writeHead(500, headers).end());
   const { stderr } = await runFleet(['bicycles', 'list'], { env: { ...ENV, FLEET_BASE_URL: url } });
   expect(stderr.includes('quote the request id')).toBe(isQuoted);
 });
 
-test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])(
-  'fleet api %j is refused',
-  async (path) => {
-    const { code, stderr } = await runFleet(['api', path], { env: ENV });
-    expect([code, stderr]).toEqual([2, expect.stringContaining('control character')]);
-  },
-);
+test.each(['/a\r\nX', '/a\tb', 'http://127.0.0.1:1/\nx'])('rejects `api %j`', async (path) => {
+  const { code, stderr } = await runFleet(['api', path], { env: ENV });
+  expect([code, stderr]).toEqual([2, expect.stringContaining('control character')]);
+});
 
-test('config path and version: as JSON, and never raw', async () => {
+test('`config path` and `version` print JSON and escape control characters', async () => {
   const env = { FLEET_CONFIG_DIR: '/tmp/x\u001b[31m' };
   expect((await runFleet(['config', 'path'], { env })).stdout).not.toContain('\u001b');
   expect(JSON.parse((await runFleet(['config', 'path', '--json'], { env })).stdout)).toEqual({

@@ -27,7 +27,7 @@ const rowsOf = async (path: string) => {
   return rows.map(({ cells }) => cells);
 };
 
-describe('-o xlsx', () => {
+describe('`-o xlsx`', () => {
   test('writes every field of a list, with times in the local zone', async () => {
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const path = join(folder, 'fleet.xlsx');
@@ -56,13 +56,13 @@ describe('-o xlsx', () => {
     ['alerts', ['alerts', 'list', '--limit', '5']],
     ['zones', ['zones', 'list']],
     ['a page that api is answered', ['api', '/bicycles/']],
-  ])('%s', async (_what, args) => {
+  ])('writes a workbook for %s', async (_what, args) => {
     const path = join(folder, 'out.xlsx');
     expect(await fleet([...args, '-o', 'xlsx', '--file', path])).toMatchObject({ code: 0 });
     expect((await rowsOf(path)).length).toBeGreaterThan(2);
   });
 
-  test('also what jq makes, and what api is answered, goes into the file', async () => {
+  test('writes the results of --jq and `api`', async () => {
     const path = join(folder, 'out');
     for (const line of [
       'bicycles list --jq .[0].uuid',
@@ -79,7 +79,7 @@ describe('-o xlsx', () => {
     }
   });
 
-  test('needs a file', async () => {
+  test('requires a file', async () => {
     const run = await fleet(['bicycles', 'list', '-o', 'xlsx']);
     expect([run.code, run.stdout, run.stderr]).toEqual([
       2,
@@ -89,8 +89,8 @@ describe('-o xlsx', () => {
   });
 });
 
-describe('--file', () => {
-  test('writes any format, and leaves the old file where the list fails', async () => {
+describe('`--file`', () => {
+  test('writes any format and keeps the old file when the list fails', async () => {
     const path = join(folder, 'fleet.csv');
     const piped = await fleet(['bicycles', 'list', '--all', '-o', 'csv']);
     expect((await fleet(['bicycles', 'list', '--all', '--file', path])).stdout).toBe('');
@@ -120,7 +120,7 @@ describe('--file', () => {
     ['auth status', /^profile {2,}/],
     ['doctor', /^ok {2,}fleet/m],
     ['api /me/ -o table', /^/],
-  ])('%s on a terminal is written into it, as into a pipe', async (line, begins) => {
+  ])('writes the output of %s on a terminal as to a pipe', async (line, begins) => {
     const path = join(folder, 'out');
     const env = await environmentOf(sandbox());
     const words = line
@@ -135,7 +135,7 @@ describe('--file', () => {
   });
 
   test.each(['watch', 'alerts watch', 'mirror replay', 'api /me/ -i'])(
-    '%s refuses it',
+    'is rejected by %s',
     async (line) => {
       const run = await fleet([...line.split(' '), '--file', join(folder, 'never')]);
       expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('hint: use > FILE')]);
@@ -143,14 +143,14 @@ describe('--file', () => {
     },
   );
 
-  test('that cannot be written is exit 10', async () => {
+  test('causes exit 10 when the file cannot be written', async () => {
     expect(
       (await fleet(['bicycles', 'list', '--file', join(folder, 'no', 'where.csv')])).code,
     ).toBe(10);
   });
 });
 
-describe('--excel', () => {
+describe('`--excel`', () => {
   test.each([
     ['de_DE.UTF-8', ';', '52,5'],
     ['en_US.UTF-8', ',', '52.5'],
@@ -184,14 +184,14 @@ describe('--excel', () => {
     );
   });
 
-  test('goes with csv', async () => {
+  test('requires csv', async () => {
     expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain(
       '--excel goes with csv',
     );
   });
 });
 
-describe('a workbook that is handed in', () => {
+describe('workbooks as input', () => {
   const workbook = async (rows: (string | number | null)[][]) => {
     const path = join(folder, 'in.xlsx');
     const cells = rows.map((row) => row.map((value) => (value === null ? null : { value })));
@@ -199,7 +199,7 @@ describe('a workbook that is handed in', () => {
     return path;
   };
 
-  test('create --from reads it', async () => {
+  test('`create --from` reads a workbook', async () => {
     const path = await workbook([
       ['name', 'serial_number', 'description'],
       ['Ada "1"', 'S-1', 'with, comma'],
@@ -225,7 +225,7 @@ describe('a workbook that is handed in', () => {
       expect(run.stdout).toContain(part);
   });
 
-  test('act - reads it, and what is none is refused with nothing sent', async () => {
+  test('`act -` reads a workbook and rejects another file before it sends anything', async () => {
     const [one, two] = sandbox().bicycles();
     const path = await workbook([
       ['uuid', 'note'],
@@ -250,7 +250,7 @@ describe('a workbook that is handed in', () => {
   });
 });
 
-describe('rows that name their bicycles', () => {
+describe('input rows with names of bicycles', () => {
   const usual = () =>
     sandbox()
       .bicycles()
@@ -262,7 +262,7 @@ describe('rows that name their bicycles', () => {
     return runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run'], { env, stdin });
   };
 
-  test('by name, serial number or bleid, in one reading of the list', async () => {
+  test('find bicycles by name, serial number or bleid with one reading of the list', async () => {
     const [one, two, three] = usual();
     const { requests } = sandbox();
     const before = requests.length;
@@ -279,7 +279,7 @@ describe('rows that name their bicycles', () => {
     expect(requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
   });
 
-  test('unknown and ambiguous ones are all listed, and nothing is sent', async () => {
+  test('are rejected with all unknown and ambiguous names, and nothing is sent', async () => {
     const [one, two, three] = usual();
     sandbox().changeBicycle(two?.uuid ?? '', { name: 'Twin' });
     sandbox().changeBicycle(three?.uuid ?? '', { name: 'Twin' });
@@ -293,7 +293,7 @@ describe('rows that name their bicycles', () => {
     );
   });
 
-  test('what only looks like a name, or like a comment, means no other bicycle and is not left out', async () => {
+  test('are not ignored or assigned to another bicycle when a value looks empty or like a comment', async () => {
     const [one, two] = usual();
     sandbox().changeBicycle(one?.uuid ?? '', { serial_number: null, description: '' });
     for (const word of ['null', 'undefined']) {
@@ -309,7 +309,7 @@ describe('rows that name their bicycles', () => {
     expect((await act(`uuid,name\n# a comment\n${two?.uuid},x\n`)).code).toBe(0);
   });
 
-  test('two columns of one name are refused', async () => {
+  test('are rejected when two columns have the same name', async () => {
     const [one, two] = usual();
     const run = await act(`uuid,name,uuid\n${one?.uuid},x,${two?.uuid}\n`);
     expect([run.code, run.stdout, run.stderr]).toEqual([
@@ -319,7 +319,7 @@ describe('rows that name their bicycles', () => {
     ]);
   });
 
-  test('every column that names a bicycle has to mean the same one', async () => {
+  test('must identify the same bicycle in every column', async () => {
     const [one, two] = usual();
     const header = 'serial_number,name\n';
     const run = await act(
@@ -336,7 +336,7 @@ describe('rows that name their bicycles', () => {
     ]);
   });
 
-  test('a name that several have is told apart by another column', async () => {
+  test('can distinguish bicycles of the same name by another column', async () => {
     const [one, two] = usual();
     for (const twin of [one, two]) sandbox().changeBicycle(twin?.uuid ?? '', { name: 'Twin' });
     const run = await act(`name,serial_number\nTwin,${two?.serial_number}\n`);
@@ -346,7 +346,7 @@ describe('rows that name their bicycles', () => {
     ]);
   });
 
-  test('from a slow pipe: all names are looked up before anything is sent', async () => {
+  test('are read completely from a slow pipe before anything is sent', async () => {
     const [one] = usual();
     const env = await environmentOf(sandbox());
     for (const lines of [
@@ -375,7 +375,7 @@ describe('rows that name their bicycles', () => {
     }
   });
 
-  test('a list that never ends is no list', async () => {
+  test('are rejected when the list of bicycles never ends', async () => {
     let pages = 0;
     const { env } = await openServer((response) => {
       pages += 1;

@@ -62,7 +62,7 @@ test.concurrent.each<[string, () => string[], string]>([
     'not connected',
   ],
 ])(
-  '%s: a token command that fails at the start is run again',
+  '%s: runs a token command again that fails at the start',
   async (name, args, said) => {
     const command = await failingCommand(name.replaceAll(' ', '-'));
     const FLEET_ORGANIZATION = name === 'watch without an organization' ? '' : organization();
@@ -83,7 +83,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   ],
   ['map --serve', () => ['map', '--serve', '0'], / watching /],
 ])(
-  '%s: a token command that fails at the start is run again',
+  '%s: runs a token command again that fails at the start, and shows its state',
   async (name, args, stands) => {
     const command = await failingCommand(name.replaceAll(' ', '-'));
     const signals = new EventEmitter();
@@ -107,7 +107,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   30_000,
 );
 
-test('a token that is refused while its command fails is asked for again, as at the start', async () => {
+test('runs a failing token command again after its token was refused', async () => {
   const tries = join(folder, 'refused.tries');
   const script = join(folder, 'refused');
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
@@ -131,7 +131,7 @@ test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['a token that is none', { FLEET_TOKEN: 'two words' }],
   ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
 ])(
-  '%s: no waiting can bring one, and the code is 3',
+  '%s: exits with 3 because waiting cannot provide a token',
   async (_name, env) => {
     for (const args of FOLLOWERS()) {
       const { code, stderr } = await run(args, { FLEET_ORGANIZATION: organization(), ...env });
@@ -147,7 +147,7 @@ test.concurrent.each([
   ['before --for', 7_200, ['--for', '3h'], true],
   ['after --for', 1_800, ['--for', '10m'], false],
 ] as const)(
-  'a token that ends %s is said at the start: %j',
+  'reports at the start that the token ends %s: %j',
   async (_name, expiresInSeconds, more, isSaid) => {
     const env = { FLEET_TOKEN: await sandbox().token({ expiresInSeconds }) };
     const { stderr } = await run(['watch', organization(), '--max-events', '1', ...more], env);

@@ -25,11 +25,11 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   ['a renter', ['renter'], undefined, [as('renter')]],
   ['a role that has no topic', ['accountant'], undefined, [TOPIC]],
   ['--role', ['admin'], 'mechanic', [as('mechanic')]],
-])('%s', (_name, named, asked, topics) => {
+])('chooses topics by role: %s', (_name, named, asked, topics) => {
   expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
 });
 
-test('the role of a topic that was typed comes first where the token names it, and other topics stay as they are', () => {
+test('puts the role of the given topic first when the token names it, and keeps other topics', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,
@@ -48,7 +48,7 @@ async function operatorOf(affiliations: readonly string[]) {
   return { organization, env, uuid: sandbox().bicycles(organization)[0]?.uuid ?? '' };
 }
 
-test('an operator who is no admin follows the organization, one bicycle, and a topic that names admin', async () => {
+test('a user without the role admin can follow the organization, one bicycle and an admin topic', async () => {
   const { organization, env, uuid } = await operatorOf(['fleet_operator']);
   const follow = (...args: string[]) =>
     runFleet(['watch', ...args, '--max-events', '1', '--json', '-v'], { env });
@@ -63,7 +63,7 @@ test('an operator who is no admin follows the organization, one bicycle, and a t
   expect((await follow('--topic', `/${organization}/admin/bicycles/*`)).code).toBe(0);
 });
 
-test('doctor says as which role it subscribed, and --role chooses', async () => {
+test('`doctor` shows the role of its subscription, and --role selects it', async () => {
   const { organization, env } = await operatorOf(['fleet_operator', 'mechanic']);
   const examine = (...args: string[]) =>
     runFleet(['doctor', ...args], { env: { ...env, FLEET_ORGANIZATION: organization } });
@@ -72,7 +72,7 @@ test('doctor says as which role it subscribed, and --role chooses', async () => 
   expect((await examine('--role', 'admin')).stdout).toMatch(/FAIL.*push.*HTTP 403/i);
 });
 
-test('after a 403 the other roles of the token are tried; --role tries no other', async () => {
+test('tries the other roles of the token after a 403, but none with --role', async () => {
   const push = await openMisbehaving((socket, { path }) => {
     if (path.includes('admin')) sendStatus(socket, 403);
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');

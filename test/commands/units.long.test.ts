@@ -126,7 +126,7 @@ async function login({ baseUrl, sseUrl }: Sandbox, env: NodeJS.ProcessEnv): Prom
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('alerts: each is handled once, over kill -9, an outage and the end of a token; then it stops in order', () =>
+test('the alerts unit handles each alert once across kill -9, an outage and an expired token, and then stops', () =>
   withLogin(async (sandbox, env) => {
     const raised: string[] = [];
     const raise = () => {
@@ -173,7 +173,7 @@ test('alerts: each is handled once, over kill -9, an outage and the end of a tok
     expect([...new Set(handled())].toSorted()).toEqual(raised.toSorted());
   }));
 
-test('off for longer than the token lives: alerts go on after a login', () =>
+test('the alerts unit continues after a login when its token expired', () =>
   withLogin(async (sandbox, env) => {
     await wait(LIFE_MS + 1_000);
     const unit = startUnit('docs/alerts.md', env, '--every 1s');
@@ -186,7 +186,7 @@ test('off for longer than the token lives: alerts go on after a login', () =>
     expect(await unit.stop()).toBe(0);
   }));
 
-test('mirror: it goes on over kill -9 and an outage, and ends for good when its token cannot be renewed', () =>
+test('the mirror unit continues after kill -9 and an outage, and stops when its token cannot be renewed', () =>
   withLogin(async (sandbox, env) => {
     sandbox.setFaults(OUTAGE);
     const unit = startUnit('docs/mirroring.md', env, '--metrics 0');

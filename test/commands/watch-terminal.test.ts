@@ -60,14 +60,14 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
     ['SIGHUP', 129, sending('SIGHUP')],
     ['SIGQUIT', 131, sending('SIGQUIT')],
     ['SIGTERM', 143, sending('SIGTERM')],
-  ])('%s ends it with %i', (_name, code, end) =>
+  ])('%s ends `watch --live` with %i', (_name, code, end) =>
     live(async (terminal, pid) => {
       end(terminal, pid);
       await expectShell(terminal, code);
     }),
   );
 
-  test('Ctrl-Z gives the screen back and draws no more, fg takes it again, Ctrl-C leaves it', () =>
+  test('restores the screen on Ctrl-Z, draws again after fg, and ends on Ctrl-C', () =>
     live(async (terminal) => {
       for (const _ of [1, 2]) {
         terminal.press(CTRL_Z);
@@ -84,7 +84,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 130);
     }));
 
-  test('kill -STOP, which nobody hears, and fg: its keys work again', () =>
+  test('reacts to keys again after kill -STOP and fg', () =>
     live(async (terminal, pid) => {
       process.kill(pid, 'SIGSTOP');
       await terminal.until(PROMPT);
@@ -94,7 +94,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('a signal that comes while it is stopped ends it on the screen of the shell', () =>
+  test('a signal during a suspension ends it on the screen of the shell', () =>
     live(async (terminal, pid) => {
       terminal.press(CTRL_Z);
       await terminal.until(PROMPT);

@@ -23,7 +23,7 @@ function meets(condition: string, json: string): boolean {
   return matches(parseCondition(condition), readExact(json), NOW);
 }
 
-describe('reading', () => {
+describe('parsing of --where', () => {
   test.each([
     ['state=lost', 'state', '=', 'lost'],
     ['state != lost', 'state', '!=', 'lost'],
@@ -35,7 +35,7 @@ describe('reading', () => {
     ['name= =1+1', 'name', '=', '=1+1'],
     ['my field>=x', 'my field', '>=', 'x'],
     ['name=two\nlines', 'name', '=', 'two\nlines'],
-  ])('%j', (text, field, operator, value) => {
+  ])('accepts %j', (text, field, operator, value) => {
     expect(parseCondition(text)).toEqual({ text: text.trim(), field, operator, value });
   });
 
@@ -48,14 +48,14 @@ describe('reading', () => {
     ['name=~Ber', 'a condition is FIELD, then one of'],
     ['state_of_charge=<20', 'a condition is FIELD, then one of'],
     ['state_of_charge<', 'a condition is'],
-  ])('%j is refused', (text, words) => {
+  ])('rejects %j', (text, words) => {
     expect(() => parseCondition(text)).toThrow(words);
   });
 
   const field = fc.stringMatching(/^[a-z_][a-z0-9_.]{0,12}[a-z0-9_]$/);
   const value = anyText({ minLength: 1, maxLength: 20 }).map((text) => text.trim());
 
-  test('what is written with spaces is read again', () => {
+  test('ignores spaces around the operator (property-based)', () => {
     fc.assert(
       fc.property(field, fc.constantFrom(...OPERATORS), value, (name, operator, right) => {
         fc.pre(right !== '');
@@ -68,7 +68,7 @@ describe('reading', () => {
     );
   });
 
-  test('any text is a condition or a usage error, and any condition holds or does not', () => {
+  test('treats any text as a condition or a usage error (property-based)', () => {
     fc.assert(
       fc.property(
         fc.oneof(fc.string(), anyText(), fc.constantFrom(...NAUGHTY)),
@@ -88,7 +88,7 @@ describe('reading', () => {
   });
 });
 
-describe('matching', () => {
+describe('matching of --where', () => {
   test.each([
     // Numbers as numbers, also those in strings.
     ['c<20', '{"c":9}', true],
@@ -145,11 +145,11 @@ describe('matching', () => {
     ['e~Point', '{"e":{"type":"Point"}}', true],
     ['__proto__=x', '{"a":1}', false],
     ['constructor!=x', '{"a":1}', true],
-  ])('%s of %s is %s', (condition, json, expected) => {
+  ])('evaluates %s for %s as %s', (condition, json, expected) => {
     expect(meets(condition, json)).toBe(expected);
   });
 
-  test('comparison with numbers agrees with whole numbers', () => {
+  test('compares numbers like integers (property-based)', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), fc.boolean(), (a, b, asText) => {
         const json = `{"n":${asText ? `"${a}"` : a}}`;
@@ -168,7 +168,7 @@ describe('matching', () => {
   });
 });
 
-describe('slips that the document shows', () => {
+describe('misspelled fields and values in --where', () => {
   test.each([
     ['state=availble', 'did you mean "available"?'],
     ['state=Available', 'did you mean "available"?'],
@@ -179,7 +179,7 @@ describe('slips that the document shows', () => {
     ['latest_gps_timestamp<soon', 'which is a time, with "soon"'],
     ['created>31.02.2026', 'which is a time, with "31.02.2026"'],
     ['created>2024', 'which is a time, with "2024"'],
-  ])('%s', (text, words) => {
+  ])('rejects %s', (text, words) => {
     expect(() => checkCondition(parseCondition(text), BICYCLE)).toThrow(FleetError);
     try {
       checkCondition(parseCondition(text), BICYCLE);
@@ -193,11 +193,11 @@ describe('slips that the document shows', () => {
     ['firmware.version=2'],
     ['state_of_charge=unknown'],
     ['created~2024-01'],
-  ])('%s is none', (text) => {
+  ])('accepts %s', (text) => {
     checkCondition(parseCondition(text), BICYCLE);
   });
 
-  test('alerts have words of their own', () => {
+  test('checks alerts against the values of alerts', () => {
     expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT)).toThrow(
       'alert_type',
     );
@@ -205,7 +205,7 @@ describe('slips that the document shows', () => {
   });
 });
 
-describe('bicycles list --where', () => {
+describe('`bicycles list --where`', () => {
   /** Three pages of two; numbers as the service might write them. */
   const ITEMS = [
     { uuid: 'a', state: 'lost', state_of_charge: 10 },
@@ -223,7 +223,7 @@ describe('bicycles list --where', () => {
     return { ...run, asked: asked.length };
   };
 
-  test('holds against one page, and says what of it matched', async () => {
+  test('filters one page and reports how many of its bicycles match', async () => {
     expect(await fleet(ITEMS, '--where', 'state=lost')).toEqual({
       code: 0,
       stdout: 'a\n',
@@ -232,7 +232,7 @@ describe('bicycles list --where', () => {
     });
   });
 
-  test('all conditions must hold', async () => {
+  test('requires all conditions', async () => {
     const { stdout, stderr } = await fleet(
       ITEMS,
       '--all',
@@ -244,7 +244,7 @@ describe('bicycles list --where', () => {
     expect({ stdout, stderr }).toEqual({ stdout: 'a\nd\n', stderr: '' });
   });
 
-  test('--limit counts what matches', async () => {
+  test('counts only matching bicycles for --limit', async () => {
     const { stdout, stderr, asked } = await fleet(ITEMS, '--limit', '2', '--where', 'state=lost');
     expect(stdout).toBe('a\nc\n');
     expect(stderr).toBe('Showing 2 bicycles. Everything: --all\n');
@@ -253,7 +253,7 @@ describe('bicycles list --where', () => {
     expect(both.stderr).toBe('Showing 2 bicycles. Everything: leave out --limit\n');
   });
 
-  test('none matches', async () => {
+  test('prints a notice when no bicycle matches', async () => {
     expect(await fleet(ITEMS, '--all', '--where', 'state=unrecoverable')).toMatchObject({
       code: 0,
       stdout: '',
@@ -262,43 +262,40 @@ describe('bicycles list --where', () => {
     });
   });
 
-  test('a word above a table that is misspelled is named', async () => {
+  test('suggests the column name for a misspelled one', async () => {
     const { code, stderr } = await fleet(ITEMS, '--all', '--where', 'charg<20');
     expect([code, stderr]).toEqual([2, expect.stringContaining('hint: did you mean "charge"? ')]);
   });
 
-  test('a field that neither the document nor the first page knows is refused before anything is shown', async () => {
+  test('rejects a field that is neither documented nor on the first page before it prints anything', async () => {
     const { code, stdout, stderr } = await fleet(ITEMS, '--all', '--where', 'zone!=x');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('unknown field "zone"');
   });
 
-  test('a field that only the service knows', async () => {
+  test('accepts a field that only the service knows', async () => {
     expect((await fleet(ITEMS.slice(2), '--all', '--where', 'firmware.version=2.1')).stdout).toBe(
       'd\n',
     );
   });
 
-  test.each(NAUGHTY.map((name) => [name]))(
-    'a bicycle named %j is found by its name',
-    async (name) => {
-      const items = [
-        { uuid: 'a', name: 'Berlin 0001 ' },
-        { uuid: 'b', name },
-      ];
-      // Without quotes it is a value that is missing.
-      const typed = name.trim() === 'null' ? '"null"' : name;
-      const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
-      // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
-      expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
-      expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(
-        found === 'b\n' ? 'a\n' : '',
-      );
-    },
-  );
+  test.each(NAUGHTY.map((name) => [name]))('finds a bicycle with the name %j', async (name) => {
+    const items = [
+      { uuid: 'a', name: 'Berlin 0001 ' },
+      { uuid: 'b', name },
+    ];
+    // Without quotes it is a value that is missing.
+    const typed = name.trim() === 'null' ? '"null"' : name;
+    const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
+    // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
+    expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
+    expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(
+      found === 'b\n' ? 'a\n' : '',
+    );
+  });
 });
 
-test('a text is found at the end of a long one, accents in either spelling', () => {
+test('finds text at the end of a long value, with accents in any Unicode form', () => {
   const long = `${'x'.repeat(995)}Caf\u0065\u0301 Zo\u00EB`;
   for (const text of ['caf\u00E9 zoe\u0308', 'CAFE\u0301'])
     expect(matches(parseCondition(`x~${text}`), { x: long }, NOW)).toBe(true);

@@ -12,20 +12,20 @@ const fleet = async (...args: string[]) =>
   });
 const list = (...args: string[]) => fleet('bicycles', 'list', '--all', '-o', 'uuid', ...args);
 
-describe('charge, seen and id', () => {
+describe('the column names charge, seen and id', () => {
   test.each([
     ['--where', 'charge<20', 'state_of_charge<20'],
     ['--where', 'CHARGE<20', 'state_of_charge<20'],
     ['--where', 'seen<-2h', 'latest_gps_timestamp<-2h'],
     ['--ordering', 'charge', 'state_of_charge'],
     ['--ordering', '-charge,id', '-state_of_charge,uuid'],
-  ])('%s %s is %s', async (flag, word, field) => {
+  ])('%s %s means %s', async (flag, word, field) => {
     const [said, meant] = [await list(flag, word), await list(flag, field)];
     expect(said).toEqual(meant);
     expect([said.code, said.stderr, said.stdout === '']).toEqual([0, '', false]);
   });
 
-  test('stats --by seen counts the times, --by charge the tens', async () => {
+  test('`stats --by seen` counts times, and `--by charge` counts ranges of ten', async () => {
     const by = async (group: string) =>
       (await fleet('bicycles', 'stats', '--by', group, '-o', 'csv')).stdout;
     expect((await by('seen')).split('\n').length).toBeGreaterThan(10);
@@ -33,7 +33,7 @@ describe('charge, seen and id', () => {
     expect(await by('charge')).toContain('charge,');
   });
 
-  test('of alerts', async () => {
+  test('work for alerts', async () => {
     const alerts = (type: string, ordering: string) =>
       fleet(
         ...'alerts list --all -o uuid'.split(' '),
@@ -49,15 +49,15 @@ describe('charge, seen and id', () => {
   });
 });
 
-describe('an ordering', () => {
-  test.each(BICYCLE.orderings)('%s works and is no warning', async (field) => {
+describe('values of --ordering', () => {
+  test.each(BICYCLE.orderings)('%s works without a warning', async (field) => {
     expect(await list('--ordering', field)).toMatchObject({ code: 0, stderr: '' });
   });
 
   test.each([
     ['latitude', 6],
     ['bleid', 7],
-  ])('%s is answered with those that work', async (field, code) => {
+  ])('%s causes an error with the usual orderings', async (field, code) => {
     const run = await fleet('bicycles', 'list', '--ordering', field, '--retries', '0');
     expect(run.code).toBe(code);
     expect(run.stderr).toContain(
@@ -66,7 +66,7 @@ describe('an ordering', () => {
   });
 });
 
-test('--name: finds by name, sends it as the name, and drops what a service found by its own rules', async () => {
+test('--name filters by name even if the service also matches other fields', async () => {
   const [one, two, three] = sandbox().bicycles();
   sandbox().changeBicycle(one?.uuid ?? '', { name: 'Zoq 1' });
   sandbox().changeBicycle(two?.uuid ?? '', { name: 'zoq' });
