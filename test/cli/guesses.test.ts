@@ -1,4 +1,4 @@
-// What users of other tools type first, and the word that fleet answers with.
+// Suggestions for commands and flags of other tools.
 
 import { expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';

@@ -1,4 +1,5 @@
-// `fleet alerts act`: one alert and many, with a journal, on a service that has such actions and on services without them.
+// Tests `fleet alerts act` with one and many alerts, with a journal, and on services with and
+// without these actions.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ async function fleet(
   return runFleet(args, { ...options, env: { FLEET_BASE_URL: sandbox.baseUrl, ...token, ...env } });
 }
 
-/** UUIDs of alerts that are new. */
+/** Returns the UUIDs of new alerts. */
 async function newAlerts(sandbox: Sandbox): Promise<string[]> {
   const { stdout } = await fleet(sandbox, [
     'alerts',

@@ -1,4 +1,5 @@
-// `fleet alerts watch`: a cursor in the future, first readings that fail, and state files that were damaged or are in use: nothing is lost.
+// Tests `fleet alerts watch` with a cursor in the future, failed first readings, and damaged or
+// locked state files.
 
 import { copyFile, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,14 +18,16 @@ async function watch(service: AlertService, args: readonly string[] = []): Promi
   return running;
 }
 
-/** The numbers of the alerts that were printed. */
+/** Returns the numbers of the printed alerts. */
 const shown = (running: Running) =>
   running.objects().map(({ uuid }) => Number(String(uuid).slice(-12)));
 const sorted = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b);
 const range = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => from + index);
 
-/** Waits for the alerts, then until the list was read again, with what must not come. */
+/**
+ * Waits for the alerts and for another reading, and checks that the unexpected alerts are absent.
+ */
 async function expectShown(
   service: AlertService,
   running: Running,
@@ -152,7 +155,7 @@ describe.concurrent('exclusive use of the state file', () => {
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
-      // What another process does that found this one silent.
+      // Another process writes this claim when the watch seems to be suspended.
       const text = await readFile(path, 'utf8');
       const id = /"claim":"(\w+)"/.exec(text)?.[1];
       await writeFile(
@@ -171,7 +174,7 @@ describe.concurrent('exclusive use of the state file', () => {
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
-      // What a kill -9 leaves: the file of one that never let go.
+      // A kill -9 leaves a state file whose lock was not released.
       await copyFile(path, join(service.folder, 'killed'));
       await first.stop();
       service.put(alertUuid(0));

@@ -1,4 +1,4 @@
-// The command of `--exec`: its bounds, its output, and that nothing of it outlives its time.
+// Tests the command of `--exec`: its limits, its output, and that all of its processes end.
 
 import { expect, test } from 'vitest';
 import { runCommand } from '../../src/commands/alerts/exec.js';
@@ -27,7 +27,7 @@ test.each([
   ['exit 3', 'it ended with exit code 3', []],
   ['kill -9 $$', 'it was ended by SIGKILL', []],
   ['echo out; echo err >&2; printf last', undefined, ['err', 'last', 'out']],
-  // What does not read its input has no need of it.
+  // `true` does not read its input.
   ['true', undefined, []],
   ['/nonexistent/command 2> /dev/null', 'it ended with exit code 127', []],
 ])('%s: %s', async (command, reason, lines) => {

@@ -1,4 +1,5 @@
-// The built program that follows alerts, killed at any moment and started again: nothing is lost, and at most the last one comes twice.
+// Kills the built program at random moments while it follows alerts. No alert may be lost, and at
+// most the last one may be repeated.
 
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
@@ -104,7 +105,7 @@ test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
         return raised.every((uuid) => all.has(uuid));
       }, again.stderr);
       await again.stop();
-      // The one that was in the pipe when it ended may come twice.
+      // The alert that was in the pipe at the end may be printed again.
       expect(
         whole.length + again.objects().filter(({ uuid }) => raised.includes(String(uuid))).length,
       ).toBeLessThanOrEqual(301);

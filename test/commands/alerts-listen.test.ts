@@ -1,4 +1,5 @@
-// `fleet alerts listen` over real sockets: what it takes and refuses, what it prints, remembers and passes on, how it ends.
+// Tests `fleet alerts listen` over real sockets: requests, output, the state file, forwarding and
+// the end.
 
 import { createHmac } from 'node:crypto';
 import { statSync } from 'node:fs';
@@ -26,7 +27,7 @@ interface Listening extends Running {
   post(body: unknown, headers?: Record<string, string>): Promise<number>;
 }
 
-/** A listener, until the test has finished. */
+/** Starts a listener and stops it after the test. */
 async function listen(
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
@@ -62,7 +63,7 @@ const sign = (secret: string, body: string) =>
   `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`;
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
-/** Sends bytes as they are; resolves with all that comes back until the connection ends. */
+/** Sends raw bytes and returns everything that arrives until the connection ends. */
 function raw(url: string, text: string, end = true): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
@@ -187,7 +188,7 @@ describe('requests that `alerts listen` rejects', () => {
     ).toBe(204);
     expect(await post(alert('a'), { 'content-encoding': 'gzip' })).toBe(415);
     expect(await post(alert('a'), { origin: 'https://evil.example' })).toBe(403);
-    // Each reason once a minute.
+    // The same reason is reported once a minute.
     await post(alert('a'), { origin: 'https://evil.example' });
     expect(events('refused').map(({ status }) => status)).toEqual([405, 404, 415, 403]);
   });
@@ -361,7 +362,7 @@ describe('`alerts listen --forward`', () => {
     );
     const second = await listen(['--forward', gone.url, '--backfill', '0']);
     await second.until(() => back.asked.length === 3);
-    // The webhook itself comes again, and is known.
+    // The webhook of the same alert arrives again and is ignored.
     expect(await second.post(alert('a'))).toBe(204);
     await second.stop();
     expect(back.asked.map(({ body }) => JSON.parse(body).uuid)).toEqual(['a', 'b', 'c']);

@@ -1,4 +1,4 @@
-// Alerts carry the names of their bicycles on the screen: their own, those of the mirror, those in their message.
+// Tests the bicycle names of alerts on a terminal: from the list, the mirror or the message.
 
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';

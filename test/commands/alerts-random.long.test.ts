@@ -1,4 +1,4 @@
-// Alerts under random trouble, with seeds that nobody has tried yet.
+// Runs the alert commands under random failures with new seeds.
 
 import { expect, test } from 'vitest';
 import { runAlertsTrial } from '../support/alerts-trial.js';

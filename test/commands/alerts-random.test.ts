@@ -1,4 +1,5 @@
-// Alerts under random trouble, the short form: the same seeds each time; seeds that nobody has tried are for alerts-random.long.test.ts.
+// Runs the alert commands under random failures with fixed seeds. alerts-random.long.test.ts uses
+// new seeds.
 
 import { expect, test } from 'vitest';
 import { runAlertsTrial } from '../support/alerts-trial.js';

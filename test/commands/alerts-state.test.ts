@@ -1,4 +1,5 @@
-// The machine that follows alerts, step by step: what is read, what is shown and what is not, and how fast it asks.
+// Tests the state machine that follows alerts: its requests, the alerts that it shows, and its
+// delays.
 
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
@@ -18,7 +19,7 @@ const PLAN: AlertsPlan = {
   sinceMs: undefined,
 };
 
-/** Noon, and so many seconds. */
+/** Returns noon plus this many seconds. */
 const at = (seconds: number) =>
   `${new Date(Date.UTC(2026, 2, 1, 12, 0, seconds)).toISOString().slice(0, 19)}Z`;
 const NOON_MS = Date.parse(at(0));
@@ -34,7 +35,7 @@ function item(uuid: string, seconds: number, state = 'new', created = seconds): 
   return { value, json: JSON.stringify(value) };
 }
 
-/** A page of the list that came, with the number of the next one. */
+/** Creates a page of the list, with the number of the next page. */
 const came = (items: AlertItem[], next?: number, serviceMs = NOON_MS): AlertsEvent => ({
   type: 'page',
   page: {
@@ -51,7 +52,7 @@ const failed = (error: FleetError, askedMs?: number): AlertsEvent => ({
   askedMs,
 });
 
-/** A service whose list a test writes, and a clock that the test moves. */
+/** Creates a service with a scripted list, and a clock that the test controls. */
 function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks: Marks = {}) {
   let seconds = 0;
   const now = () => ({ monotonicMs: seconds * 1000, wallMs: NOON_MS + seconds * 1000 });
@@ -77,7 +78,7 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
       seconds += by;
     },
     step,
-    /** One reading of these pages; the words of what was shown. */
+    /** Simulates one reading of these pages and returns a summary of the shown alerts. */
     read(...pages: AlertItem[][]): string[] {
       if (state.counts.readings > 0) seconds += 1000;
       step({ type: 'tick' });
@@ -221,7 +222,7 @@ describe('alerts that the state machine shows', () => {
     step({ type: 'tick' });
     step(came([item('b', 20)], 2));
     step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
-    // Nothing is asked before its time.
+    // No request is due before its time.
     expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
     pass(60);
     step({ type: 'tick' });
@@ -367,7 +368,7 @@ describe('webhooks of alerts', () => {
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
     expect(hook(item('a', 10))).toEqual({ shown: [], isNews: false });
     expect(read([item('b', 12), item('a', 10), item('x', 0)])).toEqual(['b new caught-up']);
-    // The webhook that was on its way is no line any more, but is passed on.
+    // The late webhook is not shown again, but it is forwarded.
     expect(hook(item('b', 12))).toEqual({ shown: [], isNews: true });
     expect(hook(item('b', 12))).toEqual({ shown: [], isNews: false });
   });

@@ -1,4 +1,4 @@
-// `fleet alerts watch` over real sockets: what is shown, what is said, what is run, how it ends.
+// Tests `fleet alerts watch` over real sockets: output, reports, commands and the end.
 
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -203,7 +203,7 @@ describe.concurrent('failures during `alerts watch`', () => {
       },
       async ({ env }) => {
         const running = startFleet(['alerts', 'watch', ...FAST], { env });
-        // The third answer is on its way when it is asked for: what is said of it comes later.
+        // The third answer is in flight when it is requested; its report comes later.
         await running.until(
           () => times.length >= 3 && /can be read again after/.test(running.stderr()),
         );
@@ -236,7 +236,7 @@ describe.concurrent('failures during `alerts watch`', () => {
       const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       sandbox.publish(topic, 'alert', alert);
       await running.until(() => running.objects().length === 1);
-      // A part alone costs nothing: the list has the whole.
+      // A partial alert is not needed, because the list contains the complete one.
       sandbox.publish(topic, 'alert', { state: 'resolved' });
       const changed = sandbox.changeAlert(alert.uuid, { state: 'resolved' });
       sandbox.publish(topic, 'alert', changed);

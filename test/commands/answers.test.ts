@@ -1,4 +1,5 @@
-// What an answer to a change proves: `done` is 2xx with nothing or with this bicycle, and nothing else (cli.md section 4, promise 9).
+// Tests which answers to a change mean `done`: only a 2xx that is empty or contains this bicycle
+// (cli.md section 4, promise 9).
 
 import { expect, test } from 'vitest';
 import { jsonLines, runFleet } from '../support/run.js';
@@ -15,7 +16,7 @@ interface Result {
   message: string | null;
 }
 
-/** Acts on A with B beside it; every POST is answered the same way, or as `answers` says one after the other. */
+/** Acts on A and B. Every POST gets the same answer, or those of `answers` one after the other. */
 async function outcomesOf(
   answers: readonly { status?: number; type?: string; body?: string; isCut?: boolean }[],
   flags: readonly string[] = [],
@@ -134,7 +135,7 @@ test.each([
   const { env } = await openServer((response) =>
     body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body),
   );
-  // The variable is broken, and the flag wins.
+  // The variable is invalid, and the flag has priority.
   const own = { ...env, FLEET_ORGANIZATION: 'acme' };
   const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], {
     env: own,

@@ -1,4 +1,4 @@
-// `fleet api`: what is sent, what is refused before anything is, what comes out; against small servers and the sandbox.
+// Tests `fleet api` with small servers and the sandbox: requests, rejected arguments and output.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ function fileOf(name: string, content: string | Uint8Array): string {
   return path;
 }
 
-/** Runs `fleet api ARGS` against a server that answers as told. */
+/** Runs `fleet api ARGS` against a server with this answer. */
 async function fleet(
   answer: Answer,
   args: readonly string[],

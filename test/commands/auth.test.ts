@@ -1,4 +1,4 @@
-// Shows what `fleet auth` says, stores and gives away, as transcripts over real files.
+// Tests the output and the stored files of `fleet auth`.
 
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -144,7 +144,7 @@ describe('`auth login`', () => {
 });
 
 describe('the check of `auth login`', () => {
-  /** Types the token when it is asked for, and then what comes. */
+  /** Types the token when the prompt asks for it, and then the other answers. */
   function answering(...further: [question: string, answer: string][]): RunOptions {
     const { typed: _typed, ...terminal } = typing([
       ['Push address', '\r'],
@@ -231,7 +231,7 @@ describe('the profile of `auth login`', () => {
   const profiles = async () => (await readJson('config.json')).profiles;
   const tokens = async () => (await readJson('credentials.json')).tokens;
 
-  /** As `fleet sandbox` leaves it, and chosen with `profile use`. */
+  /** Stores the profile of `fleet sandbox` and selects it. */
   async function useSandbox(): Promise<void> {
     await saveSandboxProfile(
       findPlace(env),
@@ -298,7 +298,7 @@ describe('the profile of `auth login`', () => {
     await fleet('profile use default');
     await pipe(` --base-url ${OTHER}`, { stdin: 'newer-token' });
     expect(await tokens()).toEqual({ default: VALID, '127.0.0.1-4': 'newer-token' });
-    // From the environment as well, which has no name for it.
+    // The token from the environment has no name there.
     await fleet('profile use default');
     await pipe('', { env: { FLEET_BASE_URL: 'http://127.0.0.1:5' } });
     expect((await profiles())['127.0.0.1-5']).toEqual({ base_url: 'http://127.0.0.1:5' });

@@ -1,4 +1,4 @@
-// What the keys of `--live` do to the board.
+// Tests the keys of the board of `--live`.
 
 import { expect, test } from 'vitest';
 import { Board } from '../../src/commands/watch/board.js';
@@ -7,7 +7,7 @@ import { readKeys } from '../../src/terminal/keys.js';
 const UUIDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 const ROWS = 3;
 
-/** Presses keys as a terminal sends them; three bicycles of eight can be seen. */
+/** Presses keys like a terminal. Three of eight bicycles fit on the screen. */
 function press(input: string): Board {
   const board = new Board();
   for (const key of readKeys(input)) {

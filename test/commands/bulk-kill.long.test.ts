@@ -1,4 +1,5 @@
-// The long campaign of killed runs: other seeds, more bicycles, more kills; FLEET_CAMPAIGNS and FLEET_CAMPAIGN_SEED say how many and where from.
+// Runs many campaigns of killed runs with new seeds, more bicycles and more kills. FLEET_CAMPAIGNS
+// and FLEET_CAMPAIGN_SEED set their number and the first seed.
 
 import { expect, test } from 'vitest';
 import { type Campaign, type CampaignResult, runCampaign } from '../support/campaign.js';
@@ -6,7 +7,7 @@ import { type Campaign, type CampaignResult, runCampaign } from '../support/camp
 const CAMPAIGNS = Number(process.env['FLEET_CAMPAIGNS'] ?? 20);
 const FIRST_SEED = Number(process.env['FLEET_CAMPAIGN_SEED'] ?? 100);
 
-/** As many at once as a small machine bears. */
+/** A small machine can run this many campaigns at once. */
 const LANES = 2;
 
 const COMMANDS = ['act', 'edit', 'create'] as const;

@@ -1,4 +1,5 @@
-// kill -9 at random points of runs on a moving fleet behind a bad gateway, with fixed seeds; the long campaign is beside it.
+// Kills runs at random moments, with a changing fleet and a faulty gateway, for fixed seeds. bulk-
+// kill.long.test.ts runs more.
 
 import { expect, test } from 'vitest';
 import { runCampaign } from '../support/campaign.js';

@@ -1,4 +1,5 @@
-// `fleet bicycles act` on many: outcomes, input, care, pace, stops, against the sandbox with faults and small servers.
+// Tests `fleet bicycles act` on many bicycles, with the sandbox and small servers: outcomes, input,
+// confirmation and stops.
 
 import { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -28,7 +29,7 @@ interface Result {
   message: string | null;
 }
 
-/** Runs `fleet bicycles act ARGS`; the results are the JSON lines of stdout. */
+/** Runs `fleet bicycles act ARGS` and parses the JSON lines of stdout. */
 async function act(sandbox: Sandbox, args: readonly string[], options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox)), ...options.env };
   const run = await runFleet(['bicycles', 'act', ...args], { ...options, env });
@@ -53,7 +54,7 @@ test.each([
   async (typed, code, count) => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
-    // A bicycle is retired without its lock.
+    // Only a bicycle without a lock can be retired.
     sandbox.changeBicycle(uuid, { lock: null });
     const terminal = { ...typing([['to go on', `${typed}\r`]]), terminal: { columns: 400 } };
     const run = await act(sandbox, [uuid, 'retire'], terminal);
@@ -171,13 +172,13 @@ describe('outcomes', () => {
     const { code, results, stderr } = await act(sandbox, [...uuids, 'reserve', '--yes', '--json']);
     expect(code).toBe(0);
     expect(countOutcomes(results)).toEqual({ done: 20 });
-    // Retry-After: 1 holds for all of them, and is told once.
+    // Retry-After: 1 delays all requests and is reported once.
     expect(performance.now() - startedAt).toBeGreaterThan(990);
     expect(stderr.match(/the service asks to slow down; waiting/g)).toHaveLength(1);
     for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     const pause = sandbox.requests.filter(({ method }) => method === 'POST');
     const firstRefused = pause.find(({ status }) => status === 429)?.at ?? 0;
-    // The first eight were on their way when it was said, and may arrive late on a busy machine.
+    // The first eight requests were already in flight and may arrive late on a busy machine.
     const tooEarly = pause
       .slice(8)
       .filter(({ at }) => at > firstRefused + 300 && at < firstRefused + 900);
@@ -317,7 +318,7 @@ describe('errors that stop a run of `bicycles act`', () => {
       const signals = new EventEmitter();
       const running = act(sandbox, ['-', 'reserve', ...more], { stdin, signals });
       stdin.write(`${A}\n`);
-      // What was written is taken by then.
+      // Wait until the written line was read.
       while (stdin.readableLength > 0) await new Promise((resolve) => setTimeout(resolve, 20));
       signals.emit('SIGTERM');
       expect(await running).toMatchObject({ code: 143, stdout: '', stderr: '' });
@@ -331,7 +332,7 @@ describe('errors that stop a run of `bicycles act`', () => {
       const signals = new EventEmitter();
       const endless = (async function* () {
         for (let block = 0; ; block++) {
-          // As a process would, it lets the event loop turn.
+          // Let the event loop run, as another process would.
           await new Promise((resolve) => setImmediate(resolve));
           if (block === interruptedAt) signals.emit('SIGINT');
           const uuid = (index: number) =>
@@ -343,7 +344,7 @@ describe('errors that stop a run of `bicycles act`', () => {
       return act(sandbox, ['-', 'reserve', '--yes', '--json'], { stdin, signals });
     };
     expect((await startAct(20)).code).toBe(130);
-    // A million rows take five seconds of a processor.
+    // A million rows need five seconds of processor time.
     if (isLong) {
       const { code, stderr } = await startAct(Number.POSITIVE_INFINITY);
       expect([code, stderr]).toEqual([
@@ -525,7 +526,7 @@ describe('confirmation of `bicycles act`', () => {
   async function answer(args: string[], keys: string) {
     const sandbox = await openSandbox({ bicycles: 60 });
     const uuids = inState(sandbox, 'in_maintenance', 3);
-    // A bicycle is retired without its lock.
+    // Only a bicycle without a lock can be retired.
     for (const uuid of uuids) sandbox.changeBicycle(uuid, { lock: null });
     const run = await act(sandbox, [...uuids, ...args], {
       ...typing([['?', keys]]),

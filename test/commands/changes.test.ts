@@ -1,4 +1,5 @@
-// `fleet bicycles create` and `act` against the sandbox: bodies, answers, refusals, and what asks first.
+// Tests `fleet bicycles create` and `act` with the sandbox: bodies, answers, refusals and
+// confirmation.
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -93,7 +94,7 @@ describe('`bicycles create`', () => {
     expect(JSON.parse(service().requests.at(-1)?.body ?? '').lock).toBe(
       'https://elsewhere.example/locks/7/',
     );
-    // The sandbox knows no such lock; what it says of it is told.
+    // The sandbox does not know this lock; its error is printed.
     expect([code, stdout === '']).toEqual([6, true]);
     const made = await fleet(['bicycles', 'create', '--name', 'B', '-o', 'uuid'], {
       env: { FLEET_ORGANIZATION: organization },

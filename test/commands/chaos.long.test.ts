@@ -1,4 +1,5 @@
-// The built program in random trouble over real sockets: half an hour of seeds that nobody has tried yet, for watch, mirror and page.
+// Runs watch, mirror and page under random failures over real sockets for half an hour, with new
+// seeds.
 
 import { expect, test } from 'vitest';
 import type { Trial, Verdict } from '../support/chaos.js';
@@ -8,7 +9,7 @@ import { runWatch } from '../support/chaos-watch.js';
 import { useEngines } from '../support/mirror.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
-/** After so many faults the rest would be the same. */
+/** More faults would be repetitions of these. */
 const MOST_FAULTS = 20;
 const LONGEST_MINUTES = 15;
 

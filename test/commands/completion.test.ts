@@ -1,4 +1,4 @@
-// Completion: what is offered at each place, the live bicycles and their cache, what --install changes, and the real shells.
+// Tests completion: the offered values, the cache of bicycles, --install, and real shells.
 
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -49,7 +49,9 @@ async function settle(sandbox: Sandbox, settings = folder): Promise<void> {
   await useProfile(place, 'sandbox');
 }
 
-/** A shell that waits a hundred times as long: what comes in time must not depend on how busy the machine is. */
+/**
+ * The shell waits a hundred times as long here, so that a busy machine does not change the result.
+ */
 const PATIENT: Clock = {
   ...systemClock(),
   after: (pauseMs, action) => systemClock().after(100 * pauseMs, action),
@@ -62,7 +64,9 @@ function complete(words: readonly string[], env: NodeJS.ProcessEnv = {}, clock =
   });
 }
 
-/** What is offered at the end of a line: values, descriptions, and what the shell should do besides. */
+/**
+ * Returns the values and descriptions for the end of a line, and the instructions for the shell.
+ */
 async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT) {
   const words = line.split(' ').slice(1);
   const run = await complete(words, env, clock);
@@ -179,7 +183,7 @@ describe('splitting the command line for completion', () => {
     ['fleet a\\ b "c d" e', ['fleet', 'a b', 'c d', 'e']],
     ['ls | fleet al', ['fleet', 'al']],
     ['x=$(fleet al', ['fleet', 'al']],
-    // As the script for PowerShell writes it.
+    // The script for PowerShell passes the line in this form.
     [`'fleet' 'a b' 'it'\\''s' 'C:\\x' ''`, ['fleet', 'a b', "it's", 'C:\\x', '']],
   ])('%s', (line, words) => expect(splitLine(line)).toEqual(words));
 });
@@ -219,7 +223,7 @@ describe('completion of bicycles', () => {
         const first = await offers(`fleet ${command} `);
         expect(first.values).toHaveLength(50);
       }
-      // The one that changed longest ago is not among those that are kept.
+      // The bicycle with the oldest change is not in the cache.
       const kept = (await offers('fleet bicycles get ')).values;
       const { uuid = '' } = all.filter((one) => !kept.includes(one.uuid)).at(-1) ?? {};
       const digits = await offers(`fleet bicycles get ${uuid.slice(0, 6)}`);
@@ -236,13 +240,13 @@ describe('completion of bicycles', () => {
     await settle(service());
     expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
     expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
-    // Another token sees another fleet: what was kept for the first is not shown to it.
+    // Another token may see another fleet, so the cache of the first one is not used.
     expect((await offers('fleet bicycles act ', { FLEET_TOKEN: 'another' })).values).toEqual(
       TRANSITION_FLAGS,
     );
   });
 
-  /** With no bicycle to offer, the flags of the command are. */
+  /** Without bicycles, the flags of the command are offered. */
   const TRANSITION_FLAGS = expect.arrayContaining(['--dry-run', '--yes']);
 
   it.each<[string, (folder: string) => Promise<NodeJS.ProcessEnv>]>([
@@ -277,7 +281,7 @@ describe('completion of bicycles', () => {
     await settle(service());
     const { url } = await openServer(() => {});
     const started = performance.now();
-    // Without a limit of its own it would be the half minute of --timeout; a busy machine is slow to notice.
+    // Without its own limit, the request would use the 30 s of --timeout.
     const { values } = await offers('fleet bicycles act ', { FLEET_BASE_URL: url }, systemClock());
     expect(values).toEqual(TRANSITION_FLAGS);
     expect(performance.now() - started).toBeLessThan(10_000);
@@ -405,7 +409,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     await settle(service(), join(home.folder, 'settings'));
   });
 
-  /** Types into an interactive shell, a step after the other, and gives all that was on the screen. */
+  /** Types into an interactive shell step by step and returns everything on the screen. */
   async function typeInto(shell: string, start: string, steps: readonly Step[]): Promise<string> {
     const line = `stty cols 120; PS1='> ' exec ${shell}`;
     const leave = { when: AT_ONCE, press: '\u0015exit\r' };
@@ -473,7 +477,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
   const FISH_LINES = [...FISH_OFFERS.map(([line]) => line), 'fleet bicycles act '];
   let fish: Promise<Map<string, string>> | undefined;
 
-  /** What one fish offers for each of the lines. */
+  /** Returns what one fish process offers for each line. */
   async function askFish(): Promise<Map<string, string>> {
     const asks = FISH_LINES.map((line) => `complete -C '${line}'`).join('; echo; ');
     const { text } = await runLine(home, `fleet completion fish | source; ${asks}`, {

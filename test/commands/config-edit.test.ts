@@ -1,4 +1,4 @@
-// `fleet config edit`: what an editor leaves is checked before it takes the place of the settings.
+// Tests `fleet config edit`: the result of the editor is checked before it replaces the settings.
 
 import { spawnSync } from 'node:child_process';
 import { EventEmitter } from 'node:events';
@@ -19,7 +19,10 @@ const BEFORE = {
   other: 1,
 };
 
-/** Runs `config edit` with an editor that leaves this text; `undefined` leaves the file alone. */
+/**
+ * Runs `config edit` with an editor that writes this text, or does not change the file when
+ * undefined.
+ */
 async function edit(text: string | undefined, before: string | undefined = JSON.stringify(BEFORE)) {
   const config = join(folder, 'config.json');
   if (before !== undefined) await writeFile(config, before, { mode: 0o600 });
@@ -122,7 +125,7 @@ test.each([
     const run = runFleet(['config', 'edit'], { env, signals });
     const pid = () => readFile(join(folder, 'on'), 'utf8').catch(() => '');
     while ((await pid()) === '') await new Promise((go) => setTimeout(go, 10));
-    // Ctrl-C is for the editor alone.
+    // Only the editor reacts to Ctrl-C.
     signals.emit('SIGINT');
     signals.emit(signal);
     expect(await run).toEqual({ code, stdout: '', stderr: '' });

@@ -1,4 +1,4 @@
-// Shows what `fleet config` lists, sets and refuses, as transcripts over real files.
+// Tests the output and the files of `fleet config`.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -207,7 +207,7 @@ describe('`config list`', () => {
       });
       expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('https://lon')]);
       expect(run.stdout.split('\n').filter((written) => written.length > 50)).toEqual([]);
-      // A pipe gets all of it.
+      // Output to a pipe is not shortened.
       expect((await fleet(line)).stdout).toContain(address);
     }
     const inFormat = async (format: string) => (await fleet(`config list -o ${format}`)).stdout;

@@ -1,4 +1,5 @@
-// `fleet bicycles create --from`: files of every kind, checked as a whole; each row created at most once.
+// Tests `fleet bicycles create --from`: all kinds of files, complete checks, and at most one
+// creation per row.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -350,7 +351,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
       (response, { method, body }, socket) => {
         if (method === 'GET') return sendJson(response, 200, made);
         posts += 1;
-        // The first is lost on its way, the answer to the second on its way back.
+        // The first request is lost; the answer to the second is lost.
         if (posts === 1) return void socket.destroy();
         const bicycle = {
           ...JSON.parse(body),
@@ -400,10 +401,10 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
       );
       await writeFile(path, 'name\nAda\n');
       expect((await create(sandbox, args)).stderr).toContain('row 2 of');
-      // What was added behind is created.
+      // Rows that were added at the end are created.
       await writeFile(path, 'name\nAda\nBea\nCid\n');
       expect((await create(sandbox, args)).code).toBe(0);
-      // Two at once may come in any order.
+      // Two concurrent creations may arrive in any order.
       const names = posted(sandbox).map(({ name }) => name);
       expect(names.sort()).toEqual(['Ada', 'Bea', 'Cid']);
     });
@@ -412,7 +413,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
   test('does not mistake earlier bicycles or those of other rows for an uncertain creation', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
-      // The service tells what was there before the run to the second.
+      // The service distinguishes the bicycles before the run by their time in seconds.
       await new Promise((resolve) => setTimeout(resolve, 1100));
       const path = await fileOf('name,serial_number\nAda,\nAda,7\n');
       const journal = `${path}.journal`;

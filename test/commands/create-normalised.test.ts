@@ -1,5 +1,5 @@
-// Creations at a service that changes the texts that it stores: none is sent twice after a lost
-// answer, and a creation that may have happened is never reported as refused.
+// Creations at a service that normalizes texts. No creation may be sent twice after a lost answer,
+// or reported as refused when it may have happened.
 
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -119,7 +119,7 @@ test('reports "already exists" after a lost answer as unknown, also when resumed
   expect(sandbox.bicycles()).toHaveLength(7);
 });
 
-/** Starts a gateway that forwards every request, and never answers creations. */
+/** Starts a gateway that forwards all requests but does not answer creations. */
 async function openSilentGateway(sandbox: Sandbox): Promise<string> {
   const { url } = await openServer(async (response, { method, path, headers, body }) => {
     const passed = {

@@ -1,4 +1,5 @@
-// `--bbox` across the date line: two requests, one list; and areas in general are checked on fleet's side.
+// Tests `--bbox` across the date line, which needs two requests, and the check of areas in fleet
+// itself.
 
 import { describe, expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';
@@ -43,7 +44,7 @@ const OUTSIDE = [
 const BOX = '-179,-16,179,-18';
 
 interface Service {
-  /** Which bicycles the service sends for a box; by default those inside it, corners in any order. */
+  /** Selects the bicycles that the service returns for a box; by default those inside it. */
   select?: (box: number[]) => readonly Placed[];
   pageSize?: number;
   hasCount?: boolean;

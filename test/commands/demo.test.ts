@@ -1,4 +1,4 @@
-// The demo shows what it says, also on a machine on which a program takes its time to start.
+// Tests the demo, also when a program starts slowly.
 
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// `fleet doctor` against the sandbox and against services, networks and settings that are not well.
+// Tests `fleet doctor` with the sandbox and with faulty services, networks and settings.
 
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { type Answer, openServer, sendJson } from '../support/server.js';
 
 const service = useSandbox({ bicycles: 30 });
 
-/** Four seconds of what is waited for are one. */
+/** Clock speed: four seconds of waiting take one second. */
 const HURRY = 4;
 
 let folder: string;
@@ -50,7 +50,7 @@ async function settle(
 const fleet = (line: string, options: RunOptions = {}) =>
   runFleet(line.split(' '), { ...options, env: { FLEET_CONFIG_DIR: folder, ...options.env } });
 
-/** Runs the doctor and gives its findings by what was looked at; all that is not ok in `wrong`. */
+/** Runs `doctor` and returns its findings by check; `wrong` contains all that are not ok. */
 async function examine(flags = '', options: RunOptions = {}) {
   const run = await fleet(`doctor --json --timeout 2${flags === '' ? '' : ` ${flags}`}`, options);
   const findings = JSON.parse(run.stdout) as Finding[];
@@ -166,7 +166,7 @@ describe('`doctor` and the settings', () => {
   it('reports each invalid value', async () => {
     const env = { FLEET_SSE_URL: 'http://push.example.com', FLEET_OUTPUT: 'jsno' };
     const { code, wrong } = await examine('', { env });
-    // --json says the format here.
+    // --json sets the output format here.
     expect([code, wrong]).toEqual([3, ['failure sse_url']]);
     expect((await fleet('doctor', { env })).stdout).toContain(
       'failure  output         FLEET_OUTPUT: "jsno" is not a format',

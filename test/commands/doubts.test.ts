@@ -1,4 +1,4 @@
-// What became of actions whose answer nobody has: evidence decides, as a table (cli.md, bicycles act).
+// Decision table for actions without an answer (cli.md, bicycles act).
 
 import { describe, expect, test } from 'vitest';
 import { BICYCLE } from '../../src/api/bicycle.js';
@@ -325,12 +325,12 @@ test('compares times to the millisecond to find those that are certainly not lat
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],
-    // No request comes and goes within a millisecond.
+    // No request can be sent and answered within a millisecond.
     ['2026-01-01T00:00:00.123457Z', '2026-01-01T00:00:00.123456Z', true],
     ['2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.1Z', false],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123456Z', true],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123Z', true],
-    // Within one second nothing is certain where one of them has no decimals.
+    // Times within one second cannot be compared when one of them has no decimals.
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', false],
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.900Z', false],
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z', true],

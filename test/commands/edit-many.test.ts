@@ -1,4 +1,5 @@
-// `fleet bicycles edit -`: rows of a table become edits, each at most once, with the journal and the report of `act -`.
+// Tests `fleet bicycles edit -`: each row causes at most one edit, with the journal and report of
+// `act -`.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -162,7 +163,7 @@ test('--dry-run prints the requests with the version that was read and sends not
 
 const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];
 
-/** Two bicycles, and an answer to each edit. */
+/** Creates two bicycles and a scripted answer for each edit. */
 async function openBicycles(
   answer: (edit: {
     method: string;

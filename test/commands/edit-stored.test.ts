@@ -1,4 +1,4 @@
-// Edits at services that normalise values, that have no versions, and rows that carry a version.
+// Edits at services that normalize values or have no versions, and rows that contain a version.
 
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -14,7 +14,7 @@ const MODEL = 'aaaaaaaa-0000-4000-8000-00000000000b';
 type Fields = { [field: string]: unknown };
 
 interface ServiceOptions {
-  /** What a bicycle has beside its UUID. */
+  /** Fields of the bicycles in addition to the UUID. */
   fields?: Fields;
   /** Returns a value as the service stores it. */
   store?: (value: unknown) => unknown;
@@ -152,7 +152,7 @@ test.each([
   );
   expect(sent).toHaveLength(1);
   expect(bicycles.get(A)).toMatchObject(change);
-  // The same command reads the bicycle again, and edits it on top of the other change.
+  // Repeating the command reads the bicycle again and applies the edit to its new fields.
   const again = await edit(env, rows, '--journal', journal);
   expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
 });
@@ -201,7 +201,7 @@ test.each(['jsonl', 'csv', 'json', 'xlsx'])(
     const file = `${newJournal()}.${format}`;
     for (const { uuid } of sandbox.bicycles())
       sandbox.changeBicycle(uuid, { description: 'exported' });
-    // The other formats hold every field.
+    // The other formats contain all fields.
     const isTable = format === 'csv' || format === 'xlsx';
     const columns = isTable ? ['--columns', 'uuid,description,concurrency_version'] : [];
     const list = ['bicycles', 'list', '--all', '-o', format, '--file', file, ...columns];

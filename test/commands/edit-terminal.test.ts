@@ -1,4 +1,5 @@
-// `edit -` on a terminal, its rows from a pipe: the question goes to the terminal, and what Ctrl-C or kill -9 leaves open is done by the next run.
+// Tests `edit -` on a terminal with rows from a pipe: the question, Ctrl-C, kill -9 and a resumed
+// run.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
   const edits = () =>
     sandbox().requests.filter(({ method, status }) => method === 'PUT' && status === 200).length;
 
-  /** Starts it on rows with that note, one at a time, and waits for its question. */
+  /** Starts an edit with this note and waits for its question. */
   async function start(note: string): Promise<void> {
     const csv = rows().map(({ uuid }) => `${uuid},${note}\n`);
     writeFileSync(join(home.folder, 'rows.csv'), `uuid,note\n${csv.join('')}`);
@@ -64,7 +65,7 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
     await start(note);
     terminal.press('y\r');
     expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
-    // The answer of one may never have come.
+    // One answer may have been lost.
     expect(done(note)).toBe(6);
     expect(edits() - before).toBeLessThanOrEqual(6);
   });

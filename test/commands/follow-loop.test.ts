@@ -1,4 +1,5 @@
-// The loop of everything that follows, for a machine that writes each batch in one transaction.
+// Tests the event loop of the following commands with a state machine that writes each batch in one
+// transaction.
 
 import { expect, test } from 'vitest';
 import { type Machine, runLoop } from '../../src/commands/shared/follow/loop.js';

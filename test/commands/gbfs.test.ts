@@ -1,4 +1,5 @@
-// A GBFS feed: valid by the schemas over random fleets, private over rentals, whole or not at all, from the mirror and from the list.
+// Tests GBFS feeds: valid by the schemas, private across rentals, and published completely or not
+// at all, from mirror and list.
 
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -16,7 +17,8 @@ import {
   type FeedSelection,
   type Vehicles,
 } from '../../src/commands/gbfs/feed.js';
-// Loaded before a mirror is asked: on a busy machine that takes longer than the two seconds that it has to answer.
+// Loaded in advance, because loading can take longer than the two seconds of a mirror query on a
+// busy machine.
 import '../../src/mirror/open.js';
 import { FEED_VERSIONS } from '../../src/commands/gbfs/system-fields.js';
 import { environmentOf } from '../support/environment.js';
@@ -59,7 +61,7 @@ beforeAll(async () => {
 });
 
 let feeds = 0;
-/** Publishes into a new folder. */
+/** Publishes to a new folder. */
 async function publish(flags: readonly string[] = [], more: NodeJS.ProcessEnv = {}) {
   feeds += 1;
   const out = join(folder, `feed${feeds}`);
@@ -125,7 +127,7 @@ test('reads the system information from the file and --set, and reports all miss
     'url: ',
     'language: ',
     'feed_url: ',
-    // What is there and wrong is not missing as well.
+    // An invalid value is not also reported as missing.
     'needs system_id, name, timezone\n',
   ])
     expect(run.stderr).toContain(said);
@@ -147,7 +149,7 @@ test('publishes nothing that identifies a bicycle', async () => {
   }
 });
 
-/** Rents and returns a bicycle, where it stood. */
+/** Rents and returns a bicycle without moving it. */
 function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
@@ -169,7 +171,7 @@ test('changes the id of a rented bicycle between feeds from the list, and keeps 
   expect(idOf(after, rented)).toMatch(/^[\da-f]{32}$/);
   expect(vehiclesOf(before).map(({ vehicle_id: id }) => id)).not.toContain(idOf(after, rented));
   expect(idOf(after, other)).toBe(idOf(before, other));
-  // The place in the file tells nothing either.
+  // The position in the file must not identify the bicycle either.
   const ids = vehiclesOf(after).map(({ vehicle_id: id }) => id);
   expect(ids).toEqual([...ids].sort());
 });
@@ -340,13 +342,13 @@ test.each(engines)(
     for (const [field, old, next] of [
       ['state', '"rented"', '"available"'],
       ['state', '"available"', '"rented"'],
-      // A state that is not known, and one that was not known before.
+      // One unknown new state, and one unknown old state.
       ['state', '"available"', '"riding"'],
       ['state', null, '"available"'],
-      // It left a state, nobody said for which one, and it is back.
+      // The bicycle left its state, the new state was not published, and it returned.
       ['state', '"available"', 'null'],
       ['state', 'null', '"available"'],
-      // It stands elsewhere, and no message said why.
+      // The bicycle moved without a message.
       ['latitude', '"1.001"', '"1.01"'],
       ['longitude', '1.01', '1'],
       ['rental_session', 'null', '"/rental_sessions/1/"'],
@@ -359,12 +361,12 @@ test.each(engines)(
       seen.add(ownOf(pairs));
       expect(others(pairs)).toEqual(others(first));
     }
-    // A report from before the last rental would join the feeds around it.
+    // A position from before the last rental would connect the feeds before and after it.
     await execute(`UPDATE changes SET at = '2036-01-01T00:00:00.000000Z' WHERE field = 'gone'`);
     await published();
     expect(reported).toBe(reportedBefore - 1);
     await execute(`UPDATE changes SET at = '2026-11-22T10:00:00.000000Z' WHERE field = 'gone'`);
-    // It left a state, and the writer ended before it came back: the list that was read after the gap is believed.
+    // The bicycle left its state and the writer ended. The list after the gap shows the true state.
     await change('state', '"available"', 'null');
     expect(ownOf(await published())).toBe('none');
     await execute(`INSERT INTO gaps (started, ended, reason, found)
@@ -372,7 +374,7 @@ test.each(engines)(
     expect(ownOf(await published())).not.toBe('none');
     await execute('DELETE FROM gaps');
     await change('state', 'null', '"available"');
-    // What nobody heard, and what was forgotten since, may have been a rental.
+    // A gap or deleted records may hide a rental.
     const utc = (time: string) => `'2026-11-${time}:00.000000Z'`;
     const keep = (time: string) =>
       execute(`INSERT INTO meta (key, value) VALUES ('kept_since', ${utc(time)})
@@ -384,7 +386,7 @@ test.each(engines)(
     const lost = [
       () => keep('22T08:00'),
       () => gap('22T10:00', '22T10:01'),
-      // As the writer forgets: gaps at once, changes bit by bit.
+      // The writer deletes gaps at once and changes in small steps.
       async () => [await keep('22T10:30'), await execute('DELETE FROM gaps')],
       () => execute('DELETE FROM changes'),
       () => keep('22T11:00'),
@@ -405,7 +407,7 @@ test.each(engines)(
   },
 );
 
-/** A service of a few bicycles that a test can break. */
+/** Starts a small service that a test can break. */
 async function openService() {
   const modified = '2026-11-22T10:00:00Z';
   const bicycles: object[] = [1, 2, 3].map((n) => ({
@@ -467,7 +469,7 @@ test('--every updates the feed and --serve serves it with an ETag, and a failure
   expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
 
   service.isShort = false;
-  // A gateway may refuse for a moment what it took before.
+  // A gateway may temporarily refuse requests that it accepted before.
   for (const status of [401, 403, 404]) {
     service.refusal = status;
     await running.until(() =>

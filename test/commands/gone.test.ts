@@ -1,4 +1,4 @@
-// What left the service without a word is noticed on every surface: lines, JSON, a bicycle that is followed by name, the page, the mirror.
+// Deletions without a message must be detected by lines, JSON, --bicycle, the page and the mirror.
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { type RunOptions, runFleet } from '../support/run.js';
 import { headersFor, withSandbox } from '../support/sandbox.js';
 
 const FLEET = { bicycles: 60, rate: 0, replay: 0, heartbeatMs: 100 };
-/** How much faster the clock of the watch goes. */
+/** Clock speed of the watch. */
 const SPEED = 100;
 
 async function remove(sandbox: Sandbox, uuid: string): Promise<void> {
@@ -27,7 +27,7 @@ function idOf(sandbox: Sandbox) {
   return { organization, uuid, name };
 }
 
-/** Watches until stderr has that text, then Ctrl-C; `onStderr` hears each piece. */
+/** Watches until stderr contains the text and then sends Ctrl-C; `onStderr` receives each chunk. */
 async function watchUntil(
   sandbox: Sandbox,
   args: string[],
@@ -48,7 +48,7 @@ async function watchUntil(
   });
 }
 
-/** When the list of the start has been answered. */
+/** Resolves when the first list was answered. */
 async function read(sandbox: Sandbox): Promise<void> {
   const isRead = () =>
     sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
@@ -56,7 +56,7 @@ async function read(sandbox: Sandbox): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 300));
 }
 
-/** Does one thing after the other, once the list of the start has been answered. */
+/** Runs the steps one after the other after the first list was answered. */
 function afterStart(sandbox: Sandbox, ...steps: readonly (() => unknown)[]): () => void {
   let isStarted = false;
   return async () => {
@@ -147,7 +147,7 @@ test('detects a deletion without a gap when not all bicycles are known', async (
       .bicycles(organization)
       .toSorted((a, b) => String(b.modified).localeCompare(String(a.modified)));
     const cut = afterStart(sandbox, () => remove(sandbox, newest?.uuid ?? ''));
-    // The first comparison has nothing to compare with but the count of the start.
+    // The first comparison knows only the count of the first list.
     const args = [organization, '--idle', '86400', '--resync-pages', '1'];
     const got = await watchUntil(sandbox, args, /1 bicycle gone/, { onStderr: cut, clock });
     expect(got.stdout).toMatch(new RegExp(`${newest?.name} .*gone, was `));
@@ -159,7 +159,7 @@ test('repeats a comparison whose second page vanished because the list became sh
   await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
     const uuids = sandbox.bicycles(organization).map(({ uuid }) => uuid);
-    // A page and one more.
+    // One page and one more bicycle.
     expect(uuids).toHaveLength(101);
     const change = () =>
       uuids.map((uuid) => sandbox.changeBicycle(uuid, { description: 'changed' }));
@@ -212,7 +212,7 @@ test('`mirror` reports that it is not current when its messages are late', async
     }
     socket.write(head);
     const timer = setInterval(() => {
-      // As many as wait in the socket of a writer that is too slow.
+      // Enough messages to fill the socket of a slow writer.
       const message = { uuid, modified: at(30_000), state: 'available', latitude: Math.random() };
       const event = `data: ${JSON.stringify({ topic: 'x', sender: 'bicycle', message })}\n\n`;
       socket.write(event.repeat(100));

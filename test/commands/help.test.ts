@@ -1,4 +1,4 @@
-// Shows the pages of help: what is on the first one, how long and how wide they are, and what a slip is answered with.
+// Tests the help pages: content, length and width, and suggestions for misspelled commands.
 
 import { describe, expect, it } from 'vitest';
 import { ALERT_STATES } from '../../src/api/alert.js';
@@ -47,7 +47,7 @@ describe('the first help page', () => {
       'sandbox ',
     ])
       expect(pages[0]?.stdout).toContain(`\n  ${noun}`);
-    // With the prompt below it, in the smallest usual terminal.
+    // Includes the prompt below the page in the smallest usual terminal.
     expect(lines.length).toBeLessThanOrEqual(24);
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
     for (const line of ['', '--help'])
@@ -67,7 +67,7 @@ describe('the first help page', () => {
   });
 });
 
-/** Lines that guides give to paste, which stay whole. */
+/** Lines in guides that users paste are not wrapped. */
 const CODE = new Set(
   GUIDES.flatMap((path) =>
     readText(path)
@@ -224,7 +224,7 @@ describe('suggestions for misspelled commands', () => {
     const { code, stdout, stderr } = await runFleet(line.split(' '), { env });
     const refused = line.includes('--profile') ? 3 : 2;
     expect([code, stdout, stderr]).toEqual([refused, '', expect.stringContaining(words)]);
-    // A column may be one that only the service knows: its first page is read.
+    // The service may have additional columns, so its first page is read.
     expect(sandbox().requests.length - before).toBe(line.includes('--columns') ? 1 : 0);
   });
 });

@@ -1,4 +1,4 @@
-// `fleet bicycles history`: the service's own transitions, with and without a mirror beside them.
+// Tests `fleet bicycles history` with the service's transitions, with and without a mirror.
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -60,7 +60,7 @@ test('merges the histories of service and mirror by time and shows their sources
   const folder = newFolder();
   const { sandbox, uuid } = await openPast();
   expect((await fleet(sandbox, ['mirror', 'once'], folder)).code).toBe(0);
-  // What only the service says is not as old as the mirror.
+  // Entries that only the service has are newer than the mirror.
   expect((await fleet(sandbox, ['bicycles', 'history', uuid], folder)).stderr).toBe('');
   const status = await fleet(sandbox, ['mirror', 'status'], folder);
   expect([status.code, status.stderr]).toEqual([
@@ -83,7 +83,7 @@ test('merges the histories of service and mirror by time and shows their sources
   ).toHaveLength(1);
   const times = steps.map(({ at }) => Date.parse(at));
   expect(times).toEqual(times.toSorted((a, b) => a - b));
-  // The service is down: the mirror alone, and that is said.
+  // The service is down, so only the mirror is used, and this is reported.
   await sandbox.close();
   const alone = await fleet(
     sandbox,

@@ -1,4 +1,4 @@
-// Journals that somebody changed, runs that were stopped, and what `journal show` says.
+// Tests journals that were modified, suspended runs, and `journal show`.
 
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import {
@@ -31,7 +31,7 @@ interface Service {
   act(words: readonly string[], options?: RunOptions): ReturnType<typeof runFleet>;
 }
 
-/** A service that answers each change with the status given, 200 when there is none left. */
+/** A service that answers each change with the next status, and with 200 after the last one. */
 async function openService(statuses: number[] = []): Promise<Service> {
   const { url, env, asked } = await openServer((response, { method, path }) => {
     if (method === 'POST') return sendJson(response, statuses.shift() ?? 200, {});
@@ -121,7 +121,7 @@ describe('a run that was suspended between writing the journal and sending', () 
 });
 
 describe('a journal on a slow disk', () => {
-  /** Makes each flush of a file take longer by so many milliseconds, until the test has finished. */
+  /** Delays each flush of a file by this many milliseconds until the end of the test. */
   async function slowDown(milliseconds: number): Promise<void> {
     const handle = await open(newJournal(), 'w');
     const prototype = Object.getPrototypeOf(handle) as FileHandle;
@@ -234,7 +234,7 @@ describe('a journal that another program changed', () => {
       ]);
       expect(resent.code).toBe(0);
       expect(posts()).toContain(C);
-      // The operator knew: from there on it is a journal again.
+      // The user accepted the journal, so it is valid again.
       const again = await act([A, B, C, '--journal', path, '--json']);
       expect(outcomesOf(again.stdout)).toEqual({ a: 'skipped', b: 'skipped', c: 'skipped' });
     },

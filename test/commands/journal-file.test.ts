@@ -1,4 +1,5 @@
-// The journal's file and its lock: any beginning is usable, damage is refused, one run a journal whatever its name.
+// Tests the journal file and its lock: every prefix is usable, damage is rejected, and one run may
+// use it.
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -45,7 +46,7 @@ const DONE = {
   message: null,
 } as const;
 
-/** `hurry` is slow enough for a living run to keep its beat on a busy machine. */
+/** This speed still lets a live run send its heartbeat on a busy machine. */
 function open(path: string, binding = BINDING, hurry = 8) {
   return openJournal(path, binding, {
     clock: openQuickClock(hurry),
@@ -370,7 +371,8 @@ describe('a journal of several processes', () => {
     const uuids = Array.from({ length: 60 }, (_, index) => A.replace(/..$/, String(10 + index)));
     const list = `${path}.uuids`;
     await writeFile(list, uuids.join('\n'));
-    // A file of this process may grow to 4 kB and no further; SIGXFSZ ignored, so that the write fails as on a full disk.
+    // Limits files of this process to 4 kB and ignores SIGXFSZ, so that a write fails as on a full
+    // disk.
     const command = `trap '' XFSZ; ulimit -f 4; exec ${PROGRAM_LINE} bicycles act - rent --yes --json --journal "${path}" < "${list}"`;
     const env = {
       ...process.env,

@@ -1,4 +1,5 @@
-// A run resumed with its journal: what is done is skipped, what is in doubt is decided by evidence alone, after --settle.
+// Tests runs that are resumed with a journal: done bicycles are skipped, unknown outcomes are
+// decided by evidence after --settle.
 
 import { EventEmitter } from 'node:events';
 import { rmSync } from 'node:fs';
@@ -32,7 +33,7 @@ async function act(sandbox: Sandbox, args: readonly string[], options: RunOption
     ...options,
     env,
   });
-  // The progress is taken off the terminal before a result is written.
+  // The progress line is erased before a result is written.
   const results = run.stdout
     .replaceAll('\r\u001b[K', '')
     .split('\n')
@@ -49,7 +50,10 @@ function posts(sandbox: Sandbox): number {
   return sandbox.requests.filter(({ method }) => method === 'POST').length;
 }
 
-/** A journal as a run that was killed just now leaves it, with these about to be sent; nothing changed for a minute before. */
+/**
+ * Writes the journal of a run that was killed before it sent these requests. Nothing changed in the
+ * minute before.
+ */
 async function leave(
   sandbox: Sandbox,
   path: string,
@@ -61,7 +65,7 @@ async function leave(
   await leaveJournal(path, { binding, start: { newest: newestOf(sandbox), date, user }, sending });
 }
 
-/** The request of a dead run arrives. */
+/** Simulates the late arrival of a request of a dead run. */
 async function arrive(sandbox: Sandbox, uuid: string, type: string): Promise<void> {
   const headers = {
     authorization: `JWT ${await sandbox.token()}`,
@@ -85,12 +89,12 @@ function newestOf(sandbox: Sandbox): string {
     .at(-1) as string;
 }
 
-/** The bicycle as the input of the dead run had it. */
+/** The bicycle as it was in the input of the dead run. */
 function asBefore(sandbox: Sandbox, uuid: string) {
   return { key: uuid, before: { state: sandbox.bicycle(uuid)?.state ?? null, version: null } };
 }
 
-/** A service, and where a journal may be. */
+/** Starts a service and names a path for a journal. */
 const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) => Promise<void>) =>
   withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
 
@@ -111,7 +115,7 @@ describe.concurrent('a second run with the same journal', () => {
         "current state 'lost'",
       );
       expect(posts(sandbox)).toBe(before);
-      // Nothing is left to be asked about.
+      // No question is left.
       expect(
         (
           await act(
@@ -230,7 +234,7 @@ describe.concurrent('a second run with the same journal', () => {
           await arrive(sandbox, uuid, 'rent');
           await arrive(sandbox, fresh, 'rent');
         }
-        // The second begins, so that all of this happens within it.
+        // Wait for the start of a second, so that everything happens within it.
         await new Promise((resolve) => setTimeout(resolve, 1005 - (Date.now() % 1000)));
         const date = new Date().toISOString().replace(/\.\d+Z/, 'Z');
         const user = [personOfToken(await sandbox.token())];
@@ -310,7 +314,7 @@ describe.concurrent('a second run with the same journal', () => {
       });
       while (!said.includes('again?')) await new Promise((resolve) => setTimeout(resolve, 5));
       const asked = said;
-      // Progress is drawn from half a second on.
+      // The progress line appears after half a second.
       await new Promise((resolve) => setTimeout(resolve, 700));
       expect(said).toBe(asked);
       stdin.write(key);

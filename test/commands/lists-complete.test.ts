@@ -1,4 +1,4 @@
-// Lists that are complete or loud: fleets that move while they are read, counts that lie, pages that never end.
+// Tests lists that change during the reading, wrong counts and endless pages.
 
 import { describe, expect, test } from 'vitest';
 import { keepJq } from '../support/jq.js';
@@ -8,12 +8,12 @@ import { openServer, sendJson, sendPart } from '../support/server.js';
 keepJq();
 
 interface Moving {
-  /** What is in the fleet at first, newest first. */
+  /** The first bicycles of the fleet, newest first. */
   ids: readonly string[];
   pageSize?: number;
-  /** Changes the fleet before the request of that number (1 is the first) is answered. */
+  /** Changes the fleet before this request is answered (1 is the first). */
   move?(ids: string[], request: number): void;
-  /** The count that is said instead of the true one; null: the pages carry none. */
+  /** A false count; null omits the count. */
   count?: number | null;
   isBareArray?: boolean;
 }
@@ -28,7 +28,7 @@ interface Ended {
 
 const PLACE = { latitude: 52.5, longitude: 13.4 };
 
-/** Lists a fleet that moves while it is read: pages by their number, as most services cut them. */
+/** Lists a fleet that changes during the reading, with numbered pages like most services. */
 async function listMoving(
   moving: Moving,
   args: readonly string[],
@@ -58,7 +58,7 @@ async function listMoving(
 const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
 /** A bicycle is created while the list is read: it stands in front, and every page after it begins with one that was shown. */
 const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
-/** One that nobody is shown: the count knows it and no page has it. */
+/** A bicycle that is counted but on no page. */
 const oneIsHidden = { count: 7 };
 
 describe('a bare array with the total in a header', () => {
@@ -95,7 +95,7 @@ describe('a bicycle created meanwhile', () => {
     expect({ code, ids }).toEqual({ code: 0, ids: [...SIX, 'new'] });
     expect(stderr).toContain('the total changed from 6 to 7 while the list was read');
     expect(stderr).toContain('1 of 7 bicycles did not come; reading the pages again');
-    // Pages ahead may be on their way when the last one is found.
+    // Prefetched pages may be in flight when the last page is found.
     expect(requests).toBeLessThanOrEqual(4 + 4);
   });
 
@@ -242,7 +242,7 @@ test('does not repeat a list of items without a UUID', async () => {
 });
 
 describe('an endless list', () => {
-  /** Every page names a next one with a parameter that nobody has seen. */
+  /** Every page has a `next` link with a new parameter. */
   const endless = async (
     results: (number: number) => unknown[],
     args = ['--all', '-o', 'uuid', '-q'],
@@ -309,6 +309,6 @@ test('does not prefetch pages that become large, and still reads them', async ()
     rows: 48,
     stderr: '',
   });
-  // Given up at 8 MB while something else was used, and asked for again in turn.
+  // The prefetch stopped at 8 MB, and the page was requested again in order.
   expect(asked.filter(({ page }) => page === 2)).toHaveLength(2);
 });

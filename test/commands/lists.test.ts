@@ -1,4 +1,5 @@
-// `fleet bicycles list` and `fleet alerts list` against the sandbox: literal parameters, totals, limits, screens, errors.
+// Tests `fleet bicycles list` and `fleet alerts list` with the sandbox: parameters, totals, limits,
+// output and errors.
 
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -221,7 +222,7 @@ describe('`bicycles list --jq`', () => {
 });
 
 describe('the progress line of `bicycles list`', () => {
-  /** What is seen of the two streams on one terminal: lines, each with what was drawn over erased. */
+  /** Returns the visible lines of both streams on one terminal, without erased text. */
   function screenOf(text: string): string[] {
     return text
       .split('\n')
@@ -261,7 +262,7 @@ describe('the progress line of `bicycles list`', () => {
       const notices = screen.filter(
         (line) => line.startsWith('Hidden at this width') || line.includes('left out'),
       );
-      // An empty line stands before them.
+      // An empty line comes before them.
       const footer = notices.length === 0 ? '' : `\n${notices.join('\n')}\n`;
       expect(screen.join('\n')).toBe(stdout + footer);
     },

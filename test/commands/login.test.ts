@@ -1,4 +1,4 @@
-// Logging in as a person: a password for a token, which is renewed before it ends, by one command at a time.
+// Tests the login with a password and the renewal of its token by one command at a time.
 
 import { EventEmitter } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -40,7 +40,7 @@ const logIn = (url: string, more = '', stdin = `${PASSWORD}\n`) =>
 const MINUTE_MS = 60_000;
 const jwt = (claims: object) =>
   `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2lnbmF0dXJl`;
-/** As in src/settings/token.ts. */
+/** Same value as in src/settings/token.ts. */
 const CHECK_EVERY_MS = 30_000;
 const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
   requests.filter((request) =>
@@ -160,7 +160,7 @@ describe('`auth login --email`', () => {
       sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),
     );
     expect((await logIn(url)).code).not.toBe(0);
-    // The search for another prefix carries nothing.
+    // The search for another prefix sends no token.
     expect(asked.map(({ headers }) => headers.authorization)).toEqual(asked.map(() => undefined));
     expect(
       asked.filter(({ body }) => body !== '').map(({ method, path }) => [method, path]),
@@ -257,7 +257,7 @@ describe('the token of `auth login --email`', () => {
 
 describe('a service that returns wrong tokens', () => {
   const seconds = () => Math.floor(nowMs / 1000);
-  /** A service whose login gives the first token and whose renewal the second; lists are empty. */
+  /** Starts a service with separate tokens for login and renewal, and empty lists. */
   const openTokens = async (tokenOf: (isRenewal: boolean) => string) => {
     const { url, asked } = await openServer((response, { path }) =>
       path.startsWith('/jwt/')

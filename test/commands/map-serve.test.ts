@@ -1,4 +1,5 @@
-// The server of `fleet map --serve`: who may ask, what a tab is sent, and what is kept for one that is slow or comes back.
+// Tests the server of `fleet map --serve`: allowed requests, events for a tab, and slow or
+// returning tabs.
 
 import { randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
@@ -85,7 +86,7 @@ async function start(
   return server;
 }
 
-/** By node:http: fetch chooses these headers by itself. */
+/** Uses node:http, because fetch sets these headers itself. */
 async function ask(url: string, headers: Record<string, string> = {}, method = 'GET') {
   const [answer] = (await once(request(url, { method, headers }).end(), 'response')) as [
     IncomingMessage,
@@ -93,7 +94,7 @@ async function ask(url: string, headers: Record<string, string> = {}, method = '
   return { status: answer.statusCode, headers: answer.headers, body: await text(answer) };
 }
 
-/** Hears a tab's events as text until told to stop. */
+/** Receives the events of a tab as text until it is stopped. */
 function listen(url: string, after: number) {
   const heard = { text: '', isOver: false };
   const sent = request(`${url}events?after=${after}`, (response) => {
@@ -109,12 +110,12 @@ function listen(url: string, after: number) {
   return Object.assign(heard, { stop: () => sent.destroy() });
 }
 
-/** The packed fleet. */
+/** Reads the packed fleet. */
 async function readFleet(url: string): Promise<Payload> {
   return (await (await fetch(`${url}fleet`)).json()) as Payload;
 }
 
-/** The connections of this process, both ends of each. */
+/** Counts the connections of this process, including both ends. */
 function connections(): number {
   return process.getActiveResourcesInfo().filter((name) => /^TCP(?:Socket|Server)?Wrap$/.test(name))
     .length;
@@ -142,14 +143,14 @@ test('serves only requests for its own host, pages and path', async () => {
   expect((await ask(`http://127.0.0.1:${port}/${'a'.repeat(24)}/events?after=0`)).status).toBe(404);
   const { headers, body } = await ask(url);
   expect(headers['access-control-allow-origin']).toBeUndefined();
-  // The policy of the page is opened for itself alone, and no other page may frame it.
+  // The policy allows only the page itself, and no other page may frame it.
   expect(headers['content-security-policy']).toBe("frame-ancestors 'none'");
   expect(headers['referrer-policy']).toBe('no-referrer');
   expect(body).toContain(`content="default-src x 'self'"`);
   expect(body).toContain('"title":"a fleet"');
 });
 
-/** What a tab was told: the names of its events, and which update each holds. */
+/** Returns the names of the events of a tab and their updates. */
 function eventsOf(text: string): string[] {
   return Array.from(
     text.matchAll(/^event: (\w+)\ndata: {"sequence":(\d+)/gm),
@@ -187,18 +188,18 @@ test('sends a returning tab the events since the packed fleet, after any number 
   await eventually(() => eventsOf(tab.text).length === 2);
   expect(eventsOf(tab.text)).toEqual(['update 2', 'update 3']);
   tab.stop();
-  // Where too much came since, it is packed anew.
+  // The fleet is packed again after many updates.
   for (let sequence = 4; sequence < 10; sequence++) send(update(sequence, 1_000_000));
   expect(await readFleet(url)).toMatchObject({ sequence: 9 });
 });
 
 test('shares memory between 60 stalled tabs, closes them in time, and keeps tabs that read', async () => {
-  // What gzip cannot pack: 10 MB for each of them, if each had its own.
+  // Incompressible data, so that separate copies would need 10 MB per tab.
   const rows = randomBytes(8e6).toString('base64');
   const { url, send } = await start({ idleMs: 15_000, payload: { title: rows } });
   const { port, pathname } = new URL(url);
   const quick = listen(url, 0);
-  // What reads is not silent for as long as the limit, however slow the machine is.
+  // Tabs that read must not time out on a slow machine.
   const beating = setInterval(() => server?.beat(), 200);
   await eventually(() => quick.text.includes('retry'));
   const used = () => process.memoryUsage().rss / 1e6;
@@ -207,13 +208,13 @@ test('shares memory between 60 stalled tabs, closes them in time, and keeps tabs
   const deaf = Array.from({ length: 60 }, (_, index) => {
     const socket = connect(Number(port), '127.0.0.1');
     const path = index % 2 === 0 ? 'fleet' : 'events?after=0';
-    // What the system takes as a whole is over, and kept open for nothing more.
+    // An answer that the operating system accepted completely closes its connection.
     socket.write(
       `GET ${pathname}${path} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`,
     );
     return socket.on('error', () => {});
   });
-  // Each is answered, and reads no further.
+  // Each connection is answered but then stops reading.
   await Promise.all(deaf.map((socket) => once(socket, 'readable')));
   expect(connections()).toBeGreaterThan(ends + deaf.length);
   let most = 0;
@@ -309,7 +310,7 @@ test('sends only changed bicycles and ignores bicycles that were read again with
   expect(flush()).toBeUndefined();
   known.merge('b', { uuid: 'b', state: 'lost' }, now);
   expect(flush()).toEqual([['b'], []]);
-  // There is room for two: the longest untouched is forgotten.
+  // The store has room for two bicycles and evicts the one with the oldest update.
   known.learn({ uuid: 'c', state: 'lost' }, now);
   expect(flush()).toEqual([['c'], ['a']]);
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
@@ -382,7 +383,7 @@ describe('`map --serve` with a sandbox', () => {
     const soon = (value: (page: Payload) => unknown) =>
       expect.poll(async () => value(await read()), { timeout: 20_000 });
     await soon((page) => uuidsOf(page).sort()).toEqual(uuidsIn('lost'));
-    // What was on its way at first is read before.
+    // Wait for the requests that were in flight.
     let sequence = -1;
     await expect
       .poll(

@@ -1,4 +1,5 @@
-// `fleet map` over sockets: its numbers are those of `bicycles stats`, its files whole or not there, its flags at one with each other.
+// Tests `fleet map` over sockets: the same numbers as `bicycles stats`, atomic files and
+// conflicting flags.
 
 import {
   readdirSync,
@@ -35,7 +36,7 @@ async function fleet(line: string, options: RunOptions = {}) {
   );
 }
 
-/** The states and their numbers in the legend of a drawing without colours. */
+/** Reads the states and numbers from the legend of a drawing without colors. */
 function legendOf(text: string, states: readonly string[]): { [state: string]: number } {
   const last = (state: string) =>
     [...text.matchAll(new RegExp(`${state}\\s+(\\d+)`, 'g'))].at(-1)?.[1];
@@ -234,7 +235,7 @@ test('--live follows messages, switches to the board and back with m, and exits 
   const [moved] = sandbox()
     .bicycles()
     .filter(({ state }) => state === 'available');
-  // Each is done once, when the text before it has come.
+  // Each step runs once, when the text before it appeared.
   const steps: [when: RegExp, then: () => unknown][] = [
     [/available \d+[\s\S]*connected/, () => sandbox().act(moved?.uuid ?? '', 'rent')],
     [/available +\d+/, () => stdin.push('m')],
@@ -277,7 +278,7 @@ describe('the keys of `map --live`', () => {
   ];
   const look = { width: 100, height: 30, hasColor: true, hasUnicode: true };
 
-  /** Presses keys, each about the frame before it. */
+  /** Presses keys; each one acts on the previous frame. */
   function press(input: string) {
     const map = openLiveMap();
     const state = new Board('map');

@@ -1,4 +1,5 @@
-// A current mirror is used without being asked for: look-ups, a watch, the state before a change; and in doubt it is not.
+// Tests the automatic use of a current mirror for lookups, `watch` and the earlier state of a
+// change.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +18,7 @@ const sandbox = useSandbox({ bicycles: 150 });
 const folder = newFolder();
 const mirror = `sqlite:${join(folder, 'state', 'default.db')}`;
 let env: NodeJS.ProcessEnv = {};
-/** As a writer has it: the file with -wal behind its name is there while somebody has it open. */
+/** Keeps the database open as a writer does, so that its -wal file exists. */
 let open: Database | undefined;
 let bicycle = { uuid: '', name: '' };
 let second = bicycle;
@@ -35,7 +36,7 @@ beforeAll(async () => {
     FLEET_ORGANIZATION: organization,
     FLEET_CONFIG_DIR: folder,
   };
-  // One that the list shows last, so that few pages do not hold it.
+  // A bicycle at the end of the list, so that a few pages do not contain it.
   const found = sandbox()
     .bicycles(organization)
     .filter(({ name, state }) => typeof name === 'string' && state === 'available');
@@ -48,7 +49,7 @@ afterAll(() => open?.close());
 
 const execute = (sql: string) => withDatabase(mirror, (database) => database.all(sql));
 
-/** A heartbeat of so many seconds ago; a writer gives one every five. */
+/** Writes a heartbeat of this age; a writer sends one every five seconds. */
 function beat(secondsAgo = 0): Promise<unknown> {
   const heartbeat = new Date(Date.now() - secondsAgo * 1000).toISOString();
   return execute(`UPDATE writers SET heartbeat = '${heartbeat}'`);
@@ -173,7 +174,7 @@ test('`watch` knows every bicycle from the mirror and the changes since its last
     }, 20);
     return runFleet(args, { env });
   };
-  // The fleet moved after the mirror was made: that is caught up.
+  // The fleet changed after the mirror was created, and these changes are caught up.
   const changed = sandbox()
     .bicycles(organizationOf(sandbox()))
     .find(

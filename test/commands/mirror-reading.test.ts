@@ -1,4 +1,4 @@
-// What reads a mirror, on both databases: status, query, history, and --offline beside what the service answers.
+// Tests the commands that read a mirror on both databases, and compares --offline with the service.
 
 import { EventEmitter } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -22,12 +22,12 @@ const sandbox = useSandbox({ bicycles: 90 });
 const engines = useEngines();
 const START = '2026-03-01T12:00:00.000000Z';
 
-/** Splits at spaces, but not within single quotes. */
+/** Splits at spaces except within single quotes. */
 function words(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 }
 
-/** A folder of settings whose profile names the mirror. */
+/** Creates a settings folder whose profile names the mirror. */
 function configWith(mirror: string): string {
   const folder = newFolder();
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: { mirror } } }));
@@ -76,7 +76,7 @@ describe.each(engines)('%s', (kind, newText) => {
       FLEET_ORGANIZATION: organizationOf(sandbox()),
       FLEET_CONFIG_DIR: configWith(text),
     };
-    // As a writer has it: the file with -wal behind its name is there while somebody has it open.
+    // Keeps the database open as a writer does, so that its -wal file exists.
     open = await openDatabase(addressOf(text), {
       access: 'write',
       signal: new AbortController().signal,
@@ -85,7 +85,7 @@ describe.each(engines)('%s', (kind, newText) => {
   });
   afterAll(() => open?.close());
 
-  // A writer gives a heartbeat every five seconds; on a slow machine these tests take longer than it is good for.
+  // Renew the heartbeat, because these tests can take longer on a slow machine.
   let beatMs = 0;
   beforeEach(async () => {
     if (Date.now() - beatMs < 5_000) return;
@@ -122,7 +122,7 @@ describe.each(engines)('%s', (kind, newText) => {
     '--count --state available',
     '--all --where state=nothing',
   ];
-  // Each on SQLite, every other one on PostgreSQL too.
+  // All of them on SQLite, half of them on PostgreSQL.
   const filters = FILTERS.filter((_, index) => kind === 'sqlite' || index % 2 === 1);
   test.each(filters)(
     '`list %s --offline` prints the same as the service and sends nothing',
@@ -133,11 +133,11 @@ describe.each(engines)('%s', (kind, newText) => {
       expect(asked()).toBe(before);
       const [told, ...footer] = offline.stderr.split('\n');
       expect(told).toMatch(/^\{"notice":"from the mirror, current, .* old/);
-      // SQLite folds no letters but those of ASCII, and every bicycle is looked at.
+      // SQLite ignores case only for ASCII, so every bicycle is compared.
       if (!filter.includes('É')) expect(footer.join('\n')).toBe(online.stderr);
       const sorted = (lines: string) =>
         filter === '--all' ? lines.split('\n').sort().join('\n') : lines;
-      // The service's own distance to the middle of the box is part of no mirror.
+      // The mirror does not contain the service's distance to the center of the box.
       const same = (lines: string) => sorted(lines.replaceAll(/,"distance":[^,}]*/g, ''));
       expect(same(offline.stdout)).toBe(same(online.stdout));
       expect(offline.code).toBe(online.code);
@@ -223,7 +223,7 @@ describe.each(engines)('%s', (kind, newText) => {
       /^! from the mirror, .* old: a gap is open\n/,
     );
     await set('DELETE FROM gaps WHERE ended IS NULL');
-    // A writer that took over and has not written what it found yet: that it was away is no gap in the table so far.
+    // A writer took over and has not recorded the gap of its absence yet.
     const owner = (name: string) => set(`UPDATE writers SET owner = '${name}'`);
     await owner('next');
     const starting = 'error: the mirror is not current: its writer has just started\n';
@@ -306,7 +306,7 @@ describe.each(engines)('%s', (kind, newText) => {
       expect(run.stdout.replace(/\u001b\[\d+m/g, '')).toMatch(
         /Last changes\n\d+ d ago +state +rented +available\n\d+ d ago +state +available +rented\n$/,
       );
-      // Found in the mirror, the bicycle and its alerts are asked for alone.
+      // The mirror knows the bicycle, so only this bicycle and its alerts are requested.
       expect(asked() - before).toBe(flags.length === 0 ? 2 : 0);
     }
   });

@@ -1,4 +1,5 @@
-// `fleet mirror run` and `once` against a sandbox: what the tables hold after each kind of event, and how failures end.
+// Tests `fleet mirror run` and `once` with a sandbox: the tables after each kind of event, and
+// failures.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, connect as dial, type Socket } from 'node:net';
@@ -12,7 +13,7 @@ import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
-/** Pauses of the writer are 10 s and more. */
+/** The writer waits 10 s and more. */
 const SPEED = 20;
 const { openScene, now } = openScenes(SPEED);
 const folder = newFolder();
@@ -20,7 +21,7 @@ const engines = useEngines();
 const [sqlite] = engines;
 const newSqlite = sqlite?.[1] ?? (async () => '');
 
-/** Another writer has the lease. */
+/** Simulates another writer with the lease. */
 const takenOver = (host: string, heartbeatMs: number) =>
   `update writers set owner = 'other', host = '${host}', pid = ${process.pid}, heartbeat = '${new Date(heartbeatMs).toISOString()}'`;
 
@@ -74,9 +75,9 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until(states, ...ride);
     sandbox.setFaults([{ kind: 'resend' }]);
     sandbox.dropStreams();
-    // On a slow machine messages that come late are another gap.
+    // Late messages on a slow machine cause another gap.
     await until('select min(1) as n from gaps where ended is not null', { n: 1 });
-    // Longer than a state that was left is waited for.
+    // Longer than the time that the mirror waits for a new state.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await until(states, ...ride);
   });
@@ -100,7 +101,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     const idsNow = async () => {
       const out = newFolder();
       const feedEnv = { ...env, FLEET_CONFIG_DIR: config };
-      // A busy machine does not always answer for the mirror in time; the list's IDs are others.
+      // A busy mirror may be too slow for a feed, which then has the IDs of the list.
       for (let stderr = ''; !stderr.includes('from the mirror'); ) {
         const ran = await runFleet(['gbfs', '--out', out, ...flags], { env: feedEnv });
         expect(ran.code).toBe(0);
@@ -121,11 +122,11 @@ describe.each(engines)('%s', (_kind, newText) => {
     await act(uuid, 'return');
     await until(steps, left, back);
     const after = await idsNow();
-    // Each feed lacks the one that was ridden, or knows it by another name.
+    // Each feed omits the rented bicycle or has another ID for it.
     expect([...before].filter((id) => !during.has(id))).toHaveLength(1);
     expect([...during].filter((id) => !after.has(id))).toEqual([]);
     expect([...after].filter((id) => !before.has(id))).toHaveLength(1);
-    // A ride so short that it is back before its state counts as not known.
+    // The ride is so short that its state never counts as unknown.
     await act(other, 'rent');
     await act(other, 'return');
     await until(steps.replace(uuid, other), left, back);
@@ -138,7 +139,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     const scene = await openScene(await newText());
     const { sandbox, organization, run, until } = scene;
     const [uuid = '', other = '', third = ''] = scene.uuids();
-    // Lists show them, and messages after them.
+    // First through lists, then through messages.
     sandbox.changeBicycle(uuid, { description: 'a\0b\ud800c\\u0000', [`\0`]: 1 });
     const running = run();
     await scene.said(running, 'watching');
@@ -153,7 +154,7 @@ describe.each(engines)('%s', (_kind, newText) => {
       push({ uuid: name, message: name }, 'alert');
     }
     push({ uuid: other, name: long, bleid: long, serial_number: long, state: long });
-    // Late, by a time that no database has.
+    // A late message with a time that no database can store.
     push({ uuid: other, modified: '0000-01-01T00:00:00Z' });
     push({
       uuid: third,
@@ -189,7 +190,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     sandbox.requests.length = 0;
     expect((await once()).code).toBe(0);
     expect(sandbox.requests.filter(({ url }) => url.startsWith('/bicycles/'))).toHaveLength(1);
-    // The next gap begins where this one ended.
+    // The next gap starts at the end of this one.
     const [position] = await ask('select state from writers');
     const [gap] = await ask('select ended from gaps');
     expect(JSON.parse(String(position?.['state'])).heardMs).toBe(
@@ -401,7 +402,7 @@ describe('errors of `mirror run`', () => {
     await said(running, 'the database is back');
     const rows = texts.map((text) => ({ new: JSON.stringify(text) }));
     await until(`select new from changes where field = 'description' order by id`, ...rows);
-    // One that hangs does not keep the program alive.
+    // A hanging request does not keep the program alive.
     gate.stall();
     sandbox.changeBicycle(uuid, { description: 'four' });
     const { code, stderr } = await running.stop('SIGTERM');
@@ -450,7 +451,7 @@ describe('errors of `mirror run`', () => {
   });
 });
 
-/** A way to a database that can be shut and opened. */
+/** A proxy for a database connection that can be closed and opened. */
 async function openGate(target: number) {
   const sockets = new Set<Socket>();
   let isShut = false;

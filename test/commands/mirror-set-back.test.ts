@@ -1,5 +1,5 @@
-// A mirror whose database goes back in time while a writer runs: a restored backup, or a promoted
-// standby that lacks the last transactions.
+// Tests a mirror whose database returns to an older state while a writer runs, from a backup or a
+// standby.
 
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// `fleet mirror upgrade`: a mirror of an older fleet is brought up to date, and one that is not there is not made.
+// Tests `fleet mirror upgrade` with an older mirror and with a missing one.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Writers of eight organizations in one database, each with a standby, killed and stopped at random.
+// Kills and suspends writers of eight organizations in one database at random, each with a standby.
 
 import { afterAll, describe, expect, test } from 'vitest';
 import { announcePostgres } from '../support/postgres.js';
@@ -11,7 +11,7 @@ const stopPostgres =
   process.env['FLEET_TEST_POSTGRES'] === undefined ? announcePostgres() : () => {};
 const { useEngines } = await import('../support/mirror.js');
 
-/** Links are five minutes old at most, and rows equal the list only then. */
+/** Links may be five minutes old; only then must the rows equal the list. */
 const SETTLING_MS = 10 * 60_000;
 
 describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind, newDatabase) => {
@@ -30,7 +30,7 @@ describe.each(useEngines().filter(([kind]) => kind === 'postgres'))('%s', (_kind
       const { stderr, faults, ...sums } = verdict;
       console.log(JSON.stringify({ seed, ...sums }));
       expect(faults, stderr).toEqual([]);
-      // Where the standby is killed too, the next one comes within 3 s.
+      // When the standby is killed too, another one starts within 3 s.
       expect(sums.silentMs).toBeLessThan(23_000);
     },
     MINUTES * 60_000 + SETTLING_MS,

@@ -1,4 +1,5 @@
-// Several writers of one mirror: each keeps its own organizations, a second one of the same is refused or waits, and takes over.
+// Tests several writers of one mirror: each writes its organizations, and a second one is rejected
+// or waits.
 
 import { spawn } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +10,7 @@ import { runFleet } from '../support/run.js';
 
 const { openScene } = openScenes(10);
 
-/** A writer, and another one that waits for its end; resolves with what brings that about. */
+/** Starts a writer and a standby; resolves with a function that ends the first writer. */
 async function openPair({ run, isWhole, said, ask }: Scene) {
   const first = run();
   await isWhole();
@@ -23,7 +24,7 @@ async function openPair({ run, isWhole, said, ask }: Scene) {
   };
 }
 
-/** What happens now is recorded. */
+/** Changes from now on are recorded. */
 async function goesOn({ sandbox, uuids, until }: Scene) {
   const [uuid = ''] = uuids();
   sandbox.changeBicycle(uuid, { description: 'after it' });
@@ -58,7 +59,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
       await second.stop('SIGTERM');
       const unwritten = `no writer is running for ${two}`;
       expect(await status()).toMatchObject({ code: 9, stderr: expect.stringContaining(unwritten) });
-      // What was of another writer is nobody's fault, and stays.
+      // Gaps of another writer stay unchanged.
       await nobodyIsGone();
     },
     60_000,
@@ -82,7 +83,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     const takeOver = await openPair(scene);
     const { uuid = '' } =
       sandbox.bicycles(organization).findLast(({ state }) => state === 'available') ?? {};
-    // A list that the next writer reads during the ride may show it.
+    // The next writer may read the list during the ride.
     const states = `select new from changes where bicycle = '${uuid}' and field = 'state' and new <> '"rented"' order by id`;
     sandbox.setFaults([{ kind: 'norented' }]);
     await act(uuid, 'rent');
@@ -105,7 +106,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     await until(states, { new: '"rented"' });
     await act(uuid, 'return');
     await until(states, { new: '"rented"' }, { new: '"available"' });
-    // The writer goes on for longer than a state that was left is waited for.
+    // The writer continues for longer than it waits for a new state.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await takeOver();
     await goesOn(scene);
@@ -138,7 +139,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     killed.kill('SIGKILL');
     const [{ uuid = '' } = {}] = sandbox.bicycles(organization);
     sandbox.changeBicycle(uuid, { description: 'meanwhile' });
-    // All but three of its last 15 seconds.
+    // The lease of 15 s is valid for three more seconds.
     const past =
       kind === 'sqlite'
         ? "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now', '-12 seconds')"

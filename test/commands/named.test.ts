@@ -1,4 +1,4 @@
-// Organizations, zones, models and locks: listed, and found by name wherever a UUID is asked for.
+// Tests lists of organizations, zones, models and locks, and their names as values of flags.
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -151,7 +151,7 @@ describe('names in flags', () => {
     expect(
       (await fleet(['bicycles', 'list', '--count', '--organization', second?.name ?? ''])).stdout,
     ).toBe(own);
-    // Looked up once, however often it is asked for.
+    // The name is looked up only once.
     const before = sandbox().requests.length;
     const name = sandbox().bicycles(second?.uuid)[0]?.name ?? '';
     expect((await fleet(['bicycles', 'get', name, '--json'], { env })).code).toBe(0);

@@ -1,4 +1,4 @@
-// Bicycles and organizations by name in every command that takes one, and words that only a service knows; on both kinds of service.
+// Tests names of bicycles and organizations in every command, and values that only a service knows.
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
@@ -18,7 +18,7 @@ async function fleet(
   return runFleet(args, { ...options, env: { FLEET_BASE_URL, FLEET_SSE_URL, ...token, ...env } });
 }
 
-/** A bicycle with an ordinary name that is unique, and its organization. */
+/** Returns a bicycle with a unique, ordinary name, and its organization. */
 function pick(sandbox: Sandbox) {
   const [organization = { uuid: '', name: '' }] = sandbox.organizations;
   const bicycle = sandbox

@@ -1,4 +1,4 @@
-// Circles: how they are read, that their boxes hold every point of them, and `bicycles list --near` against the sandbox.
+// Tests circles: their values, the boxes around them, and `bicycles list --near` with the sandbox.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -23,7 +23,10 @@ function metresBetween(from: LatLon, to: LatLon): number {
 
 const EARTH_RADIUS_METRES = 6_371_008.8;
 
-/** The point that is so far away in that direction: the destination formula, independent of the one under test. */
+/**
+ * Returns the point at this distance and direction, with a formula that is independent of the
+ * tested one.
+ */
 function walk({ latitude, longitude }: LatLon, metres: number, bearingDegrees: number): LatLon {
   const radians = Math.PI / 180;
   const angle = metres / EARTH_RADIUS_METRES;
@@ -45,7 +48,7 @@ function walk({ latitude, longitude }: LatLon, metres: number, bearingDegrees: n
   };
 }
 
-/** Whether a box of the query holds a place: as the service reads it, from the text. */
+/** Returns whether a box of the query contains a place, as the service parses it. */
 function holds(circle: Circle, { latitude, longitude }: LatLon): boolean {
   const [east = 0, north = 0, west = 0, south = 0] = showBox(boxAround(circle))
     .split(',')
@@ -56,7 +59,7 @@ function holds(circle: Circle, { latitude, longitude }: LatLon): boolean {
 const latitude = fc.double({ min: -90, max: 90, noNaN: true });
 const longitude = fc.double({ min: -180, max: 180, noNaN: true });
 const place = fc.record({ latitude, longitude });
-/** Near the seams of the map as often as anywhere else. */
+/** Prefers points near the poles and the date line. */
 const anywhere = fc.oneof(
   place,
   fc.record({ latitude, longitude: fc.constantFrom(-180, 180, 179.9999, -179.9999) }),
@@ -69,7 +72,7 @@ const radius = fc.oneof(
 
 describe('geometry of --near', () => {
   test.each([
-    // Berlin to Paris, London to New York: the haversine distances on the mean sphere, to the kilometre.
+    // Berlin to Paris and London to New York: haversine distances on the mean sphere in kilometers.
     [[52.52, 13.405], [48.8566, 2.3522], 877],
     [[51.5074, -0.1278], [40.7128, -74.006], 5570],
     [[0, 0], [0, 180], 20015],
@@ -190,7 +193,7 @@ describe('`bicycles list --near`', () => {
   const fleet = async (...args: string[]) =>
     runFleet(['bicycles', 'list', ...args], { env: await environmentOf(service()) });
 
-  /** What the sandbox shows, filtered and put in order by brute force. */
+  /** Calculates the expected bicycles by comparing all of them. */
   function around(centre: LatLon, metres: number): { uuid: string; distance: number }[] {
     return service()
       .bicycles()

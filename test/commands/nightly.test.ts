@@ -1,4 +1,4 @@
-// The recipes for every night in docs/alerts.md: each line does what it says with a real alert, over an outage and a restart.
+// Tests the notification recipes of docs/alerts.md with a real alert, an outage and a restart.
 
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ test('docs/alerts.md has four recipes for notifications', () => {
 test.each(RECIPES)('the recipe works: %s', async (recipe) => {
   const folder = newFolder();
   const posted: string[] = [];
-  // In the place of the desktop and the mail: what they were given.
+  // These scripts replace the desktop and the mail program and record their input.
   for (const name of ['notify-send', 'sendmail']) {
     await writeFile(
       join(folder, name),
@@ -45,7 +45,7 @@ test.each(RECIPES)('the recipe works: %s', async (recipe) => {
   const watch = (...more: string[]) =>
     runFleet(['alerts', 'watch', ...flags, ...more], { env, clock: openQuickClock(3) });
   expect((await watch('--for', '10s')).code).toBe(0);
-  // While nothing runs, as over a reboot.
+  // The watch is stopped meanwhile, as during a reboot.
   const message = 'Somebody "took" it';
   sandbox.raiseAlert(sandbox.bicycles()[0]?.uuid ?? '', 'bicycle.bike_stolen', { message });
   const run = await watch('--max-events', '1', '--for', '30s');

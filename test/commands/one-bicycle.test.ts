@@ -1,4 +1,5 @@
-// One bicycle: found by what operators call it, shown whole, edited as section 4.4 announces; on services with and without an address for it.
+// Tests the commands for one bicycle: names, the card and edits (section 4.4), on services with and
+// without a URL per bicycle.
 
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -8,10 +9,10 @@ import { type Answer, type Asked, openServer, sendJson, sendPage } from '../supp
 
 type Bicycle = { [field: string]: unknown };
 
-/** Bicycle number `n`; UUIDs are spread evenly and not in the order of their numbers. */
+/** Creates bicycle number `n`. UUIDs are spread evenly and are not sorted by number. */
 function bicycleOf(n: number): Bicycle {
   const digits = (from: number) => ((from * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0');
-  // Each tenth begins as the one before it.
+  // Every tenth UUID has the same prefix as the one before it.
   const head = digits(n % 10 === 0 ? n - 1 : n).slice(0, 4) + digits(n).slice(4);
   return {
     uuid: `${head}-0000-4000-8000-${String(n).padStart(12, '0')}`,
@@ -31,7 +32,10 @@ function bicycleOf(n: number): Bicycle {
 }
 
 interface Service {
-  /** Whether it behaves as was observed: an address for each bicycle, `query`, `ordering=uuid`, `page_size`. */
+  /**
+   * Whether the service behaves as observed: bicycle URLs, `query`, `ordering=uuid` and
+   * `page_size`.
+   */
   isObserved: boolean;
   bicycles?: number;
   edit?: (asked: Asked, bicycle: Bicycle) => readonly [status: number, body: unknown];
@@ -82,7 +86,7 @@ function alertsOf(bicycle: string): unknown {
     message,
     bicycle: `http://service/bicycles/${uuid}/`,
   });
-  // A service that ignores the filter sends the alerts of others as well.
+  // A service that ignores the filter also returns alerts of other bicycles.
   return {
     count: 2,
     next: null,
