@@ -1,4 +1,5 @@
-// Compiled code is kept only where nobody but the user can write: whoever writes there runs code as the user.
+// The compile cache must be in a folder that only the user can write, because its content is
+// executed.
 
 import { execFileSync } from 'node:child_process';
 import {

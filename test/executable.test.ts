@@ -1,4 +1,5 @@
-// The one executable (`npm run build:binary`): what it holds, and what it must not take from where it is started.
+// Tests the single executable (`npm run build:binary`): its content, and files of the current
+// folder that it must ignore.
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile, writeFile } from 'node:fs/promises';

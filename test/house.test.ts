@@ -1,4 +1,5 @@
-// The house rules that a reader of the code relies on: which room may import which, and who alone loads a library.
+// Checks the structure of src: imports between folders, and the only files that import certain
+// libraries.
 
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
@@ -54,9 +55,11 @@ function roomOf(file: string): string {
   return file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, '');
 }
 
-/** Leaves, which every room but the sandbox may import; each of them only those before it. */
+/**
+ * Folders that every folder except the sandbox may import. Each may import only the ones before it.
+ */
 const LEAVES: readonly string[] = ['errors', 'json', 'globe', 'system'];
-/** Which rooms each room may import besides; arrows point down and never in a circle. */
+/** Additional imports of each folder. They point down and form no circle. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
   main: ['cli', 'program', 'context', 'terminal'],
   program: ['commands', 'cli', 'context', 'terminal'],
@@ -88,7 +91,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   page: ['api'],
 };
 
-/** The rooms that a file of this room may import. */
+/** Returns the folders that a file in this folder may import. */
 function roomsBelow(room: string): readonly string[] {
   if (LEAVES.includes(room)) return LEAVES.slice(0, LEAVES.indexOf(room));
   return [...(MAY_IMPORT[room] ?? []), ...LEAVES];
@@ -126,7 +129,7 @@ test('no file imports itself through other files, including types and lazy impor
   expect(circles).toEqual([]);
 });
 
-/** Libraries that cost start-up time: one importing file each, and nothing loads them before a command asks for it. */
+/** Libraries that slow the start down: only one file imports each of them, and only lazily. */
 const HEAVY = [
   'undici',
   'undici/lib/dispatcher/agent.js',
@@ -195,7 +198,7 @@ test('every exported type and function has a unique name', () => {
     ].map(([, name = '']) => `${name} of ${relative(SOURCE, file)}`),
   );
   const nameOf = (one: string) => one.split(' ', 1)[0];
-  // Overloads of one function stand in one file.
+  // Overloads of one function are in one file.
   const different = [...new Set(exported)];
   expect(
     different.filter((one) =>
@@ -206,7 +209,7 @@ test('every exported type and function has a unique name', () => {
 
 test('every folder of commands is registered and declares its commands in index.ts', () => {
   const program = readFileSync(join(SOURCE, 'program.ts'), 'utf8');
-  // What the nouns share is none itself.
+  // The folder `shared` is not a command group.
   const nouns = readdirSync(join(SOURCE, 'commands')).filter(
     (name) => name !== 'shared' && statSync(join(SOURCE, 'commands', name)).isDirectory(),
   );
@@ -236,7 +239,7 @@ test('no file calls process.exit, and every file starts with a comment about its
   expect(texts.filter(([, text]) => !text.startsWith('// ')).map(([file]) => file)).toEqual([]);
 });
 
-/** The sandbox and the page have clocks of their own; a progress line holds nothing up. */
+/** The sandbox and the page have their own clocks, and a progress line delays nothing. */
 const OWN_TIMERS = /^(?:system\/clock\.ts|sandbox\/.*|page\/.*|terminal\/progress\.ts)$/;
 
 test('only the clock reads the time, so that tests can control it', () => {
@@ -250,7 +253,10 @@ test('only the clock reads the time, so that tests can control it', () => {
   ).toEqual([]);
 });
 
-/** What there is one of, by the words that only its own file has; the sandbox and the page stand apart. */
+/**
+ * Code that exists once, found by text that only its file contains, outside the sandbox and the
+ * page.
+ */
 test.each<[string, RegExp, string]>([
   ['sleep', /\bfunction sleep\b/, 'system/clock.ts'],
   ['list of HTTP methods', /'GET', 'HEAD'/, 'http/methods.ts'],
@@ -280,7 +286,8 @@ describe('CONTRIBUTING', () => {
 
   test('names only existing files and folders', () => {
     const paths = [...text.matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
-    // Those of src may leave that out; words in capitals stand for any name, and what is built or downloaded is not there yet.
+    // Paths may omit `src`. Skip names in capitals, which are placeholders, and files that are
+    // built or downloaded.
     const named = paths.filter((path) => !/[A-Z]{2}|^(?:dist|node_modules)\//.test(path));
     const missing = named.filter(
       (path) => !existsSync(join(ROOT, path)) && !existsSync(join(SOURCE, path)),

@@ -1,4 +1,5 @@
-// A bug of ours: exit 1, the stack with --verbose alone, and JSON line by line where JSON is wanted.
+// Internal errors exit with 1, print the stack only with --verbose, and print JSON lines with
+// --json.
 
 import { expect, test } from 'vitest';
 import { systemClock } from '../src/system/clock.js';

@@ -1,4 +1,5 @@
-// No function that sees foreign text takes more than linear time: a hostile name must not hang the program, deaf to Ctrl-C.
+// Functions for text of others must take linear time, because a hostile name must not block the
+// program and its Ctrl-C.
 
 import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';
@@ -33,7 +34,10 @@ import { NOW, rowsOf } from './support/rows.js';
 
 const EPOCH = { ms: 0, zone: MACHINE_ZONE };
 
-/** What stands repeated in a hostile text; one of each kind that a pattern or a segmenter treats apart. */
+/**
+ * Characters to repeat in a hostile text, one of each kind that patterns and segmenters
+ * distinguish.
+ */
 const CHARACTERS: Readonly<Record<string, string>> = {
   space: ' ',
   tab: '\t',
@@ -71,32 +75,35 @@ const CHARACTERS: Readonly<Record<string, string>> = {
   'no character': '\ufffe',
 };
 
-/** `npm run test:long` takes texts two hundred times as long. */
+/** `npm run test:long` uses texts that are two hundred times as long. */
 const SHORT = isLong ? 100_000 : 1_000;
 const LONG = 10 * SHORT;
-/** Ten times the text may take this many times the time: linear growth with much noise. Quadratic growth is a hundredfold. */
+/**
+ * The allowed factor for a text that is ten times as long. Linear growth is about 10 with much
+ * noise, quadratic growth is 100.
+ */
 const GROWTH = 40;
 const ROUNDS = 4;
 
-/** A function that is quadratic is found early; this is for a busy machine. */
+/** A test limit for busy machines; quadratic functions are detected much earlier. */
 const TEST_LIMIT_MS = 300_000;
 
 function fill(character: string, length: number): string {
   return character.repeat(Math.ceil(length / character.length));
 }
 
-/** Milliseconds of processor time, which other programs on the machine do not lengthen. */
+/** Returns milliseconds of processor time, which other programs do not increase. */
 async function time(run: (text: string) => unknown, text: string): Promise<number> {
   const startedAt = process.cpuUsage();
   try {
     await run(text);
   } catch {
-    // A text that is refused is a good end; only its time counts here.
+    // Rejecting a text is fine; only the time matters here.
   }
   return process.cpuUsage(startedAt).user / 1000;
 }
 
-/** A few looks at each character of a text. */
+/** Reads each character of a text a few times. */
 function look(text: string): number {
   let sum = 0;
   for (let index = 0; index < 20 * text.length; index++)
@@ -104,7 +111,10 @@ function look(text: string): number {
   return sum;
 }
 
-/** No growth is measured below the time of a look at a long text, which is noise; the longest of several, when it is compiled. */
+/**
+ * Times below that of reading a long text are noise. Takes the longest of several measurements,
+ * after compilation.
+ */
 const NOISE_MS = await (async () => {
   let longest = 0;
   for (let round = 0; round < 20; round++) {
@@ -114,7 +124,10 @@ const NOISE_MS = await (async () => {
   return longest;
 })();
 
-/** How many times longer ten times the text takes; the least of several measurements where the first is bad. */
+/**
+ * Returns the growth for ten times the text. Repeats a bad measurement and returns the smallest
+ * one.
+ */
 async function growthOf(
   run: (text: string) => unknown,
   character: string,
@@ -123,7 +136,7 @@ async function growthOf(
   const [short, long] = [fill(character, SHORT), fill(character, LONG)];
   let least = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds && least > GROWTH; round++) {
-    // The long one first: then both are compiled, and most of them need no other.
+    // Measure the long text first, so that both measurements use compiled code.
     const longTime = await time(run, long);
     least = Math.min(least, longTime / NOISE_MS);
     if (least > GROWTH)
@@ -145,7 +158,7 @@ const secrets = openSecrets();
 for (const token of ['secret-token-of-a-test', ...[' ', '%', 'a'].map((one) => one.repeat(40))])
   secrets.add(token);
 
-/** A text as it stands in valid JSON. */
+/** Escapes a text as in valid JSON. */
 const quoted = (text: string) => JSON.stringify(text);
 
 const READERS: Readonly<Record<string, (text: string) => unknown>> = {
@@ -224,7 +237,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
     matches(parseCondition('x<-2h'), { x: `2026-03-01${text}` }, EPOCH),
 };
 
-/** The characters on which a function takes more than linear time. */
+/** Returns the characters for which a function takes more than linear time. */
 async function findGrowth(
   run: (text: string) => unknown,
   characters = Object.entries(CHARACTERS),
@@ -245,9 +258,10 @@ test.each(Object.entries(READERS))(
   TEST_LIMIT_MS,
 );
 
-// With a million characters it would take a quarter of an hour.
+// With a million characters this would take a quarter of an hour.
 test.skipIf(LONG > 100_000)('detects quadratic growth', async () => {
-  // Three times as long, so that the short text takes longer than the noise of a busy machine. One round: more would find less.
+  // The text is three times as long, so that the short one takes longer than the noise of a busy
+  // machine.
   expect(await growthOf((text) => /\s+$/.test(`${text.repeat(3)}x`), ' ', 1)).toBeGreaterThan(
     GROWTH,
   );
@@ -258,7 +272,10 @@ const SCREENS = FORMATS.flatMap((format) => [
   { name: `${format} on a terminal`, format, width: 100, half: 1 },
 ]);
 
-/** A format sees every character, half of them in a pipe and half on a terminal; in the long run all of them on both. */
+/**
+ * Every format is tested with all characters, half of them in a pipe and half on a terminal; the
+ * long run tests all on both.
+ */
 const charactersOf = (half: number) =>
   Object.entries(CHARACTERS).filter((_, index) => isLong || index % 2 === half);
 
@@ -271,7 +288,7 @@ test.each(SCREENS)(
       renderer.rows(rowsOf<T>(values));
     };
     const growth = await findGrowth(async (text) => {
-      // A documented field, one that nobody knows by name and by value, and a row that lacks it.
+      // A documented field, an unknown one, and a row without it.
       const row = { uuid: text, name: text, message: text, latitude: 1, longitude: 2 };
       await draw(BICYCLES, [row]);
       if (format !== 'geojson') {

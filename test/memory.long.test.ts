@@ -1,4 +1,5 @@
-// What large pages cost: 64 MB of an answer in at most 400 MB of memory (cli.md section 4, promise 6), in every format.
+// 64 MB of an answer may need at most 400 MB of memory in every format (cli.md section 4, promise
+// 6).
 
 import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
@@ -12,12 +13,12 @@ import { openServer } from './support/server.js';
 const LIMIT_KB = 400 * 1024;
 const PAGE_BYTES = 60 * 2 ** 20;
 
-/** Says at the end what the program took at its peak. */
+/** Prints the peak memory of the program at its end. */
 const HOOK = `data:text/javascript,${encodeURIComponent(
   "process.on('exit', () => process._rawDebug('peak ' + process.resourceUsage().maxRSS))",
 )}`;
 
-/** Characters that a format escapes, or quotes, one by one. */
+/** Characters that formats escape or quote one by one. */
 function hostilePage(character: string): Buffer {
   const description = character.repeat(Math.floor(1_000_000 / Buffer.byteLength(character)));
   const items = Array.from(
@@ -58,7 +59,7 @@ function largePage(number: number): Buffer {
   return Buffer.from(`{"count":${2 * items.length},"next":${next},"results":[${items.join(',')}]}`);
 }
 
-/** What the program took at its peak while it printed the pages, and what it said. */
+/** Returns the peak memory of the program while it printed the pages, and its output. */
 async function peakOf(args: readonly string[], pages: readonly Buffer[]) {
   const { url } = await openServer((response, { path }) => {
     response.writeHead(200, { 'content-type': 'application/json' });
@@ -82,9 +83,9 @@ async function peakOfProgram(url: string, args: readonly string[]) {
   return { code, stderr: stderr.replace(/^peak .*\n/m, ''), peakKb: Number(peakKb) };
 }
 
-// What only Node's own runtime says.
+// Messages that only Node prints.
 describe.skipIf(isExecutable)('memory use stays below the limit', { timeout: 120_000 }, () => {
-  // A workbook is made as a whole, from a list of any length.
+  // A workbook is built completely in memory, so it has no such limit.
   const formats = FORMATS.filter((format) => format !== 'xlsx').map((format) => [format]);
   test.each(formats)('for two pages of 60 MB as %s', async (format) => {
     const { peakKb, ...end } = await peakOf(['-o', format], [largePage(1), largePage(2)]);
@@ -129,7 +130,7 @@ describe.skipIf(isExecutable)('memory use stays below the limit', { timeout: 120
     const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
     const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);
     expect(end).toEqual({ code: 0, stderr: 'dry run: 1000000 requests, nothing was sent\n' });
-    // All of it is kept: it is checked to its end before anything is sent.
+    // The input is kept completely, because it is checked before anything is sent.
     expect(peakKb).toBeLessThan(1024 * 1024);
   });
 });

@@ -1,4 +1,5 @@
-// An organization that is set by name: stored with its UUID, and never blamed when the service refuses the login.
+// Tests an organization that is set by name: it is stored with its UUID, and a refused login is
+// reported as such.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -62,7 +63,7 @@ describe('config set organization', () => {
 });
 
 describe('an organization that is set by name', () => {
-  /** A profile as older versions of fleet and editors write it. */
+  /** Writes a profile as an older version of fleet or a user may have left it. */
   const setName = async () => {
     const profile = { ...(await readProfile()), organization: 'Nordlicht Bikes' };
     const config = JSON.stringify({ profiles: { default: profile } });

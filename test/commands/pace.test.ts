@@ -1,4 +1,4 @@
-// The gate of a bulk run: how many may be in flight, what slows all of them, what slows nobody, how they come back.
+// Tests the gate of a bulk run: the number of requests in flight, pauses, and recovery.
 
 import { expect, test } from 'vitest';
 import { openGate } from '../../src/commands/shared/bulk/pace.js';
@@ -8,7 +8,7 @@ import { openFastClock } from '../support/fast-clock.js';
 
 const NEVER = new AbortController().signal;
 
-/** Asks for leave so often, on a clock that stands still; `answers` has who got it. */
+/** Enters the gate this many times on a stopped clock; `answers` contains the results. */
 async function open(most: number, asked: number) {
   const clock = openFastClock();
   clock.stop();
@@ -82,7 +82,10 @@ test('admits no waiting request after the run ended', async () => {
   expect([answers, await gate.enter()]).toEqual([[true, false, false], false]);
 });
 
-/** 1,066 requests at 200 ms and concurrency 32 in virtual time; gives the seconds and the share that failed. */
+/**
+ * Simulates 1,066 requests of 200 ms at concurrency 32 in virtual time. Returns the seconds and the
+ * share of failures.
+ */
 async function simulate(fails: (busy: number) => boolean) {
   const clock = openFastClock();
   const gate = openGate({ most: 32, clock, over: NEVER, say: () => {} });
@@ -90,7 +93,7 @@ async function simulate(fails: (busy: number) => boolean) {
   const work = async () => {
     while (left-- > 0) {
       await gate.enter();
-      // A service that is asked too much refuses at once.
+      // An overloaded service refuses at once.
       const isWell = !fails(busy);
       busy += isWell ? 1 : 0;
       await sleep(clock, isWell ? 200 : 20, NEVER);

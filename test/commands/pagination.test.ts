@@ -1,4 +1,5 @@
-// Lists of services that page in another way: `links.next`, `Link` headers, and cursors without counts.
+// Tests lists of services with other kinds of pages: `links.next`, `Link` headers, and cursors
+// without counts.
 
 import { describe, expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';
@@ -27,7 +28,7 @@ function pagedBy(parameter: string, send: SendPage): Answer {
   };
 }
 
-/** `page` numbers from 1 on. */
+/** Page numbers start at 1. */
 function numbered(send: SendPage): Answer {
   return (response, { page }) => {
     const start = (page - 1) * SIZE;

@@ -1,4 +1,4 @@
-// Shows how profiles are listed, chosen and deleted, as transcripts over real files.
+// Tests `fleet profile`: listing, selecting and deleting profiles.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Prompts in a real terminal under job control: Ctrl-Z and `fg` keep the question, and every signal restores the terminal.
+// Tests prompts in a real terminal with job control: Ctrl-Z and `fg` keep the question, and every
+// signal restores the terminal.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +25,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     login = `fleet auth login --email operator@example.com --base-url ${sandbox().baseUrl} --sse-url ${sandbox().sseUrl}`;
   });
 
-  /** Starts a line in a shell of its own. The file `pid` holds the process ID of fleet. */
+  /** Starts a command line in its own shell. The file `pid` contains the process ID of fleet. */
   async function inTerminal(line: string, use: (terminal: Terminal) => Promise<void>) {
     const terminal = await openTerminal(home);
     try {

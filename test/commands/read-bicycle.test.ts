@@ -1,4 +1,4 @@
-// One bicycle at its own address: only what says that there is none is taken for none.
+// Tests which answers for a bicycle URL mean that the bicycle does not exist.
 
 import { expect, test } from 'vitest';
 import { readBicycle } from '../../src/commands/shared/follow/requests.js';

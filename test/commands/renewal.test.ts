@@ -1,4 +1,4 @@
-// Renews the token of a login: with a refresh token as observed, and by the token itself.
+// Tests the renewal of login tokens with a refresh token or with the token itself.
 
 import { EventEmitter } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -160,7 +160,7 @@ describe('a token that cannot be renewed', () => {
     expect(first.stderr).toContain(`${USED_UP}: its answer is not shown (HTTP 401`);
     expect(first.stderr).toContain('the old token is used until it ends');
     expect(renewals(sandbox).map(({ status }) => status)).toEqual([401, 400]);
-    // No command tries again before the token has expired.
+    // No command retries before the token has expired.
     expect(await fleet('bicycles list --count')).toMatchObject({ code: 0, stderr: '' });
     expect(renewals(sandbox)).toHaveLength(2);
     expect((await fleet('auth status')).stdout).not.toContain('renew');
@@ -217,7 +217,7 @@ describe('a token lifetime of 60 s', () => {
   });
 
   it('is renewed by one of two processes, and the other uses the new token', async () => {
-    // The tokens are real ones: the processes have the machine's clock.
+    // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();
     await logIn(sandbox.baseUrl);

@@ -1,5 +1,4 @@
-// Rows of files that operators hand in: what Excel and other programs do to them, what fleet reads,
-// and what it refuses.
+// Tests rows in files as Excel and other programs write them, and the errors for unusable ones.
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,14 +34,14 @@ const create = async (input: string | Buffer, ...args: string[]) =>
 const edit = (input: string | Buffer, ...args: string[]) =>
   fleet(['edit', '-', '--yes', ...args], input);
 
-/** The bicycle at this place of the fleet, as the service has it now. */
+/** Returns this bicycle as the service has it now. */
 function bicycle(index: number) {
   const found = service().bicycles()[index];
   if (found === undefined) throw new Error(`there is no bicycle ${index}`);
   return found;
 }
 
-/** Gives a bicycle fields without fleet. */
+/** Changes a bicycle in the service without fleet. */
 async function store(index: number, fields: { [field: string]: unknown }): Promise<void> {
   const { baseUrl } = service();
   const answer = await fetch(`${baseUrl}/bicycles/${bicycle(index).uuid}/`, {
@@ -57,7 +56,7 @@ async function store(index: number, fields: { [field: string]: unknown }): Promi
   if (!answer.ok) throw new Error(await answer.text());
 }
 
-/** How many requests that change something the service received during the work. */
+/** Counts the requests for changes that the service received during the work. */
 async function changesDuring(work: () => Promise<unknown>): Promise<number> {
   const before = service().requests.length;
   await work();

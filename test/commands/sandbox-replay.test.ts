@@ -1,4 +1,4 @@
-// `fleet sandbox --replay`: a recorded history is served as a live service, from the fleet as it was.
+// Tests `fleet sandbox --replay`, which serves a recorded history like a live service.
 
 import { EventEmitter } from 'node:events';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ test('`sandbox` replays a mirror from its first state through all changes to its
   expect(before?.get(first.uuid)).toMatchObject({ name: 'before' });
   expect(after?.size).toBe(all.length);
   expect(after?.get(first.uuid)).toMatchObject({ name: first.name, state: first.state });
-  // Links lead to the one who serves them now.
+  // Links point to the sandbox and not to the recorded service.
   expect(JSON.stringify([...(after?.values() ?? [])])).not.toContain(recorded().baseUrl);
   expect(
     await withDatabase(mirror, (database) => database.all('select count(*) as n from changes')),

@@ -1,4 +1,4 @@
-// `fleet sandbox`: its flags reach the service that it runs.
+// Tests that the flags of `fleet sandbox` reach its service.
 
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';

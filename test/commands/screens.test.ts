@@ -1,4 +1,5 @@
-// What a terminal shows around a result: footers, marks, whole tables, headers left out, ASCII where there is no more.
+// Tests the parts of a terminal around a result: footers, marks, complete tables, --no-headers and
+// ASCII output.
 
 import { describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -111,7 +112,7 @@ describe('an ASCII terminal', () => {
     ];
     for (const line of lines) {
       const { stdout, stderr } = await onTerminal(line, { env });
-      // A slow machine draws its progress.
+      // A slow machine draws the progress line.
       expect((stdout + stderr).replaceAll('\r\u001b[K', '\r')).toMatch(/^[\x20-\x7E\n\r]+$/);
     }
   });

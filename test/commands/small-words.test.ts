@@ -1,4 +1,4 @@
-// What is said of odd answers, odd paths and odd environments, each in the words of what happened.
+// Tests the messages for unusual answers, paths and environments.
 
 import { expect, test } from 'vitest';
 import { hostile } from '../support/hostile.js';

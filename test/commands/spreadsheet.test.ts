@@ -1,4 +1,4 @@
-// Spreadsheets: workbooks with types, csv that Excel reads as it was meant, and results in files, whole or not at all.
+// Tests workbooks, csv for Excel, and results in files, which are written completely or not at all.
 
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

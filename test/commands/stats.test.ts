@@ -1,4 +1,4 @@
-// Counts of the fleet: exactly what the service holds, by every group, in every format.
+// Tests `fleet bicycles stats` in every group and format against the fleet of the service.
 
 import { expect, test } from 'vitest';
 import type { StatsRow } from '../../src/views/stats.js';
@@ -64,14 +64,14 @@ test('prints states, charge, silence and open alerts without --by', async () => 
       .reduce((sum, { count }) => sum + count, 0);
     expect([group, counted]).toEqual([group, sandbox().bicycles().length]);
   }
-  // What this operator may see of them is the list's to say.
+  // The list decides which of them this user may see.
   const env = await environmentOf(sandbox());
   const { stdout } = await runFleet(
     ['alerts', 'list', '--all', '--state', 'new,escalated', '--json'],
     { env },
   );
   const all = JSON.parse(stdout) as { alert_type: string; bicycle: string | null }[];
-  // Those of zones are about no bicycle.
+  // Alerts of zones have no bicycle.
   const open = all.filter(({ bicycle }) => bicycle !== null);
   expect(open.length).toBeGreaterThan(10);
   expect(countsOf(rows.filter(({ group }) => group === 'open alerts by type'))).toEqual(

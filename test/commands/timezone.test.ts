@@ -1,4 +1,4 @@
-// `--timezone`: times for people and times that are typed, by one rule; formats for programs stay in UTC.
+// Tests `--timezone` for shown and typed times; formats for programs stay in UTC.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// What follows begins though its token source fails: it is asked again; only what no waiting can bring ends with 3. And a token that will end is said.
+// Tests following commands whose token source fails at the start, and warnings about expiring
+// tokens.
 
 import { EventEmitter } from 'node:events';
 import { chmod, writeFile } from 'node:fs/promises';
@@ -69,7 +70,7 @@ test.concurrent.each<[string, () => string[], string]>([
     const got = await run(args(), { FLEET_TOKEN_COMMAND: command, FLEET_ORGANIZATION });
     expect(got.stderr).toContain(said);
     if (FLEET_ORGANIZATION !== '') expect(got.code).toBe(0);
-    // The token named two organizations: it was had.
+    // The token arrived, because the error names its two organizations.
     else expect([got.code, got.stderr]).toEqual([2, expect.stringContaining('none was chosen')]);
   },
   30_000,

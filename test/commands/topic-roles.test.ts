@@ -1,4 +1,4 @@
-// The role of a topic: taken from the claims of the token, tried in turn after a 403, chosen with --role; in all that subscribes.
+// Tests the role of a topic: from the claims of the token, after a 403, and from --role.
 
 import { expect, test } from 'vitest';
 import { topicsByRole } from '../../src/api/push.js';

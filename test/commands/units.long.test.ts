@@ -1,4 +1,5 @@
-// The systemd units of the guides, run as systemd runs them: over a crash, an outage of the service and the end of a token.
+// Runs the systemd units of the guides through a crash, an outage of the service and an expired
+// token.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,15 +13,15 @@ import { runFleet } from '../support/run.js';
 import { eventually } from '../support/running.js';
 import { withSandbox } from '../support/sandbox.js';
 
-/** `RestartSec` takes this many times less. */
+/** `RestartSec` is divided by this number. */
 const HURRY = 60;
 const PASSWORD = 'secret-of-the-night';
 
 interface Unit {
-  /** The exit codes so far. */
+  /** All exit codes until now. */
   codes: (number | null)[];
   pid(): number;
-  /** As `systemctl stop` does; resolves with the exit code. */
+  /** Stops the unit like `systemctl stop` and returns the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -30,7 +31,7 @@ afterEach(() => {
   started = [];
 });
 
-/** Starts the unit of a guide; `more` is added to its command. */
+/** Starts the unit of a guide with additional arguments. */
 function startUnit(guide: string, env: NodeJS.ProcessEnv, more: string): Unit {
   const [unit = ''] = blocksOf(readText(guide), 'ini');
   const get = (key: string) => new RegExp(`^${key}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
@@ -84,7 +85,7 @@ function startUnit(guide: string, env: NodeJS.ProcessEnv, more: string): Unit {
   };
 }
 
-/** A home whose settings have a login by password, and a service whose tokens live for 25 seconds. */
+/** Creates settings with a password login, and a service whose tokens live for 25 seconds. */
 async function withLogin(
   use: (sandbox: Sandbox, env: NodeJS.ProcessEnv) => Promise<void>,
 ): Promise<void> {
@@ -144,7 +145,7 @@ test('the alerts unit handles each alert once across kill -9, an outage and an e
         () => raised.every((uuid) => handled().includes(uuid)),
         () => `${raised}\n${handled()}`,
       );
-    // The service comes later than the unit.
+    // The service starts later than the unit.
     sandbox.setFaults(OUTAGE);
     const unit = startUnit('docs/alerts.md', env, '--every 1s');
     await wait(3_000);
@@ -169,7 +170,7 @@ test('the alerts unit handles each alert once across kill -9, an outage and an e
     // The command has to end.
     await wait(1_000);
     expect(await unit.stop()).toBe(0);
-    // After kill -9 the last one may come twice.
+    // After kill -9 the last alert may be repeated.
     expect([...new Set(handled())].toSorted()).toEqual(raised.toSorted());
   }));
 
@@ -195,7 +196,7 @@ test('the mirror unit continues after kill -9 and an outage, and stops when its 
     await eventually(() => sandbox.streamCount() > 0);
     process.kill(unit.pid(), 'SIGKILL');
     await eventually(() => unit.codes.length > 0 && sandbox.streamCount() === 0);
-    // A start after a crash waits for the heartbeat of the dead writer: 15 s at most.
+    // A start after a crash waits at most 15 s for the heartbeat of the dead writer.
     await wait(10_000);
     await eventually(() => sandbox.streamCount() > 0);
     await wait(LIFE_MS);

@@ -1,11 +1,11 @@
-// A watch under random trouble, held against an oracle: half an hour of seeds that nobody has tried yet.
+// Compares a watch under random failures with an oracle for half an hour, with new seeds.
 
 import { expect, test } from 'vitest';
 import { runScenario, wildTraits } from '../support/watch-oracle.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
-/** After so many faults the rest would be the same. */
+/** More faults would be repetitions of these. */
 const MOST_FAULTS = 20;
 
 test(

@@ -1,4 +1,5 @@
-// A watch under random trouble, held against an oracle on a clock of its own: the short run, with the seeds that once failed.
+// Compares a watch under random failures with an oracle, on a simulated clock, for fixed seeds and
+// seeds that failed once.
 
 import { describe, expect, test } from 'vitest';
 import { isLong } from '../support/often.js';
@@ -24,7 +25,7 @@ describe('`watch` shows every change once, or its final state after a gap, or co
       sums.removed += removed;
     }
     expect(wrong.slice(0, 20)).toEqual([]);
-    // The oracle has something to judge.
+    // Check that the scenario contains changes.
     expect(sums.changes).toBeGreaterThan(250 * SEEDS);
     expect(sums.gaps).toBeGreaterThan(10 * SEEDS);
     expect(sums.caughtUp).toBeGreaterThan(25 * SEEDS);
@@ -33,9 +34,8 @@ describe('`watch` shows every change once, or its final state after a gap, or co
 });
 
 /**
- * What a date that steps back while the list fails, and a replica that lags in the second reading alone, once made gone; a bicycle of one's
- * own in a list that hides the others, by name too; readings that failed, which made the next wait for hours; a topic that went silent before
- * another, and was found out later; and a list that lagged in both readings; and old messages of one that is gone, sent again while the list was read.
+ * Seeds that failed once: clocks that step back, stale replicas, hidden bicycles, failed readings
+ * with long delays, silent topics, and repeated messages about deleted bicycles.
  */
 const ONCE_FAILED = [143, 1199, 123, 165, 372, 416, 1202, 1300, 195221, 915509, 813097];
 

@@ -1,4 +1,5 @@
-// `fleet watch --live` in a real terminal under job control: whatever stops or ends it, the terminal is the shell's again.
+// Tests `fleet watch --live` in a real terminal with job control: the terminal is restored after
+// every stop and end.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,11 +25,11 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
     home = await makeHome(await environmentOf(sandbox()));
   });
 
-  /** Starts a watch in a shell of its own, waits for its first frame, and lets the test go on from there. */
+  /** Starts a watch in its own shell, waits for its first frame and runs the test. */
   async function live(use: (terminal: Terminal, pid: number) => Promise<void>): Promise<void> {
     const terminal = await openTerminal(home);
     try {
-      // The shell of the script becomes the program, so its id is the program's.
+      // The shell of the script becomes the program, so both have the same process ID.
       const organization = sandbox().organizations[0]?.uuid;
       terminal.press(`sh -c 'echo $$ > pid; exec fleet watch ${organization} --live'\n`);
       await terminal.until(FRAME);
@@ -73,7 +74,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
         terminal.press(CTRL_Z);
         await terminal.until(PROMPT);
         expect(terminal.screen()).toEqual(SHELLS);
-        // Longer than a board ever goes without a frame.
+        // Longer than the longest time between two frames.
         terminal.press('sleep 1.5\n');
         expect(await terminal.until(PROMPT)).not.toMatch(FRAME);
         terminal.press('fg\n');

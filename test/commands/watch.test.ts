@@ -1,4 +1,4 @@
-// `fleet watch` from the command line: what is shown, what is said, how it ends; against the sandbox and worse.
+// Tests `fleet watch` with the sandbox and faulty servers: output, reports and the end.
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { openSandbox, useSandbox } from '../support/sandbox.js';
 
 const sandbox = useSandbox({ bicycles: 60 });
 
-/** The main organization and one of its bicycles in that state. */
+/** Returns the main organization and one of its bicycles in this state. */
 function find(state = 'available', from: Sandbox = sandbox()) {
   const organization = from.organizations[0]?.uuid ?? '';
   const bicycle = from
@@ -24,13 +24,19 @@ function find(state = 'available', from: Sandbox = sandbox()) {
 
 interface WatchRun extends RunOptions {
   from?: Sandbox;
-  /** Called when the watch says that it stands. */
+  /** Called when the watch is connected. */
   onOpen?: () => void;
-  /** Called when the watch stands, so many pages of the list were answered, and it has had time to take them in. */
+  /**
+   * Called when the watch is connected, this many pages were answered, and it had time to process
+   * them.
+   */
   onRead?: { pages: number; action: () => void };
 }
 
-/** Of the event loop, which the watch and the sandbox share: a slow machine gives as many of them. */
+/**
+ * Turns of the event loop that the watch and the sandbox share, so that a slow machine gets the
+ * same number.
+ */
 const TURNS_TO_TAKE_A_PAGE = 100;
 
 function afterTurns(turns: number, action: () => void): void {
@@ -60,7 +66,7 @@ async function watch(
     onStderr(text) {
       if (!isOpen && /watching\s|"event":"open"/.test(text)) {
         isOpen = true;
-        // The subscription stands when the line is said; the list is on its way.
+        // The subscription is open when the line is printed; the list is in flight.
         setTimeout(() => onOpen?.(), 20);
       }
       options.onStderr?.(text);
@@ -68,7 +74,7 @@ async function watch(
   }).finally(() => clearInterval(look));
 }
 
-/** How many pages the list of the main organization has: the largest are asked for. */
+/** Number of pages of the list of the main organization in the largest page size. */
 function pagesOf(from: Sandbox, pageSize = 100): number {
   return Math.ceil(from.bicycles(from.organizations[0]?.uuid).length / pageSize);
 }
@@ -94,7 +100,7 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
     );
     expect(got).toMatchObject({ code: 2, stdout: '' });
     expect(got.stderr).toContain(message);
-    // To name the organizations it asks for them.
+    // The list is requested to get the names of the organizations.
     expect(requests.slice(before).filter(({ url }) => !url.includes('/organizations/'))).toEqual(
       [],
     );
@@ -126,7 +132,7 @@ test('prints full lines to a pipe and reports on stderr', async () => {
   expect(second).toContain('  12.5  ');
   expect(got.stderr).toContain(`watching /${organization}/admin/bicycles/*\n`);
   expect(got.stderr).toMatch(/watched for .*: 3 messages, 2 shown, 0 reconnects, no gaps\n$/);
-  // Section 4.6: encoded without safe characters, the trailing slash behind.
+  // Section 4.6: the topic is encoded completely and followed by a slash.
   const subscription = sandbox().requests.findLast(({ server }) => server === 'push');
   expect(subscription?.url).toBe(`/subscribe/%2F${organization}%2Fadmin%2Fbicycles%2F%2A/`);
 });
@@ -195,7 +201,7 @@ describe('the end of `watch`', () => {
       0,
       expect.stringMatching(/^\S+ {2}.* {2}rented {2}.*\n$/),
     ]);
-    // It subscribes before it looks, so that nothing falls between the two.
+    // The watch subscribes before it reads the list, so that it misses no change.
     const { requests } = sandbox();
     const looked = requests.findIndex(({ url }) => url === `/bicycles/${uuid}/`);
     expect(requests.slice(before, looked).map(({ server }) => server)).toEqual(['push']);
@@ -228,7 +234,7 @@ describe('the end of `watch`', () => {
       ],
       { onOpen: () => sandbox().act(uuid, 'rent') },
     );
-    // What it leaves and what it comes to is one line.
+    // The old and the new state are on one line.
     expect(got.stdout).toMatch(/^\S+ {2}.* {2}available -> rented {2}.*\n$/);
     expect(got).toMatchObject({ code: 124 });
     expect(got.stderr).toContain('error: state=available was not met within 2 s');
@@ -539,7 +545,7 @@ describe('`watch --live`', () => {
     const { organization, uuid } = find();
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
-    /** Watches until it has said that, then Ctrl-C. */
+    /** Watches until this text was printed and then sends Ctrl-C. */
     const says = async (
       text: string,
       args: readonly string[],
@@ -551,7 +557,7 @@ describe('`watch --live`', () => {
         said += piece;
         if (said.includes(text)) signals.emit('SIGINT');
       };
-      // A slow machine has ten times as long to find the names.
+      // A slow machine gets ten times as long to find the names.
       const slow = { clock: openQuickClock(0.1), signals, onStdout: onText, onStderr: onText };
       await watch([organization, '--for', '20s', ...args], { ...options, ...slow });
       expect(said).toContain(text);
@@ -582,7 +588,7 @@ describe('`watch --live`', () => {
           const { latitude } = sandbox().bicycle(uuid) ?? {};
           sandbox().changeBicycle(uuid, { latitude: Number(latitude) + 0.01 });
         }
-        // The rate counts the message of the change that is shown.
+        // The rate includes the message of the shown change.
         if (frames.includes('moved 1') && /(?:[1-9]|0\.[1-9])\/s/.test(frames))
           signals.emit('SIGINT');
       },

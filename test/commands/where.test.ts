@@ -1,4 +1,5 @@
-// Conditions: how they are read, what they refuse, what they match; then through `bicycles list --where` on real sockets.
+// Tests conditions of --where: parsing, errors, matching, and `bicycles list --where` over real
+// sockets.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -100,7 +101,7 @@ describe('matching of --where', () => {
     ['c>-1', '{"c":-0.5}', true],
     ['c<20', '{"c":"abc"}', false],
     ['c<20', '{"c":""}', false],
-    // A text of digits is a text, unless it is a number as JSON writes it.
+    // A text of digits is compared as a text unless it is a number as JSON writes it.
     ['n=7', '{"n":"007"}', false],
     ['n=007', '{"n":"007"}', true],
     // Times as times.
@@ -119,7 +120,7 @@ describe('matching of --where', () => {
     ['s~', '{"s":0}', true],
     ['s<M', '{"s":"Ada"}', true],
     ['s=true', '{"s":true}', true],
-    // Missing and null meet != alone.
+    // Only != matches missing values and null.
     ['s=lost', '{}', false],
     ['s!=lost', '{}', true],
     ['s!=lost', '{"s":null}', true],
@@ -206,7 +207,7 @@ describe('misspelled fields and values in --where', () => {
 });
 
 describe('`bicycles list --where`', () => {
-  /** Three pages of two; numbers as the service might write them. */
+  /** Three pages with two items each, with numbers in different spellings. */
   const ITEMS = [
     { uuid: 'a', state: 'lost', state_of_charge: 10 },
     { uuid: 'b', state: 'available', state_of_charge: '15.0' },
@@ -284,10 +285,11 @@ describe('`bicycles list --where`', () => {
       { uuid: 'a', name: 'Berlin 0001 ' },
       { uuid: 'b', name },
     ];
-    // Without quotes it is a value that is missing.
+    // Without quotes it means a missing value.
     const typed = name.trim() === 'null' ? '"null"' : name;
     const found = (await fleet(items, '--where', `name= ${typed}`)).stdout;
-    // Half a surrogate pair cannot be sent; JSON.stringify escapes it, a command line cannot.
+    // Half a surrogate pair cannot be sent: JSON.stringify can escape it, but a command line
+    // cannot.
     expect(found).toBe(name.trim() === 'Berlin 0001' ? 'a\nb\n' : 'b\n');
     expect((await fleet(items, '--where', `name != ${typed}`)).stdout).toBe(
       found === 'b\n' ? 'a\n' : '',

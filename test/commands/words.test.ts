@@ -1,4 +1,4 @@
-// The words above a table mean their fields wherever a field is typed.
+// Tests that column names of tables can be used as field names.
 
 import { describe, expect, test } from 'vitest';
 import { BICYCLE } from '../../src/api/bicycle.js';

@@ -1,4 +1,4 @@
-// How the list is read after a gap: as far as it has to be, complete only when it is, and nothing lost when it fails.
+// Tests the reading of the list after a gap: its length, its completeness, and failures.
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -26,7 +26,7 @@ function item(uuid: string, seconds: number | undefined, state = 'available'): B
   };
 }
 
-/** A page as the service answers it, with another one behind it unless it is the last. */
+/** Creates a page with a next page unless it is the last one. */
 function pageOf(items: readonly Bicycle[], isLast: boolean): Page<Bicycle> {
   return {
     count: undefined,
@@ -41,7 +41,7 @@ type Input =
   | { type: 'blind'; fromMs: number }
   | { type: 'wanted'; sinceWallMs: number | undefined }
   | { type: 'tick' };
-/** Drives the machine with a list that a test may change, one page after the other. */
+/** Drives the state machine page by page with a list that a test may change. */
 function open(
   { bicycles, mostPages = 5 }: { bicycles?: ReadonlySet<string>; mostPages?: number } = {},
   pageSize = 2,
@@ -65,7 +65,7 @@ function open(
       machine.isReading ? machine.wake(at(seconds)) : machine.begin(at(seconds));
     return log.slice(before);
   };
-  /** Answers what is asked for until nothing is, also what is asked again after a pause. */
+  /** Answers requests until there are none left, including requests after a pause. */
   const answer = (
     effects: readonly Output[],
     list: readonly Bicycle[],

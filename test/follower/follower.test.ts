@@ -1,4 +1,4 @@
-// What a follower reads, and when: a connection that is late hides nothing.
+// Tests what a follower reads and when, for example after a late connection.
 
 import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -22,7 +22,7 @@ const bicycle = (state: string, seconds: number): Bicycle => ({
 });
 const named = (uuid: string): Bicycle => ({ ...bicycle('available', -60), uuid });
 
-/** A follower of these topics that the test steers, and what it puts out. */
+/** Creates a follower of these topics that the test controls, and records its effects. */
 function openFollower(topics: readonly string[], organizations: readonly string[] = ['o']) {
   const log: FollowerOutput[] = [];
   const followed = {
@@ -53,7 +53,7 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   });
   return {
     ...{ follower, log, happened, take },
-    /** `downMs`: how long it had been silent; undefined where it never stood. */
+    /** `downMs`: the length of the silence; undefined when there was no earlier connection. */
     lose(topic: string, seconds: number, downMs?: number) {
       const lastLifeWallMs = downMs === undefined ? undefined : at(seconds).wallMs - downMs;
       const lost = {
@@ -95,7 +95,7 @@ test.each([
   expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
   wholePage(2, bicycle('available', -60));
   expect(state()).toBe('available');
-  // Rented at 5, while the topic is not connected.
+  // Rented at second 5, before the topic is connected.
   connect('t', 9);
   expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
   page(11, bicycle('rented', 5));
@@ -108,7 +108,7 @@ test.each([
 test('finds changes that the first list and the messages missed in the next comparison', () => {
   const { log, happened, take, page, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
-  // Rented two seconds before the connection: the replica that answers is three seconds behind.
+  // Rented two seconds before the connection; the answering replica is three seconds behind.
   wholePage(1, bicycle('available', -60));
   take({ type: 'tick' }, 299);
   expect(log.at(-1)?.type).toBe('counted');
@@ -119,7 +119,7 @@ test('finds changes that the first list and the messages missed in the next comp
   expect(log.at(-1)).toMatchObject({ type: 'read', report: { changes: 1, isComplete: true } });
 });
 
-/** A page with another one behind it. */
+/** A page with a next page. */
 const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
   const items = values.map((value) => ({ json: JSON.stringify(value), value }));
   return { items, count, next: [['page', '2']] as [string, string][], trace: {} };
@@ -133,7 +133,7 @@ test('reads the whole list after a gap on a machine whose clock is an hour ahead
   });
   lose('t', 1);
   wholePage(2, ...[...'abc'].map((uuid) => changed(uuid, 'available', -60)));
-  // All are rented before the topic is connected, an hour ago by the machine's date.
+  // All are rented before the topic is connected, an hour ago by the machine's clock.
   take({ type: 'open', ...happened('t', 9), isReturn: false, trace: {} }, 9);
   take({ type: 'resync', ...happened('t', 9), sinceWallMs: undefined }, 9);
   take(
@@ -184,7 +184,7 @@ test('trusts a first list that is newer than a repeated old message', () => {
   follower.merge('a', bicycle('rented', -600), happened('t', 1));
   wholePage(2, bicycle('available', -300));
   expect(state()).toBe('available');
-  // Where the message of that change comes after all, it is the first to show it.
+  // If the message of that change arrives later, it is the first to show it.
   expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
@@ -195,18 +195,22 @@ test('repeats a list whose count falls during the reading, because a bicycle may
     const items = [...uuids].map((uuid) => ({ json: '', value: named(uuid) }));
     take({ type: 'whole-page', id: 1, items, count, isLast, askedAt: 0 }, 1);
   };
-  // After the first page `a` is deleted, after the second `g` is created: as many as there are have come, and `c` has not.
+  // `a` is deleted after the first page and `g` is created after the second. The number is correct,
+  // but `c` is missing.
   page(6, 'ab');
   page(5, 'de');
   page(6, 'fg', true);
   page(6, 'bc');
   page(6, 'de');
   page(6, 'fg', true);
-  // That one too many is known, the next comparison of the counts shows.
+  // The next comparison of the counts shows that one known bicycle is too many.
   expect([...'abcdefg'].filter((uuid) => follower.known.get(uuid) === undefined)).toEqual([]);
 });
 
-/** A follower that knows these bicycles of `o` and `p`, was cut off for a while, and has asked for what changed. */
+/**
+ * Creates a follower that knows these bicycles of `o` and `p`, lost its connection, and has
+ * requested the changes.
+ */
 function openAfterGap(uuids: readonly string[]) {
   const opened = openFollower(['t'], ['o', 'p']);
   opened.follower.remember(uuids.map(named), 0, at(0));
@@ -222,7 +226,7 @@ function openAfterGap(uuids: readonly string[]) {
 
 test('does not count a bicycle that moved between organizations for one that left', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
-  // `b` has left; `a` moved from `o` to `p` between the two pages: both count one.
+  // `b` was deleted and `a` moved from `o` to `p` between the two pages, so both count one.
   page(3, 'a');
   page(4, 'a');
   // The counts again, before and after the pause.
@@ -277,7 +281,7 @@ test('marks a bicycle as gone only after two readings that are five seconds apar
   wholePage(8, 'a');
   wholePage(8);
   expect(gone()).toEqual([]);
-  // The same message again is as old as the first one.
+  // The repeated message has the time of the first one.
   follower.merge('b', named('b'), happened('t', 9));
   take({ type: 'tick' }, 10);
   wholePage(10, 'a');
@@ -324,13 +328,13 @@ test('reads from the earliest silence of two topics, even if it was noticed late
     { type: 'page', id: lastId(), page: { items, count: 2, next: [['page', '2']], trace: {} } },
     101,
   );
-  // What happened at 20 on the topic that was silent from 10 on stands further down.
+  // A change at 20 on the topic that was silent from 10 on is further down in the list.
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
 
 test('looks for missed changes when the clock of the machine was set back while the mirror was stopped', () => {
   const { follower, log, happened, take, lastId } = openFollower(['t']);
-  // It heard everything until an hour from now by that date.
+  // It received everything until an hour from now by that clock.
   const heardMs = at(3_600).wallMs;
   const before = { heardMs, checkedMs: heardMs, gap: undefined, isWhole: true, proven: undefined };
   follower.resume({ ...before, modifiedMs: heardMs }, at(0));

@@ -1,4 +1,5 @@
-// What is known of a fleet: partial messages merged, lists compared by version, nothing shown twice and nothing swallowed.
+// Tests the known fleet: merged messages and list comparisons by version, without duplicates or
+// missed changes.
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -12,16 +13,16 @@ const UUID = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const OTHER = '0b0e7c1c-6d0a-4b9e-8a34-5f2d9f3a7c10';
 const START_MS = Date.UTC(2026, 10, 21, 12);
 
-/** A fleet in memory. */
+/** Creates an empty fleet in memory. */
 const openKnowledge = (startedAt: Moment) =>
   new KnownFleet(new MemoryStore(), new ServiceTime(startedAt));
 
-/** A moment, so many seconds after twelve, on both clocks. */
+/** Returns a moment this many seconds after noon on both clocks. */
 function at(seconds: number): Moment {
   return { monotonicMs: seconds * 1000, wallMs: START_MS + seconds * 1000 };
 }
 
-/** The same as the service writes it: whole seconds, or to the microsecond. */
+/** The same moment as the service writes it, in seconds or microseconds. */
 function moment(seconds: number, microseconds?: number): string {
   const whole = new Date(START_MS + seconds * 1000).toISOString().slice(0, 19);
   return microseconds === undefined
@@ -156,7 +157,7 @@ test('treats a time without a fraction as its whole second', () => {
   const knowledge = openKnowledge(at(0));
   knowledge.merge(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
   const mark = knowledge.mark(6_000);
-  // Changed in the same second, after the push: the list says only the second.
+  // Changed in the same second after the message; the list contains only the second.
   const item = bicycle(5, { state: 'lost' });
   expect(knowledge.compare(item, mark, knowledge.merged, at(20)).change).toMatchObject({
     fields: ['state'],

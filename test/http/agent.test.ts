@@ -1,4 +1,4 @@
-// The private path of undici that agent.ts imports is still there, and is the public Agent; what is changed about undici holds.
+// Checks the internal path of undici that agent.ts imports, and the modifications of undici.
 
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,7 +13,7 @@ test('undici exports its Agent where agent.ts imports it', async () => {
   await agent.close();
 });
 
-/** One page of a list by the built program: the flags that it set, and Node's own modules that it loaded. */
+/** Lists one page with the built program and returns its flags and the loaded modules of Node. */
 function runPage(): { flags: string[]; modules: string[] } {
   const program = fileURLToPath(new URL('../../bin/fleet.js', import.meta.url));
   const script = `

@@ -1,4 +1,5 @@
-// Every answer is bounded in size, depth and time, and what is beyond is one clear line; the status of an error keeps its meaning.
+// Every answer has limits of size, depth and time. Beyond them there is one error line, and error
+// statuses keep their meaning.
 
 import { constants, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -17,7 +18,7 @@ import {
 import { refusal } from '../support/refusal.js';
 import { runFleet } from '../support/run.js';
 
-/** What a request to such a server comes to: its status, or the error. */
+/** Returns the status of a request to such a server, or its error. */
 async function ask(
   behaviour: Behaviour,
   request: Partial<HttpRequest> = {},
@@ -38,7 +39,7 @@ const change = { method: 'POST', body: '{"type":"rent"}' };
 
 describe('size limits of answers', () => {
   const zeros = Buffer.alloc(25 * MB, ' ');
-  // As small as by the defaults, in a tenth of the time.
+  // The same delays as by default, ten times faster.
   const rle = { strategy: constants.Z_RLE };
 
   test.each<[string, Behaviour]>([
@@ -55,7 +56,7 @@ describe('size limits of answers', () => {
     async (how) => {
       const bytes = gzipSync(zeros, rle);
       const behaviour: Behaviour = (socket) => {
-        // In one piece, so that nothing is left on the connection while zlib is at work.
+        // Sent in one write, so that the connection is empty while zlib works.
         socket.write(
           Buffer.concat([
             Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),

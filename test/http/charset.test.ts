@@ -1,4 +1,5 @@
-// Answers are decoded by their declared charset; what does not fit is refused and never written back.
+// Answers are decoded with their declared charset. Undecodable text is rejected and never written
+// back.
 
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
@@ -24,7 +25,7 @@ const bicycle = (name: string) =>
   JSON.stringify({ uuid: UUID, name, state: 'available', description: 'old' });
 const list = (name: string) => `{"count":1,"next":null,"results":[${bicycle(name)}]}`;
 
-/** Serves one bicycle in this encoding: as a list, at its address, and as the answer to an edit. */
+/** Serves one bicycle in this encoding in a list, at its URL, and as the answer to an edit. */
 async function serve(contentType: string, encode: (text: string) => Uint8Array, name: string) {
   return openServer((response, { method, path, body }) => {
     if (method === 'GET' && path.startsWith('/bicycles/?'))

@@ -1,4 +1,4 @@
-// The HTTP client over real sockets: headers, joining, retries, writes at most once, redirects, bodies that are not what they should be.
+// Tests the HTTP client over real sockets: headers, URLs, retries, redirects and invalid bodies.
 
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -25,7 +25,7 @@ async function open(
   return { server, ...(await openTestClient(server.url + prefix, options)) };
 }
 
-/** What a request that fails ends with, and how often the service was asked. */
+/** Returns the error of a failing request and the number of requests. */
 async function failed(
   answer: Answer,
   request: Partial<HttpRequest> = {},

@@ -1,4 +1,4 @@
-// What is read from error bodies of every shape that cli.md section 3 names, and which kind each status is.
+// Tests error bodies of every shape in cli.md section 3, and the error kind of each status.
 
 import { describe, expect, test } from 'vitest';
 import { answerFailure, kindOfStatus, readErrorBody } from '../../src/http/failure.js';

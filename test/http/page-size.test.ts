@@ -1,4 +1,4 @@
-// Readings of more than one page ask for large pages, and do without where a service refuses to be told how large.
+// Readings of several pages request large pages, and omit the size when a service rejects it.
 
 import { describe, expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';

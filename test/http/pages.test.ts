@@ -1,4 +1,4 @@
-// Lists page by page: both shapes, links used for their query alone, circles, pages ahead, texts kept as they came.
+// Tests lists page by page: both shapes, links, circles, prefetched pages and exact texts.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -137,7 +137,7 @@ test('follows links without page numbers one at a time', async () => {
 });
 
 test('ignores a failed prefetch that no link confirms', async () => {
-  // The total promises five pages; the links end after two.
+  // The total promises five pages, but the links end after two.
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');
     const next = page === 1 ? '?ordering=name&page=2' : null;
@@ -295,7 +295,7 @@ describe('a large page, which is read item by item', () => {
   test('fails for a page with more than 1.5 million items', async () => {
     const { error } = await read(`[${'{},'.repeat(1_600_000)}{}]`);
     expect(error?.message).toContain('a page of more than 1.5 million items');
-    // Those beyond take no memory: 64 MB of them were a gigabyte.
+    // Items above the limit use no memory; 64 MB of them needed a gigabyte.
     expect(splitArray(`[${'{},'.repeat(100)}{}]`, 0, 10)?.texts).toHaveLength(11);
   });
 });

@@ -1,4 +1,4 @@
-// Which proxy an address is asked through, and what a proxy's refusals look like; this machine is never asked through one.
+// Tests the choice of a proxy, and errors of proxies. Requests to this machine use no proxy.
 
 import { describe, expect, test } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
@@ -120,7 +120,7 @@ test('ignores an invalid proxy for requests that do not use it', async () => {
   });
 });
 
-/** A proxy that answers everything with a status. */
+/** Starts a proxy that answers everything with this status. */
 const startProxy = (status: number) => openMisbehaving((socket) => sendStatus(socket, status));
 
 async function refusal(baseUrl: string, proxy: string): Promise<FleetError> {

@@ -1,4 +1,4 @@
-// What is tried again, as a table.
+// Decision table for retries.
 
 import { expect, test } from 'vitest';
 import {
@@ -73,7 +73,7 @@ test.each<[what: string, end: TryEnd, state: typeof GET, decision: RetryDecision
   ['asked to wait too long', answered(429, '61'), GET, { next: 'give-up', askedMs: 61_000 }],
   ['asked to wait too long, where nothing is repeated', answered(400, '61'), GET, END],
 ])('%s', (_what, end, state, decision) => {
-  // The longest pause of each step: random as it can be at most.
+  // The random part of each delay is at its maximum.
   expect(decide(end, state, WALL_MS, () => 1)).toEqual(decision);
 });
 

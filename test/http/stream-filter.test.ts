@@ -1,4 +1,5 @@
-// The filter between socket and EventSource: every line end, every split, ids, retry, halves and giants.
+// Tests the filter between socket and EventSource: line ends, chunks, ids, retry times, incomplete
+// and huge events.
 
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
@@ -26,7 +27,7 @@ function feed(chunks: readonly (string | Buffer)[], limitBytes = LIMIT_BYTES) {
   return { text: eventsAlone(text), tooBig, id, firstId, retryMs, partialBytes };
 }
 
-/** A body as it may come, in pieces of so many bytes. */
+/** Splits a body into chunks of this many bytes. */
 function inPieces(body: string, size: number): Buffer[] {
   const bytes = Buffer.from(body);
   return Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
@@ -34,7 +35,10 @@ function inPieces(body: string, size: number): Buffer[] {
   );
 }
 
-/** What makes up events: names are left out, comments and `retry:` may be left out or not, depending on where they are cut. */
+/**
+ * The significant parts of an event. Names are removed; comments and `retry:` may be removed
+ * depending on the chunks.
+ */
 function eventsAlone(text: string): string {
   return text.replaceAll(/^(?::|retry|event).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');
 }
@@ -72,7 +76,7 @@ test.each([
   ['id: 1\nid: 2\n\n', '2'],
   ['\uFEFFid: 1\n\n', '1'],
   ['\uFEFF\uFEFFid: 1\n\n', ''],
-  // A header carries the bytes, not the characters.
+  // The header contains bytes, not characters.
   ['id: …\n\n', Buffer.from('…').toString('latin1')],
 ])('reads the id of %j as %j', (body, id) => {
   expect(feed([body]).id).toBe(id);
@@ -116,7 +120,8 @@ describe('comments in a stream', () => {
         `${giant}\n\nid: 1\n${giant}\ndata: x\n${giant}\n\n${giant}\n\n`,
         size,
       );
-      // A piece above the limit is taken as it comes; one below it never holds a comment.
+      // A chunk above the limit is processed in its original form; a smaller one never contains a
+      // comment.
       const text = expect.stringMatching(/^id: 1\n[\s\S]*^data: x\n/m);
       expect(feed(chunks, 5_000)).toMatchObject({ text, tooBig: [], partialBytes: 0 });
     },
@@ -185,7 +190,7 @@ test('returns the same events for a stream in any pieces (property-based)', () =
         at += size;
       }
       chunks.push(body.subarray(at));
-      // A lone CR at the very end may be the beginning of CR LF, for which the parser alone would wait.
+      // A CR at the end may be the first half of CR LF, for which only the parser would wait.
       const { text, ...known } = feed(chunks);
       expect(eventsOf(text)).toEqual(eventsOf(`${body}`.replaceAll(/\r\n?/g, '\n')));
       const { text: _whole, ...knownOfWhole } = feed([body]);
@@ -211,12 +216,12 @@ describe('parsing takes linear time', () => {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000;
   };
-  /** Milliseconds of this process for a body and for one of eight times the bytes. */
+  /** Milliseconds of this process for a body and for one that is eight times as long. */
   const measure = (make: (count: number) => string, size: number) => ({
     small: parse(make(20_000), size),
     large: parse(make(160_000), size),
   });
-  /** Squared it would be 64 times the time. */
+  /** Quadratic growth would take 64 times as long. */
   const isLinear = ({ small, large }: ReturnType<typeof measure>) =>
     large / Math.max(small, 2) < 30;
   test.each([
@@ -231,7 +236,7 @@ describe('parsing takes linear time', () => {
     ['ids alone', (count: number) => 'id: 1\n\n'.repeat(count / 2), 65_536],
   ] satisfies [string, (count: number) => string, number][])('%s', (_name, make, size) => {
     parse(make(10_000), size);
-    // What a busy machine adds to one of them may be less in the next.
+    // A busy machine may delay one measurement, so measure again.
     let times = measure(make, size);
     for (let tries = 1; tries < 3 && !isLinear(times); tries++) times = measure(make, size);
     expect(times).toSatisfy(isLinear);

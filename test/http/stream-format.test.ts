@@ -4,10 +4,10 @@ import { expect, test } from 'vitest';
 import { type Behaviour, STREAM_HEAD, sendStream } from '../support/misbehaving.js';
 import { followInTurn, lossesOf, told } from '../support/stream.js';
 
-/** Ends each case, so that what must not be dispatched shows by its absence. */
+/** The last event of each case. A wrongly dispatched event would come before it. */
 const LAST = '\n\ndata: last\n\n';
 
-/** What comes: the data; the name of an event counts for nothing. */
+/** Only the data is compared, because names of events are ignored. */
 const CASES: readonly [name: string, body: string, messages: readonly string[]][] = [
   ['format-bom', '\uFEFFdata:1\n\n\uFEFFdata:2\n\ndata:3', ['1', '3']],
   ['format-bom-2', '\uFEFF\uFEFFdata:1\n\ndata:2\n\ndata:3', ['2', '3']],

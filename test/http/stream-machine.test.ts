@@ -1,4 +1,5 @@
-// The machine of a connection alone: random lives of it against what must always hold; its steps are held by stream-rules.test.ts.
+// Checks invariants of the connection's state machine in random runs. stream-rules.test.ts tests
+// its single steps.
 
 import { expect, test } from 'vitest';
 import { FleetError, lastingError } from '../../src/errors.js';
@@ -21,7 +22,7 @@ const refused = (status: number, headers = {}): ConnectionEnd => ({
 const late: ConnectionEnd = { cause: 'timeout', error: new FleetError('network', 'no answer') };
 const noToken: ConnectionEnd = { cause: 'token', error: lastingError('no token') };
 
-/** A clock that stands still until it is set; timers run when they are due. */
+/** A clock that the test sets; timers run when they are due. */
 function openSteeredClock(random: () => number) {
   const timers = new Set<{ dueMs: number; action: () => void }>();
   let ms = 0;
@@ -62,7 +63,7 @@ interface Life {
   isClosed: boolean;
 }
 
-/** How a connection that is made, or one that stands, ends. */
+/** The ways in which a new or an open connection can end. */
 function endingOf(isOpen: boolean, random: () => number): ConnectionEnd {
   if (isOpen) return ended;
   const statuses = [503, 503, 429, 500, 401, 403, 404, 400];
@@ -70,7 +71,7 @@ function endingOf(isOpen: boolean, random: () => number): ConnectionEnd {
     random() < 0.2 ? { 'retry-after': String(Math.floor(random() * 4_000)) } : {};
   const status = statuses[Math.floor(random() * statuses.length)] ?? 503;
   if (random() < 0.1) return noToken;
-  // Refusals would end most lives early.
+  // Refusals would end most runs early.
   return status < 500 && random() < 0.7
     ? random() < 0.5
       ? late
@@ -88,7 +89,7 @@ function live(seed: number, steps: number): Life {
     life.events.push({ event, ms: clock.monotonicMs() });
     life.isClosed = event.type === 'closed';
   });
-  /** Mostly no further than the machine asked for. */
+  /** Usually not further than the state machine requested. */
   const passTime = () => {
     const wantedMs = Math.min(1_000, Math.max(0, clock.dueMs() - clock.monotonicMs()));
     const ms =
@@ -122,7 +123,7 @@ function live(seed: number, steps: number): Life {
   return life;
 }
 
-/** What must hold whatever happened; each is a sentence about the events alone. */
+/** Invariants of the events. */
 function check({ events, isClosed }: Life): string[] {
   const wrong: string[] = [];
   let isUp = false;
@@ -186,7 +187,7 @@ function check({ events, isClosed }: Life): string[] {
   return wrong;
 }
 
-/** When the return was that a gap belongs to: the last opening before it. */
+/** The last connection before the gap: the return that the gap belongs to. */
 function openedAt(events: Life['events'], index: number): number {
   for (let before = index - 1; before >= 0; before--) {
     const entry = events[before];
@@ -207,7 +208,7 @@ test(`keeps one connection, separate gaps for all outages, and one final event i
       seen.set(name, (seen.get(name) ?? 0) + 1);
     }
   }
-  // A test that drives the machine nowhere would hold everything.
+  // Check that the runs reach all kinds of events.
   const wanted = [
     'open',
     'message',

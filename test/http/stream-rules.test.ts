@@ -1,4 +1,4 @@
-// The rules of a live stream as one table: what a connection does, what is told of it, with which pauses; then what a row cannot say.
+// The rules of a live stream in one table: behaviour of the connection, reported events and delays.
 
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
@@ -36,7 +36,7 @@ const ends =
   (socket) =>
     socket.end(STREAM_HEAD + text);
 
-/** Sends an event; after ten seconds something happens to the clock. */
+/** Sends an event and changes the clock after ten seconds. */
 const thenClock =
   (clock: FastClock, act: () => void): Behaviour =>
   (socket) => {
@@ -44,7 +44,7 @@ const thenClock =
     clock.after(10_000, act);
   };
 
-/** A source whose calls behave in turn, the last one for ever. */
+/** A token source whose calls behave as listed; the last behaviour repeats. */
 function tokensInTurn(...calls: readonly (() => Promise<string>)[]): Tokens {
   let count = 0;
   return {
@@ -55,14 +55,14 @@ function tokensInTurn(...calls: readonly (() => Promise<string>)[]): Tokens {
 const token = async () => 'token';
 const noToken = () =>
   Promise.reject(new FleetError('config', 'the token command failed with exit code 1'));
-/** A source that has another token as soon as one is refused. */
+/** A token source that returns another token after a refusal. */
 function renewedTokens(): Tokens {
   let current = 'old';
   return { get: async () => current, renew: async () => (current = `${current}+`) };
 }
 const noFile = () => Promise.reject(lastingError('no such file'));
 
-/** The first connection stood for a second. */
+/** The first connection was open for a second. */
 const STOOD = 'open, message, lost ended';
 const BACK = 'open, gap ended, message';
 const IDLE = 'open, message, lost idle, open, gap idle, message';

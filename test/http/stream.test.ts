@@ -1,4 +1,5 @@
-// A live stream against a server that misbehaves: what takes more than a row of the rules (stream-rules.test.ts).
+// Tests a live stream against faulty servers in cases that stream-rules.test.ts cannot express as a
+// row.
 
 import { once } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
@@ -193,7 +194,7 @@ test('applies backpressure for a slow reader and does not treat its pauses as si
   );
   await whenFull;
   clock.stop();
-  // What the kernel keeps for both sides of a socket, and nothing of ours on top.
+  // Only the kernel's buffers of both socket ends are filled.
   expect(sentBytes).toBeLessThan(40 * 1024 * 1024);
   expect(lossesOf(got)[0]?.cause).not.toBe('idle');
 });
@@ -225,7 +226,7 @@ test('EventSource does not reconnect by itself and leaves no timer', async () =>
     cause: 'ended',
     requests: 1,
   });
-  // The pause of EventSource before it would connect again.
+  // The delay after which EventSource would reconnect.
   expect(timers).toHaveLength(1);
   expect(stopped).toContain(timers[0]?.value);
 });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   reader = await buildReader();
 });
 
-/** The text again and again, up to the size. */
+/** Repeats the text up to this size. */
 function fill(text: string, bytes: number): string {
   return text.repeat(Math.floor(bytes / text.length));
 }

@@ -1,5 +1,5 @@
-// Exported lists that are read again: every format names the same values, and an unchanged row
-// sends nothing. The service keeps every text and number as it was sent.
+// Reads exported lists again: every format contains the same values, and an unchanged row sends
+// nothing. The service keeps the exact texts and numbers.
 
 import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ type RawBicycle = { [field: string]: string };
 
 const ORGANIZATION = 'http://127.0.0.1/organizations/6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11/';
 
-/** Texts that readers of files take for something else. */
+/** Texts that parsers may mistake for other values. */
 const MISLEADING = [
   ...['null', 'NULL', 'true', 'TRUE', 'false', 'no', 'yes', '~', '-', '--', '---', '[]', '{}'],
   ...['-1', '=1+1', '+49 30', '@sum', "'-1", "''=1", '1e5', '1E5', '00123', '1.50', '1,5', '#N/A'],
@@ -98,7 +98,7 @@ interface Fleet {
   changes: Asked[];
 }
 
-/** Serves the fleet of the moment, and records requests that would change it. */
+/** Serves the current fleet and records requests that would change it. */
 async function withFleet(
   work: (fleet: Fleet, run: (args: readonly string[], stdin?: Buffer) => Promise<Run>) => unknown,
 ): Promise<void> {

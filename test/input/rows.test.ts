@@ -1,4 +1,4 @@
-// Rows of CSV and JSON read line by line, checked against other readers.
+// Compares the reading of CSV and JSON rows with other parsers.
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ async function read(text: string, isHeader = () => true): Promise<InputRow[]> {
   return rows;
 }
 
-/** `2: what is wrong`, or how many rows there are. */
+/** Returns `2: the error`, or the number of rows. */
 async function outcomeOf(text: string): Promise<string> {
   try {
     return `${(await read(text)).length} rows`;
@@ -54,7 +54,7 @@ describe('CSV', () => {
             ...records.map((cells) => cells.map((text) => quote(text, isQuoted)).join(delimiter)),
           ];
           const rows = await read(`${lines.join(end)}${end}`);
-          // A record of white space is ignored.
+          // A record that contains only white space is ignored.
           const written = records.flatMap(([a, b], index) => {
             const before = lines
               .slice(0, index + 1)

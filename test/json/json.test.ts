@@ -1,4 +1,4 @@
-// JSON text laid out anew: nothing but white space changes.
+// Formatting JSON text changes only white space.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -101,7 +101,7 @@ describe('readExact', () => {
     fc.assert(
       fc.property(anyJson(), (value) => {
         for (const json of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {
-          // Minus zero and 1e+21 are read as they are written, which only their text can show.
+          // Minus zero and 1e+21 keep their spelling, which only their text shows.
           if (needsExactReading(json))
             expect(JSON.parse(writeJson(readExact(json)))).toEqual(JSON.parse(json));
           else expect(readExact(json)).toEqual(JSON.parse(json));
