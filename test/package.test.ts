@@ -1,4 +1,5 @@
-// What is packed: the built program, its manual and the licences of what went into it, and nothing of the workshop.
+// Tests the package: the built program, its manual and the licenses of its libraries, and no
+// development files.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -25,10 +26,10 @@ const MANIFEST = JSON.parse(read('package.json')) as {
   devDependencies: { [name: string]: string };
 };
 
-/** A tarball beyond this has something in it that does not belong there. */
+/** A larger tarball contains something unnecessary. */
 const LARGEST_BYTES = 2_200_000;
 
-/** Whether what is packed is what is needed and no more. */
+/** Checks that the package contains exactly the necessary files. */
 function expectPacked({ size, files }: { size: number; files: { path: string }[] }): void {
   const paths = files.map(({ path }) => path);
   const isExpected =
@@ -106,7 +107,7 @@ test.skipIf(isExecutable)('an older Node prints one line with the required versi
     '',
     expect.stringMatching(/^error: fleet needs Node .*18\.20\.8\n$/),
   ]);
-  // Words that Node 8 to 12 do not know.
+  // Syntax that Node 8 to 12 cannot parse.
   expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
 });
 
@@ -119,7 +120,7 @@ test('the lock file names the binaries of every platform and no registry', () =>
   const { packages } = JSON.parse(read('package-lock.json')) as {
     packages: { [path: string]: Locked };
   };
-  /** What Node finds from a folder: in its own node_modules, or in one further up. */
+  /** Folders in which Node searches from a folder: its own node_modules and those above it. */
   const find = (folder: string, name: string): Locked | undefined =>
     packages[`${folder === '' ? '' : `${folder}/`}node_modules/${name}`] ??
     (folder === ''
@@ -183,7 +184,7 @@ test('the tarball contains only the necessary files, installs manual pages and h
   const before = readFileSync(join(copy, 'package.json'), 'utf8');
   const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
   run(prepack.replace('npm run build && ', ''));
-  // What is optional would have to come from a registry.
+  // Optional dependencies would have to come from a registry.
   const { optionalDependencies: _, ...packed } = JSON.parse(
     readFileSync(join(copy, 'package.json'), 'utf8'),
   );
@@ -198,7 +199,7 @@ test('the tarball contains only the necessary files, installs manual pages and h
   const install =
     'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
   const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
-  // npm warns of every script that an installation may run, whether it runs or not.
+  // npm warns about every script that an installation may run.
   expect(stdout + stderr).toMatch(/added 1 package/);
   expect(stdout + stderr).not.toMatch(/script/);
   run(manifest.scripts['postpack'] ?? '');

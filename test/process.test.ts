@@ -1,4 +1,4 @@
-// The built program as a process: signals, pipes, a full disk, and exactly the bytes that were asked for.
+// Tests the built program as a process: signals, pipes, a full disk, and exact output.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -167,7 +167,7 @@ test.runIf(process.platform === 'linux')('reports a full disk and exits with 10'
   expect([code, JSON.parse(stderr).error.kind]).toEqual([10, 'output']);
 });
 
-// Bun's userInfo says what USER says.
+// userInfo of Bun returns USER.
 test.runIf(hasTool('root') && !isExecutable)(
   "uses the operating system's user name instead of USER",
   async () => {
@@ -208,10 +208,13 @@ test.each([
   });
 });
 
-/** How long the program may take to end once it is asked to: promise 8 of cli.md says two seconds, a busy machine gets more, and what hangs takes 30 s. */
+/**
+ * Promise 8 of cli.md allows the program two seconds to end. A busy machine gets more; a hang takes
+ * 30 s.
+ */
 const END_LIMIT_MS = 10_000;
 
-/** How long a watch follows by `--for` that must have got something to do before: a busy machine takes its time to start it. */
+/** The time of --for for a watch that must have started before, also on a busy machine. */
 const FOR_MS = 8000;
 
 /** An endless list of pages of 100 kB. */
@@ -241,18 +244,18 @@ function endlessStream(response: ServerResponse): void {
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** How long nothing is asked for and nothing is taken when a program has filled its pipe. */
+/** The service sees no request and no reading for this long when a program has filled its pipe. */
 const STILL_MS = 400;
 const LOOK_MS = 20;
 
 interface EndlessServer {
   url: string;
   env: NodeJS.ProcessEnv;
-  /** Waits until the program asks for nothing more, takes nothing more and does nothing more. */
+  /** Waits until the program neither requests, reads nor computes anything. */
   standsStill(pid: number | undefined): Promise<void>;
 }
 
-/** A service that has always more to give. */
+/** A service with endless answers. */
 async function withEndless(use: (server: EndlessServer) => Promise<void>): Promise<void> {
   let moves = 0;
   const taken = (socket: Socket) => {
@@ -268,11 +271,11 @@ async function withEndless(use: (server: EndlessServer) => Promise<void>): Promi
     use({
       ...{ url, env },
       async standsStill(pid = 0) {
-        // Counted in looks and not in time: a server that was kept from the processor saw nothing, which is not stillness.
+        // Counts checks instead of time, because a delayed server sees nothing either.
         let seen = 0;
         for (let looks = 0; looks < STILL_MS / LOOK_MS; ) {
           await pause(LOOK_MS);
-          // One that waits for a processor is not still.
+          // A process that waits for a processor is not idle.
           looks = moves === 0 || moves !== seen || isBusy(pid) ? 0 : looks + 1;
           seen = moves;
         }
@@ -281,14 +284,17 @@ async function withEndless(use: (server: EndlessServer) => Promise<void>): Promi
   );
 }
 
-/** All of stderr, to its end: a part of it may come after the process is gone. */
+/** Reads all of stderr; a part of it may arrive after the end of the process. */
 async function errorText(child: ChildProcess): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of child.stderr ?? []) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
 }
 
-/** Holds that a process whose output nobody reads ends in time, with this code: by a signal, or by itself when `forMs` are over. */
+/**
+ * Checks that a process without a reader ends in time with this code, by a signal or by itself
+ * after `forMs`.
+ */
 async function endsWith(
   expected: number,
   child: ChildProcess,
@@ -403,7 +409,7 @@ describe.concurrent('output to a reader that does not read', () => {
     await withEndless(async ({ url, standsStill }) => {
       const pidFile = join(newFolder(), 'pid');
       const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
-      // Nobody reads what script writes, so script reads nothing of the terminal.
+      // Nobody reads the output of `script`, so `script` does not read the terminal.
       const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
         env: environment({
           FLEET_BASE_URL: url,
@@ -429,7 +435,10 @@ describe.concurrent('output to a reader that does not read', () => {
   });
 });
 
-/** What Linux says of a process or thread: R runs or waits for a processor, D for a disk, S sleeps; undefined when it is gone. */
+/**
+ * Returns the state of a process or thread on Linux (R runs or waits for a processor, D waits for a
+ * disk, S sleeps), or undefined when it is gone.
+ */
 function stateOf(path: string | number): string | undefined {
   try {
     return /^State:\s+(\w)/m.exec(readFileSync(`/proc/${path}/status`, 'utf8'))?.[1];
@@ -438,14 +447,14 @@ function stateOf(path: string | number): string | undefined {
   }
 }
 
-/** Whether a thread of the process has something to do. Never where there is no /proc. */
+/** Returns whether a thread of the process is busy. Always false without /proc. */
 function isBusy(pid: number): boolean {
   const tasks = `/proc/${pid}/task`;
   const threads = existsSync(tasks) ? readdirSync(tasks) : [];
   return threads.some((thread) => ['R', 'D'].includes(stateOf(`${pid}/task/${thread}`) ?? ''));
 }
 
-/** Whether a process is there and no zombie. */
+/** Returns whether a process exists and is not a zombie. */
 function isRunning(pid: number): boolean {
   return !['Z', 'X', undefined].includes(stateOf(pid));
 }
@@ -461,7 +470,7 @@ describe.concurrent('programs and services that do not end', () => {
     void socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
   const secure = (url: string) => url.replace('http:', 'https:');
 
-  /** What the service, or what stands before it, does, and the environment that leads there. */
+  /** The behaviour of the service or its proxy, and the environment that leads there. */
   const STUCK: [
     what: string,
     behaviour: Behaviour,
@@ -519,7 +528,7 @@ describe.concurrent('programs and services that do not end', () => {
   });
 
   test('--for ends a watch with an endless jq program', async () => {
-    // What jq is at when the time is over comes late: until then it spends none of the processor's.
+    // The message that keeps jq busy arrives late, so jq uses no processor time before.
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       response.flushHeaders();
@@ -531,7 +540,7 @@ describe.concurrent('programs and services that do not end', () => {
     await withServer(serve, async ({ url, env }) => {
       const flags = ['--jq', 'def f: f; f', '--for', `${FOR_MS}ms`, '-q', '--resync-pages', '0'];
       const child = start(['watch', '--topic', '/t', ...flags], { ...env, FLEET_SSE_URL: url });
-      // What was not delivered is no good end (cli.md section 4, promise 8).
+      // Undelivered output is an error (cli.md section 4, promise 8).
       await endsWith(10, child, undefined, FOR_MS);
     });
   });
@@ -558,7 +567,7 @@ describe.concurrent('every line of stderr is JSON with --json', () => {
   });
 });
 
-// Bun has none of its own.
+// Bun prints no such warnings.
 describe.skipIf(isExecutable)('warnings of Node', () => {
   const hook = join(newFolder(), 'hook.cjs');
   writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
@@ -578,7 +587,7 @@ describe.skipIf(isExecutable)('warnings of Node', () => {
   );
 });
 
-/** A list whose token comes from a command, which has a second, in a session without a terminal. */
+/** Lists with a token command that may take one second, in a session without a terminal. */
 function listWithCommand(command: string): Promise<Ended> {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN_COMMAND: command };
   return ended(start(['bicycles', 'list', '--timeout', '1'], env, { detached: true }));
@@ -597,7 +606,7 @@ test('stops all processes of a token command when stdin is not a terminal', asyn
 
 test('kills processes of a token command that ignore the first signal', async () => {
   const pid = join(newFolder(), 'pid');
-  // The shell alone ends at the signal; what it started does not.
+  // Only the shell ends after the signal; its children continue.
   const command = `(trap "" TERM; sh -c 'echo $$ > "${pid}"; exec sleep 60') & wait`;
   expect((await listWithCommand(command)).code).toBe(3);
   await eventually(() => !isAlive(Number(readFileSync(pid, 'utf8'))));

@@ -1,4 +1,5 @@
-// The promises of cli.md section 4 that no other test holds: where the token goes, and where it never shows.
+// Tests promises of cli.md section 4 that no other test covers: where the token is sent, and where
+// it is hidden.
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Clock } from '../src/system/clock.js';
@@ -10,7 +11,7 @@ import { openServer, sendJson } from './support/server.js';
 
 const SECRET = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2VjcmV0LXNpZ25hdHVyZQ';
 
-/** Runs a line with the secret as its token. */
+/** Runs a command line with the secret as its token. */
 const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: Clock) =>
   runFleet(line.split(' '), {
     env: { FLEET_BASE_URL: url, FLEET_TOKEN: SECRET, ...env },
@@ -112,7 +113,10 @@ test('escapes hostile text in an error on a terminal', async () => {
 });
 
 describe('promise 10: the token is hidden before text of others is truncated, escaped or quoted', () => {
-  /** Ways into what the program says: body, headers, and the places where a text is cut (500 characters, 64 kB). */
+  /**
+   * Sources of text: body, headers, and the positions at which text is truncated (500 characters,
+   * 64 kB).
+   */
   const PLACES: Record<
     string,
     (quoted: string) => { status: number; body: string; headers?: Record<string, string> }
@@ -164,7 +168,7 @@ describe('promise 10: the token is hidden before text of others is truncated, es
       );
       for (const [index, [name, encode]] of Object.entries(ENCODINGS).entries()) {
         answer = { headers: {}, ...PLACES[place]?.(encode(SECRET)) } as typeof answer;
-        // Each with two of the four, as a text and as JSON.
+        // Each source is tested with two of the four encodings, as text and as JSON.
         for (const flags of isLong ? FLAGS : FLAGS.filter((_, way) => way >> 1 === index % 2)) {
           const run = await runAt(url, `bicycles list --retries 1 ${flags}`.trim(), {}, clock);
           expect([

@@ -1,4 +1,4 @@
-// The README: how long it is, where it leads, and that fleet still prints what it shows.
+// Tests README: its length, its links, and that fleet prints the shown output.
 
 import { existsSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ test('README links to every guide', () => {
   expect(GUIDES.filter((path) => !README.includes(`](${path})`))).toEqual([]);
 });
 
-/** Its sentences, blocks of code apart, without marks; short ones may well be the same. */
+/** Returns the sentences without code and markup. Short sentences may be repeated. */
 function sentencesOf(text: string): string[] {
   const prose = text.replace(/^```[\s\S]*?^```/gm, '').replaceAll(/[`*|]/g, '');
   const sentences = prose
@@ -54,7 +54,7 @@ test("README, guides and help pages do not repeat each other's sentences", () =>
   for (const [name, text] of texts)
     for (const sentence of sentencesOf(text))
       where.set(sentence, (where.get(sentence) ?? new Set()).add(name));
-  // Pages of two commands may say the same: each is read alone.
+  // Help pages of two commands may share sentences, because users read one of them.
   const isTwice = (names: ReadonlySet<string>) =>
     names.size > 1 && [...names].some((name) => name.endsWith('.md'));
   expect(
@@ -64,13 +64,13 @@ test("README, guides and help pages do not repeat each other's sentences", () =>
   ).toEqual([]);
 });
 
-/** Without what differs from run to run: colours, widths, addresses, ages. */
+/** Removes colors, widths, URLs and ages, which differ between runs. */
 function comparable(text: string): string {
   return (
     text
       .replace(/\u001b\[[\d;?]*[A-Za-z]/g, '')
       .replace(/https?:\/\/[\w.:-]+(?:\/api)?\/?/g, 'URL')
-      // A busy machine has time for a bar of progress.
+      // A progress line may appear on a busy machine.
       .replace(/^.*[█░].*$/gm, '')
       .replace(/\S*credentials\.json/, 'FILE')
       .replace(/just now|\d+ (?:s|min|h|d) ago|in \d+ (?:ms|h)|\(2\d{3}-\d\d-[^)]+\)/g, 'TIME')
@@ -79,7 +79,7 @@ function comparable(text: string): string {
   );
 }
 
-/** What a text has to be to be as it was shown; `…` stands for any lines. */
+/** Returns a pattern for the shown text; `…` matches any lines. */
 function as(expected: string) {
   const parts = comparable(expected).split(' … ');
   return new RegExp(
@@ -87,7 +87,7 @@ function as(expected: string) {
   );
 }
 
-/** Commands behind `$`, and what each prints. */
+/** Returns the commands after `$` and their output. */
 function readTranscript(block: string): { line: string; output: string }[] {
   const parts = block.split(/^\$ /m).slice(1);
   return parts.map((part) => ({
@@ -116,7 +116,7 @@ describe.runIf(hasTool('script'))('README shows the real output of fleet', () =>
       { when: /Access token/, press: `${await sandbox().token()}\r` },
       { when: /Organization/, press: '1\r' },
     ]);
-    // Of a line that is typed, and drawn again at each key, the last.
+    // The terminal redraws a typed line for each key; keep the last one.
     const text = ended.text.replace(/^.*\u001b\[G/gm, '');
     expect(comparable(text)).toMatch(as(output));
     expect(ended.code).toBe(0);

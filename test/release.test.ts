@@ -1,4 +1,4 @@
-// Checks the scripts that make a release. The inspected executables are small ones made here.
+// Tests the scripts that make a release, with small executables that are built here.
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-// https from the built program: a private certificate authority, names that do not match, and a proxy in between.
+// Tests https with the built program: a private authority, wrong host names, and a proxy.
 
 import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';

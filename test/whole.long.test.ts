@@ -1,4 +1,5 @@
-// What `npm test` tries in part, tried as a whole: more random cases, larger fleets, longer times, every pair of ways.
+// Runs tests of `npm test` completely: more random cases, larger fleets, longer times and all
+// combinations.
 
 process.env['FLEET_TEST_LONG'] = '1';
 await import('./commands/alerts-listen.test.js');

@@ -1,4 +1,4 @@
-// Checks the behaviour of Windows on every platform. `npm run test:windows` checks more under Wine.
+// Tests the behaviour on Windows on every platform. `npm run test:windows` tests more with Wine.
 
 import { win32 } from 'node:path';
 import { describe, expect, test } from 'vitest';

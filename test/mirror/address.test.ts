@@ -1,4 +1,5 @@
-// Addresses of a mirror's database, and how PostgreSQL's own files and variables lead to a server.
+// Tests the URLs of mirror databases, and the files and variables of PostgreSQL that lead to a
+// server.
 
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
@@ -92,7 +93,7 @@ test.each([
   ['postgres://u@/d?host=/run/a&port=7', '/run/a', 7],
   ['postgres://u@%2Frun%2Fa/d', '/run/a', 5432],
   ['postgres://u@/d', 'from-environment', 5432],
-  // A space is %20 there: libpq knows no +.
+  // A space is written as %20, because libpq does not decode +.
   ['postgres://u@/d?host=/run/a+b', '/run/a+b', 5432],
 ])('connects for %s to %s', async (url, host, port) => {
   const env = { HOME: home, PGHOST: 'from-environment' };

@@ -1,4 +1,4 @@
-// Both databases of a mirror: the same rows, transactions and errors, whichever it is.
+// Tests that both mirror databases have the same rows, transactions and errors.
 
 import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ import { hasTool } from '../support/tools.js';
 const folder = newFolder();
 
 const never = new AbortController().signal;
-/** A database until the test has finished. */
+/** Opens a database until the end of the test. */
 const open = (
   text: string,
   access: OpenOptions['access'],
@@ -204,7 +204,7 @@ describe('a SQLite file', () => {
       const path = join(newFolder(), 'fleet.db');
       const first = await open(`sqlite:${path}`, 'write');
       await first.all('select 1');
-      // As a writer does that was killed before: it looks, lets go, and opens the file for writing.
+      // A writer that was killed before inspects the file, closes it, and opens it for writing.
       await (await open(`sqlite:${path}`, 'look')).close();
       await open(`sqlite:${path}`, 'write');
       const locks = readFileSync('/proc/locks', 'utf8').split('\n');
@@ -264,7 +264,10 @@ describe.runIf(hasTool('openssl'))('a PostgreSQL server with TLS', () => {
     'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=db.test -days 3 -keyout key.pem -out cert.pem',
   );
 
-  /** What a client of this mode asks for, and what becomes of it: without TLS nobody is let in, with TLS nobody's password is right. */
+  /**
+   * Returns what a client in this mode requests. The server rejects connections without TLS, and
+   * every password with TLS.
+   */
   async function attempt(parameters: string, env: NodeJS.ProcessEnv = {}) {
     const asked: string[] = [];
     const refuse = (socket: Duplex, code: string, message: string) => {
@@ -277,7 +280,7 @@ describe.runIf(hasTool('openssl'))('a PostgreSQL server with TLS', () => {
     const server = createServer((socket) => {
       socket.on('error', () => {});
       socket.once('data', (first) => {
-        // The request for TLS of section 53.7.
+        // The TLS request of section 53.7.
         const wantsTls = first.readInt32BE(4) === 80877103;
         asked.push(wantsTls ? 'tls' : 'plain');
         if (!wantsTls) return refuse(socket, '28000', 'no pg_hba.conf entry, no encryption');
@@ -322,7 +325,7 @@ describe.runIf(hasTool('openssl'))('a PostgreSQL server with TLS', () => {
     onTestFinished(() => void vi.unstubAllEnvs());
     const { error } = await attempt('sslmode=verify-full', { HOME: files });
     expect(error.message).toMatch(/certificate of an unknown authority/);
-    // As in libpq: any authority would do, so that it needs one of its own.
+    // As in libpq: this mode would accept any authority, so it needs an explicit one.
     const any = await attempt('sslmode=verify-ca', { HOME: files });
     expect(any.error.message).toMatch(/sslmode=verify-ca needs the file of an authority/);
   });

@@ -1,4 +1,5 @@
-// What a batch records: each field that changed, when the service says, and nothing for what only keeps its own books.
+// Tests the records of a batch: each changed field with the service's time, and nothing for
+// technical fields.
 
 import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -33,7 +34,7 @@ interface Told {
   isFirstReading?: boolean;
 }
 
-/** What is recorded of one statement about the bicycle above. */
+/** Records one message or list about the bicycle above and returns the result. */
 async function record(
   database: Database,
   { source, item, gone = false, isFirstReading = false }: Told,
@@ -70,7 +71,7 @@ test('records the changes of messages and lists', async () => {
   expect((await told({ source: 'push', item: { uuid: UUID, ...rented } })).changes).toEqual([
     [at, 'state', '"available"', '"rented"'],
   ]);
-  // Without a time of its own it is dated by its arrival; a time in the future is none.
+  // Without its own time it gets its time of arrival; a time in the future is ignored.
   expect((await told({ source: 'push', item: { uuid: UUID, state: 'lost' } })).changes).toEqual([
     [RECEIVED, 'state', '"available"', '"lost"'],
   ]);
@@ -78,17 +79,17 @@ test('records the changes of messages and lists', async () => {
   expect((await told({ source: 'push', item: { uuid: UUID, ...future } })).changes[0]?.[0]).toBe(
     RECEIVED,
   );
-  // Bookkeeping makes a row true, and no history.
+  // Technical fields update the row but not the history.
   const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
   expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
   expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
-  // A field that was not known before has no old value; in the first reading that is no change.
+  // A field that was unknown has no old value, and the first reading records no change of it.
   const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
   expect((await told({ source: 'list', item: wider })).changes).toEqual([
     [at, 'note', null, '{"a":1}'],
   ]);
   expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
-  // Of the same version the list says more: messages leave out links.
+  // A list with the same version has more fields, because messages omit links.
   expect(
     (await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1),
   ).toEqual([...['lock', '"https://x/1/"', 'null']]);
@@ -125,7 +126,7 @@ test('caches the rows of messages between batches until another writer changes t
   };
   expect((await batch(BEFORE)).bicycles).toHaveLength(1);
   await database.all("update bicycles set state = 'lost', raw = replace(raw, 'available', 'lost')");
-  // Nothing is asked for.
+  // Nothing is requested.
   const moved = await batch({ ...BEFORE, latitude: 52.2, concurrency_version: 2 });
   expect([moved.bicycles.length, moved.changes.length]).toEqual([1, 1]);
   ledger.forget();
@@ -136,7 +137,7 @@ test('caches the rows of messages between batches until another writer changes t
   expect(await database.all('select state, gone from bicycles')).toEqual([
     { state: 'rented', gone: null },
   ]);
-  // The list of another organization shows it as it is: it moved.
+  // The list of another organization contains the bicycle, so it moved there.
   knowledge.compare(
     { ...BEFORE, modified, state: 'rented', concurrency_version: 3 },
     NO_MARK,

@@ -1,4 +1,4 @@
-// The tables of a mirror: made in steps, the same on both databases, and what is no mirror refused.
+// Tests the tables of a mirror: upgrades, equality on both databases, and rejected databases.
 
 import { describe, expect, test } from 'vitest';
 import { CHANGE_COLUMNS } from '../../src/mirror/ledger.js';
@@ -112,7 +112,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
       Number(seconds),
       yes(isKnown),
     ]);
-    // Since when it was available or lost, and how long, nobody knows.
+    // The start and the duration of its state are unknown.
     expect(known).toEqual([
       [{ name: 'B1', state: 'available', started: null, next_state: 'rented' }, 0, false],
       [
@@ -165,7 +165,7 @@ test.each([
   ['2026-11-21T12:00:00.25+02:00', '2026-11-21T10:00:00.250000Z'],
   ['2026-11-21', '2026-11-21T00:00:00.000000Z'],
   ['2026-02-28T24:00:00Z', '2026-03-01T00:00:00.000000Z'],
-  // No database takes it; the clock of JavaScript goes on counting.
+  // Databases reject this year, but JavaScript dates accept it.
   ['2026-02-30T00:00:00.5Z', '2026-03-02T00:00:00.500000Z'],
   ['tomorrow', undefined],
 ])('converts %s in UTC to %s', (text, utc) => {
@@ -204,7 +204,7 @@ test.runIf(engines.length > 1)(
       before.map((at) => change(at, '"rented"')),
     );
     await database.all('create view mine as select * from rentals');
-    // It breaks off at its end.
+    // The text ends early.
     await database.all('create table changes_other (a int)');
     await expect(migrate(database)).rejects.toThrow();
     expect(await readSchema(database)).toBe(3);
@@ -238,12 +238,12 @@ test.runIf(engines.length > 1)(
       ],
     ]);
     expect(await database.all('select count(*) as n from mine')).toEqual([{ n: 2 }]);
-    // A day's query reads one partition.
+    // The query of one day reads one partition.
     const day = `at >= '${later.slice(0, 10)}' and at < '${utcOfMs(nowMs + 41 * DAY_MS).slice(0, 10)}'`;
     const plan = JSON.stringify(await database.all(`explain select * from changes where ${day}`));
     expect(plan).toContain(month);
     expect(plan).not.toMatch(/changes_before|changes_other/);
-    // What ended before is dropped whole, the month itself is not.
+    // Partitions that ended before are dropped completely, but the current month is kept.
     await turnPartitions(database, nowMs + 40 * DAY_MS, nowMs + 40 * DAY_MS);
     expect(await database.all('select id from changes order by id')).toEqual([
       { id: 3 },

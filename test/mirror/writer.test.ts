@@ -1,4 +1,5 @@
-// The writer under a clock and a service that the test steers: what the table, `changes` and `gaps` hold after each order of events.
+// Tests the writer with a clock and a service that the test controls: table, `changes` and `gaps`
+// for each order of events.
 
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   database = await openedDatabase(await newSqlite());
 });
 
-/** Six bicycles, one as old as the next; messages leave their link out. */
+/** Six bicycles with increasing age; messages omit their links. */
 function openService() {
   const bicycles = new Map<string, Bicycle>();
   for (const [index, uuid] of ['a', 'b', 'c', 'd', 'e', 'f'].entries()) {
@@ -64,7 +65,7 @@ function openService() {
   };
 }
 
-/** A writer that nothing happens to but what the test says. */
+/** A writer whose events all come from the test. */
 async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
   const writer = { owner: randomUUID(), host: 'here', pid: process.pid, organizations: ['o'] };
   await prepare(database, baseUrl);
@@ -82,10 +83,10 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   let batch = 0;
   let previousBatchId: string | undefined;
   let gapBefore: OpenGap | undefined;
-  /** What is asked of the service and not answered. */
+  /** Unanswered requests to the service. */
   let asked: (FollowerOutput & { type: 'read-page' | 'read-whole' })[] = [];
 
-  /** Writes what came of an event, and does what is asked for. */
+  /** Writes the result of an event and carries out the effects. */
   const write = async (seconds: number): Promise<void> => {
     for (const output of outputs) if (output.type === 'gap-close') ledger.add(output);
     if (follower.isConnected) heardMs = at(seconds).wallMs;
@@ -114,7 +115,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     follower.take(event, at(seconds));
     await write(seconds);
   };
-  /** The list as the service has it at this moment; `answer` hands it over. */
+  /** Takes the current list of the service; `answer` delivers it. */
   const ask = () => {
     const requests = asked;
     asked = [];
@@ -197,7 +198,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
         seconds,
       );
     },
-    /** The connection stands again, and what was sent meanwhile was not sent again. */
+    /** The connection is open again, and missed messages are not replayed. */
     async findGap(fromSeconds: number, seconds: number) {
       const gap = {
         cause: 'network',
@@ -215,7 +216,10 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   };
 }
 
-/** Reads the first list, then others are heard of, so that the one before them is not at the head of the list. */
+/**
+ * Reads the first list and then updates other bicycles, so that this one is not at the head of the
+ * list.
+ */
 async function begin() {
   const service = openService();
   const mirror = await openWriter(service, 0);

@@ -1,4 +1,4 @@
-// What the page makes of its columns, without a browser: clusters, filters, order, and numbers that lose nothing.
+// Tests the data of the page without a browser: clusters, filters, order and exact numbers.
 
 import { describe, expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';

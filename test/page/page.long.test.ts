@@ -1,4 +1,5 @@
-// The page in a real browser with 100,000 bicycles, and in every width: what takes too long for `npm test`.
+// Tests the page in a real browser with 100,000 bicycles and at every width, which is too slow for
+// `npm test`.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,11 +29,11 @@ const STATES = [
 ];
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 
-// As it comes: what takes long is measured.
+// No deadline here, because the time is measured.
 const chromium = useBrowser([]);
 const folder = newFolder();
 
-/** Bicycles around five cities, the same ones in every run. */
+/** Bicycles around five cities, the same in every run. */
 function makeFleet(count: number): Bicycle[] {
   let seed = 1;
   const random = () => {
@@ -108,7 +109,7 @@ describe('a page with 100,000 bicycles', () => {
     };
     context.annotate(JSON.stringify(times));
     process.stderr.write(`${JSON.stringify(times)}\n`);
-    // The first sort by name compares them all; everything else is a frame or some.
+    // The first sort by name compares all bicycles; everything else takes a few frames.
     for (const time of Object.values(times)) expect(time).toBeLessThan(2_500);
     expect(complaints).toEqual([]);
     await opened.close();

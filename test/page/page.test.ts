@@ -1,4 +1,5 @@
-// The page of `fleet map` in a real browser: from a disk and served, and that it asks nobody else and runs nothing of the service's text.
+// Tests the page of `fleet map` in a real browser, from disk and served. It must send no other
+// requests and run no text of the service.
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -26,7 +27,7 @@ const HOSTILE = [
   '{{fleet:data}}',
 ];
 
-/** A picture of one pixel for every tile. */
+/** An image of one pixel for every tile. */
 const TILE =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 
@@ -34,7 +35,7 @@ const sandbox = useSandbox({ bicycles: 80 });
 const chromium = useBrowser();
 const folder = newFolder();
 
-/** What must hold in a moment; the machine may be busy. */
+/** Waits for a condition with a generous limit for a busy machine. */
 function soon<T>(value: () => T) {
   return expect.poll(value, { timeout: 20_000 });
 }
@@ -44,7 +45,7 @@ async function environment(): Promise<NodeJS.ProcessEnv> {
   return { ...(await environmentOf(sandbox())), FLEET_ORGANIZATION: organizations[0]?.uuid };
 }
 
-/** Bicycles of the organization that the page is about. */
+/** Bicycles of the organization of the page. */
 function bicycles() {
   return sandbox().bicycles(sandbox().organizations[0]?.uuid);
 }
@@ -62,7 +63,7 @@ async function readStats(): Promise<StatsRow[]> {
   return JSON.parse(stdout);
 }
 
-/** The numbers of the page by group and value, as `bicycles stats` has them. */
+/** Reads the numbers of the page by group and value, like those of `bicycles stats`. */
 function numbersOf(page: Page): Promise<StatsRow[]> {
   return page.evaluate(`(() => {
     const bars = (name) => [...document.querySelectorAll('section[aria-label=' + name + '] .bar')].map((bar) => ({
@@ -73,7 +74,7 @@ function numbersOf(page: Page): Promise<StatsRow[]> {
   })()`);
 }
 
-/** What the page and the terminal both say; what nobody has is left out of the page. */
+/** Groups that page and terminal both show; the page omits empty ones. */
 function comparable(rows: readonly StatsRow[]): string[] {
   return rows
     .filter(({ count, value }) => count > 0 && value !== '(none)')
@@ -95,7 +96,7 @@ function expectQuiet(
 
 describe('a page that is opened from disk', () => {
   let shared: OpenedPage | undefined;
-  /** One page for the tests that leave it as they found it: drawing it takes most of their time. */
+  /** One page for all tests that do not change it, because drawing takes most of their time. */
   const open = async (context: TestContext) => {
     if (shared !== undefined) return shared;
     const chrome = chromium(context);
@@ -112,7 +113,7 @@ describe('a page that is opened from disk', () => {
     return shared;
   };
   afterAll(() => shared?.context.close());
-  /** A test on that page, which complains of nothing and asks nobody. */
+  /** Runs a test on that page and checks that it reports no errors and sends no requests. */
   const testPage = (name: string, use: (page: Page) => Promise<void>) =>
     test(name, async (context) => {
       const opened = await open(context);
@@ -161,7 +162,7 @@ describe('a page that is opened from disk', () => {
           const names = all.filter((name) => /^\w+ \d+$/.test(name));
           return names.length > 9 && names.join() === names.toSorted(compare).join();
         });
-      // What the map does not show leaves the table.
+      // The table contains only bicycles that the map shows.
       await page.locator('#follows').check();
       await page.locator('.bubble').first().click();
       await soon(count).toBeLessThan(all.length / 2);
@@ -189,7 +190,7 @@ describe('a page that is opened from disk', () => {
       await soon(() => page.locator('#table .empty').textContent()).toBe('No bicycles match.');
       await page.keyboard.press('Escape');
       await search.fill('');
-      // One that has a place beyond the part that is shown is found there, too.
+      // Search also finds a bicycle outside the visible area.
       await page.locator('.bubble').first().click();
       await soon(() => rowNames(page)).not.toHaveLength(0);
       const seen = await rowNames(page);
@@ -329,13 +330,15 @@ describe('a page that is opened from disk', () => {
   });
 });
 
-/** Without a window every tab is seen: what a browser says of one behind another is said by hand. */
+/** Without a window, every tab counts as visible, so the test sends the visibility event itself. */
 function see(page: Page, state: 'hidden' | 'visible'): Promise<unknown> {
   return page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
     document.dispatchEvent(new Event('visibilitychange'))`);
 }
 
-/** Holds that a change fades in a halo, frame after frame, but not for who wants no motion: the map is not drawn for one. */
+/**
+ * Checks that a change fades out in a halo, and that users with reduced motion see no animation.
+ */
 async function holdHalo(page: Page, change: () => void): Promise<void> {
   const drawingsOf = (milliseconds: number) => () =>
     page.evaluate(`new Promise((resolve) => {
@@ -346,7 +349,7 @@ async function holdHalo(page: Page, change: () => void): Promise<void> {
       setTimeout(() => { prototype.drawArrays = draw; resolve(count); }, ${milliseconds});
     })`);
   await soon(drawingsOf(250)).toBe(0);
-  // Its time stands still: a halo never ends its fading.
+  // Its clock is stopped, so the halo stays.
   await page.evaluate('{ const now = performance.now(); performance.now = () => now; }');
   await page.emulateMedia({ reducedMotion: 'no-preference' });
   change();
@@ -374,7 +377,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
     ({ state, latitude }) => state === 'available' && latitude !== null,
   );
   const uuid = bicycle?.uuid ?? '';
-  // What can be pressed stays while the fleet moves.
+  // Buttons stay in place while the fleet changes.
   await page.evaluate(
     "window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))",
   );
@@ -393,7 +396,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
   await holdHalo(page, () => sandbox().changeBicycle(uuid, { state_of_charge: 2 }));
   sandbox().act(uuid, 'declare_lost');
   await soon(() => page.locator('.card .state').textContent()).toBe('lost');
-  // A tab that is opened now knows what happened before, and both hear what comes.
+  // A new tab gets the earlier changes, and both tabs get the new ones.
   const second = await openPage(chrome, url, { context: first.context });
   await soon(async () => comparable(await numbersOf(second.page))).toEqual(
     comparable(await readStats()),
@@ -402,7 +405,8 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
   await second.page.locator('#search').fill('moved again');
   await page.locator('#search').fill('moved again');
   for (const tab of [page, second.page]) await soon(() => rowNames(tab)).toEqual(['Moved again']);
-  // A tab that nobody sees lets its connection go, of which a browser has six, and catches up when it is seen.
+  // A hidden tab closes its connection, because a browser allows six, and catches up when it is
+  // visible again.
   await see(page, 'hidden');
   sandbox().changeBicycle(uuid, { name: 'Moved unseen' });
   await second.page.locator('#search').fill('moved unseen');
@@ -452,7 +456,7 @@ test('a tab resumes after the last received update when its connection breaks, w
   onTestFinished(server.close);
   const { page, context: own } = await openPage(chromium(context), server.url);
   await soon(() => page.locator('#link').textContent()).toBe('live');
-  // Silence breaks it, from now on again and again.
+  // From now on, silence breaks the connection repeatedly.
   let returns = 0;
   page.on('request', (request) => void (request.url().includes('events') && returns++));
   const event = { kind: 'gap', atMs: 0, uuid: null, name: null, text: 'once' } as const;

@@ -1,4 +1,5 @@
-// Creation and transitions against interface.md sections 3.1, 4.2 and 4.3: every cell of the table, every role, every refusal.
+// Tests creation and transitions against interface.md sections 3.1, 4.2 and 4.3: every transition,
+// role and refusal.
 import { expect, test } from 'vitest';
 import { BICYCLE_STATES } from '../../src/api/bicycle.js';
 import type {
@@ -17,7 +18,7 @@ const act = (uuid: string, type: unknown, token: TokenOptions = {}) =>
 const create = (body: object, token: TokenOptions = {}) =>
   ask(sandbox(), '/bicycles/', { body, token });
 
-// The table of the sandbox, written down a second time so that one slip of the pen shows.
+// A second copy of the sandbox's table, so that a typing error is detected.
 const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
   ['declare_available', ['in_maintenance', 'lost', 'unrecoverable'], 'available'],
   ['reserve', ['available'], 'reserved'],
@@ -61,7 +62,7 @@ test.each(TABLE)('allows %s only from its source states', async (transition, sou
 test.each(TABLE)('checks %s for each role', async (transition, [state = 'available'], target) => {
   for (const role of ['admin', 'fleet_operator', 'renter'] as const) {
     const uuid = bicycleIn(sandbox(), 'in_maintenance');
-    // The renter has to be the one who rents or reserved.
+    // The renter must be the one who rented or reserved.
     if (state === 'rented' || state === 'reserved') {
       sandbox().act(uuid, 'declare_available');
       sandbox().act(uuid, state === 'rented' ? 'rent' : 'reserve', sandbox().users[2]);
@@ -128,7 +129,7 @@ test('creates a bicycle with all fields in maintenance and lists it last', async
     serial_number: 'F 1',
     description: 'red',
   };
-  // The link of a proxy in front counts by its path.
+  // Only the path of a link matters, because a proxy may change its host.
   const organization = organizationLink().replace(/^http:\/\/[^/]+/, 'https://fleet.example');
   const { status, body } = await create({ ...given, organization, colour: 'red' });
   expect([status, body]).toEqual([201, sandbox().bicycles().at(-1)]);

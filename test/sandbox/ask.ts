@@ -1,4 +1,4 @@
-// One request to a sandbox by plain fetch, and its answer as it came.
+// Sends one request to a sandbox with fetch and returns the answer unchanged.
 import type { Sandbox, TokenOptions } from '../../src/sandbox/index.js';
 import { headersFor } from '../support/sandbox.js';
 
@@ -6,7 +6,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Each test knows what it reads; empty for what is no JSON. */
+  /** The caller knows the type; empty when the body is not JSON. */
   body: { [field: string]: unknown };
 }
 
@@ -40,7 +40,7 @@ export async function ask(
   };
 }
 
-/** Every item of a list, page after page. */
+/** Returns every item of a list, page by page. */
 export async function askAll(own: Sandbox, path: string, asking?: Asking): Promise<Item[]> {
   const items: Item[] = [];
   for (let next: unknown = path; typeof next === 'string'; ) {
@@ -61,14 +61,14 @@ export function actOn(
   return ask(own, `/bicycles/${uuid}/actions/`, { ...asking, body });
 }
 
-/** The link of an organization, the main one first. */
+/** Returns the link of an organization; 0 is the main one. */
 export const linkOf = (own: Sandbox, index = 0) =>
   `${own.baseUrl}/organizations/${own.organizations[index]?.uuid}/`;
 
-/** No bicycle, and nothing else, is called so. */
+/** The UUID of nothing. */
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
-/** A bicycle of the main organization, put into a state, whatever the transitions say. */
+/** Returns a bicycle of the main organization after it was put into a state. */
 export function bicycleIn(own: Sandbox, state: string): string {
   const uuid = own.bicycles(own.organizations[0]?.uuid)[0]?.uuid ?? '';
   own.changeBicycle(uuid, { state });

@@ -1,4 +1,4 @@
-// Faults on request: how they are written, and what each of them does on the wire.
+// Tests the faults of the sandbox: their spelling and their effects.
 
 import { expect, test } from 'vitest';
 import { type Fault, parseFault, type Sandbox } from '../../src/sandbox/index.js';
@@ -147,7 +147,7 @@ test('stall stops the messages and heartbeats of a subscription but keeps it ope
     const stalled = await subscribe(own);
     await stalled.until(() => stalled.comments.length > 2);
     own.setFaults([parseFault('stall=0ms')]);
-    // What was on its way may still arrive.
+    // Messages in flight may still arrive.
     let length = -1;
     while (length !== stalled.comments.length) {
       length = stalled.comments.length;
@@ -179,7 +179,8 @@ test('expire shortens the lifetime of tokens, and new tokens work', async () => 
 });
 
 test('expire ends open subscriptions, also those of new tokens', () =>
-  // A clock that stands still 50 ms before the tokens end: they are good however slow the machine is.
+  // The clock stands still 50 ms before the tokens expire, so they are valid on a machine of any
+  // speed.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
     const first = await subscribe(own);
     own.setFaults([parseFault('expire=1ms')]);

@@ -1,4 +1,4 @@
-// Life in the sandbox: what happens by itself, at the rate asked for, within the rules.
+// Tests the simulated life of the sandbox and its rate.
 import { expect, test } from 'vitest';
 import { type ServedTransition, TRANSITION_TABLE } from '../../src/sandbox/index.js';
 import { withSandbox } from '../support/sandbox.js';

@@ -1,11 +1,11 @@
-// The lists of bicycles and alerts against interface.md sections 2.6, 4.1 and 4.5, with plain fetch.
+// Tests the lists of bicycles and alerts against interface.md sections 2.6, 4.1 and 4.5 with fetch.
 import { expect, test } from 'vitest';
 import type { Role } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
 import { type Answer, ask, askAll, type Item, linkOf, UNKNOWN, uuidsOf } from './ask.js';
 
 const sandbox = useSandbox({ service: 'interface' });
-/** Where order counts and pages do not. */
+/** Large pages for tests of the order. */
 const largePages = useSandbox({ service: 'interface', pageSize: 100 });
 
 function get(path: string, role: Role = 'fleet_operator', organization?: string): Promise<Answer> {

@@ -1,4 +1,5 @@
-// What the sandbox does beyond interface.md, as a running service of this kind was observed to do, and that `service: 'interface'` does none of it.
+// Tests the functions of the sandbox beyond interface.md, as a real service was observed, and that
+// `service: 'interface'` has none of them.
 import { expect, test } from 'vitest';
 import type { ServedBicycle, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';

@@ -1,4 +1,5 @@
-// The push channel against interface.md sections 2.5, 4.6 and 6.1 and as it was observed: encoding, topics, envelopes, replay, heartbeats.
+// Tests the push channel against interface.md sections 2.5, 4.6 and 6.1 and the observed service:
+// topics, envelopes, replay and heartbeats.
 import { expect, test } from 'vitest';
 import type {
   Sandbox,
@@ -30,7 +31,7 @@ async function subscribe(
   return openStream(own.sseUrl, pathOf(topic), { ...headers, ...again });
 }
 
-/** What the messages say in a field, in order. */
+/** Returns the values of a field in the messages, in order. */
 const heard = (stream: Stream, field = 'description') =>
   stream.events.map(({ data }) => data.message[field]);
 
@@ -201,7 +202,7 @@ test('answers 403 to a renter or a token of another organization, and 405 to ano
   expect([posted.status, posted.headers.get('Allow')]).toEqual([405, 'GET']);
 });
 
-/** Changes its first bicycle so often, told apart by the description. */
+/** Changes its first bicycle once for each description. */
 function change(own: Sandbox, ...descriptions: string[]): void {
   for (const description of descriptions)
     own.changeBicycle(own.bicycles(organization(own))[0]?.uuid ?? '', { description });
@@ -259,14 +260,15 @@ test('counts, closes and forgets streams', () =>
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
     own.dropStreams();
-    // What happens between the cut and its news must not disturb anybody.
+    // Changes between the disconnection and its detection must cause no error.
     change(own, 'unheard');
     expect(await Promise.all(streams.map(({ ended }) => ended))).toEqual(['cut', 'cut']);
     expect(own.streamCount()).toBe(0);
   }));
 
 test('ends a subscription when its token expires', () =>
-  // A clock that stands still 50 ms before the end: the token is good however slow the machine is.
+  // The clock stands still 50 ms before the token expires, so it is valid on a machine of any
+  // speed.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
     const stream = await subscribe(own, all(own), { expiresInSeconds: 0.05 });
     expect([stream.status, await stream.ended]).toEqual([200, 'end']);

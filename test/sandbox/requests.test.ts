@@ -1,4 +1,5 @@
-// What holds for every request: who may ask, trace headers, Authorization, Accept, paths, methods (interface.md sections 4, 5, 7 and 9).
+// Tests requirements of every request: permissions, trace headers, Authorization, Accept, paths and
+// methods (interface.md sections 4, 5, 7 and 9).
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { SignJWT } from 'jose';
 import { expect, test } from 'vitest';
@@ -13,7 +14,7 @@ const sandbox = useSandbox({ service: 'interface', bicycles: 40 });
 const topicPath = () =>
   `/subscribe/%2F${sandbox().organizations[0]?.uuid}%2Fadmin%2Fbicycles%2F%2A/`;
 
-/** Both ports: an ordinary request and a subscription. */
+/** An ordinary request and a subscription, one for each port. */
 const PORTS: [string, () => string][] = [
   ['the API', () => `${sandbox().baseUrl}/bicycles/`],
   ['the push channel', () => `${sandbox().sseUrl}${topicPath()}`],
@@ -25,7 +26,9 @@ interface Got {
   body: string;
 }
 
-/** node:http, since fetch sets Host itself; of an endless answer the first bytes. */
+/**
+ * Uses node:http, because fetch sets Host itself. Reads only the first bytes of an endless answer.
+ */
 function get(url: string, headers: { [name: string]: string }): Promise<Got> {
   return new Promise((resolve, reject) => {
     const outgoing = request(url, { headers, agent: false }, (incoming) => {

@@ -1,4 +1,4 @@
-// The seeded fleet: the same for the same seed, and with everything in it that a client must cope with.
+// Tests the seeded fleet: it is reproducible and contains all cases that a client must handle.
 import { expect, test } from 'vitest';
 import { ALERT_STATES, ALERT_TYPES } from '../../src/api/alert.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
@@ -8,7 +8,7 @@ import { ask } from './ask.js';
 
 const NOW = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-/** Everything the fleet of a seed holds, without the port, which is another one each time. */
+/** Serializes the fleet of a seed without the port, which differs. */
 async function fingerprintOf(seed: number): Promise<string> {
   const own = await openSandbox({ service: 'interface', seed, bicycles: 120, now: () => NOW });
   const { organizations, zones, models, users } = own;

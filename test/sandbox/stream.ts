@@ -1,4 +1,4 @@
-// A subscription over node:http that shows what really came: status, headers, events and comments.
+// Opens a subscription with node:http and records status, headers, events and comments.
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { eventually } from '../support/running.js';
 
@@ -12,14 +12,14 @@ export interface Stream {
   headers: IncomingHttpHeaders;
   events: StreamEvent[];
   comments: string[];
-  /** Waits until the condition holds. */
+  /** Waits until the condition is true. */
   until: (condition: () => boolean) => Promise<void>;
   /** Resolves with `end` after a clean end and `cut` after any other. */
   ended: Promise<'end' | 'cut'>;
   close: () => void;
 }
 
-/** Opens `url + path` exactly as spelled and resolves when the headers are there. */
+/** Opens exactly `url + path` and resolves after the headers. */
 export function openStream(
   url: string,
   path: string,

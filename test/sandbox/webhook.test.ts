@@ -1,4 +1,5 @@
-// The webhook of section 6.2 as the sandbox sends it: every alert in order, signed, tried again, to this machine alone.
+// Tests the webhooks of the sandbox (section 6.2): order, signature, retries, and only local
+// receivers.
 import { createHmac } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { parseWebhookUrl } from '../../src/sandbox/webhook.js';
@@ -8,7 +9,7 @@ import { type Answer, openServer, startServer } from '../support/server.js';
 
 const taking: Answer = (response) => void response.writeHead(204).end();
 
-/** A sandbox with such a receiver, on whose first bicycle alerts are raised. */
+/** Starts a receiver and a sandbox, on whose first bicycle alerts are raised. */
 async function openReceiver(
   answer: Answer,
   { path = '', ...secret }: { path?: string; secret?: string } = {},

@@ -1,4 +1,4 @@
-// Shows that settings come from absolute paths that the operator alone may write, and from nowhere else.
+// Tests that settings are read only from absolute paths that only the user can write.
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
@@ -31,17 +31,17 @@ import { type RunResult, runFleet } from '../support/run.js';
 import { hasTool } from '../support/tools.js';
 
 const ADDRESS = 'http://127.0.0.1:1';
-/** Of nobody who runs tests. */
+/** A user that runs no tests. */
 const STRANGER_UID = 54_321;
 
 let root: string;
-/** Where the settings lie that are used, and what leads there. */
+/** The folder of the settings and the variables that select it. */
 let folder: string;
 let env: NodeJS.ProcessEnv;
 
 const home = process.cwd();
 
-// In the current directory lie settings that nobody may take for the operator's.
+// The current folder contains settings that must never be used.
 beforeEach(() => {
   root = newFolder();
   folder = join(root, 'settings');
@@ -50,7 +50,7 @@ beforeEach(() => {
   return () => process.chdir(home);
 });
 
-/** A command line with this environment and nothing else. */
+/** Runs a command line with only this environment. */
 function fleet(line: string, env: NodeJS.ProcessEnv, input = ''): Promise<RunResult> {
   return runFleet(line.split(' '), {
     env: { PATH: process.env['PATH'], FLEET_CONFIG_DIR: undefined, ...env },
@@ -58,7 +58,7 @@ function fleet(line: string, env: NodeJS.ProcessEnv, input = ''): Promise<RunRes
   });
 }
 
-/** Settings whose token command leaves a mark, so that a run of it shows. */
+/** Settings whose token command creates a file, which shows that it ran. */
 function writeSettings(place = folder): { config: string; mark: string } {
   mkdirSync(place, { recursive: true, mode: 0o700 });
   const config = join(place, 'config.json');
@@ -154,7 +154,7 @@ describe.skipIf(process.platform === 'win32')(
         expect(run.stderr).toContain(`run: chmod go-w ${path}\n`);
       }
       expect(existsSync(mark)).toBe(false);
-      // The command of the hint puts it right.
+      // The command in the hint repairs it.
       execFileSync('chmod', ['go-w', path]);
       expect((await fleet('auth token', env)).code).toBe(0);
     });
@@ -194,7 +194,7 @@ describe.skipIf(process.platform === 'win32')(
         expect([path, (await fleet('auth token', env)).code]).toEqual([path, 3]);
         chmodSync(path, mode);
       }
-      // A link stays a link when its target is written.
+      // A symlink stays a symlink when its target is written.
       expect((await fleet('config set retries 2', env)).code).toBe(0);
       expect(statSync(config).mode & 0o777).toBe(0o600);
       expect(
@@ -216,7 +216,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(modes.map((mode) => mode.toString(8))).toEqual(['700', '600', '600']);
     });
 
-    /** Runs `config set` where the system writes half of a text and reports how much that was, and what `after` adds. */
+    /** Runs `config set` on a system that writes half of a text; `after` adds code to it. */
     function writeHalf(after = '') {
       const short = join(root, 'short.cjs');
       writeFileSync(

@@ -1,4 +1,4 @@
-// Shows which place wins for each setting, and how each bad value is refused.
+// Tests the priority of the sources of each setting and the errors for invalid values.
 
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';
@@ -201,7 +201,7 @@ describe('an invalid value', () => {
       { stored: profile({ base_url: {} }) },
     ],
   ])('is rejected: %s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
-    // The organization is read when it is asked for, everything else at once.
+    // The organization is parsed when it is needed, all other settings at once.
     const error = refusalOf(() => resolveSettings(flags, env, stored).organization);
     expect(`${error.kind}: ${error.message}`).toContain(said);
     expect(error.message + error.hint).not.toContain('secret');

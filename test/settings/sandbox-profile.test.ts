@@ -1,4 +1,4 @@
-// Shows that `fleet sandbox` writes into its own profile alone, as long as that is its own.
+// Tests that `fleet sandbox` writes only to its own profile.
 
 import { EventEmitter } from 'node:events';
 import { beforeEach, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Shows what stands on disk after each change, with which modes, and what happens when it cannot be understood.
+// Tests the settings files after each change, their modes, and unreadable files.
 
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

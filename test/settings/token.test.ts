@@ -1,4 +1,4 @@
-// Shows where the token comes from and how it is renewed, with real files and real shell commands.
+// Tests the sources of the token and its renewal with real files and shell commands.
 
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -61,7 +61,7 @@ function jwt(claims: object): string {
   return `${part({ alg: 'HS256' })}.${part(claims)}.c2ln`;
 }
 
-/** A command that prints `token-1`, `token-2`, … and remembers how often it ran. */
+/** A command that prints `token-1`, `token-2`, … and counts its runs. */
 async function countingCommand(print = 'echo token-$n'): Promise<string> {
   await writeFile(join(folder, 'runs'), '0');
   const runs = join(folder, 'runs');

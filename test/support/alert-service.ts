@@ -1,4 +1,4 @@
-// A small service that has alerts alone, with clocks that a test sets: its `Date`, and the times of each alert as the test writes them.
+// A small service with alerts only. A test sets its `Date` header and the times of each alert.
 
 import type { Alert } from '../../src/api/alert.js';
 import { newFolder } from './folder.js';
@@ -10,15 +10,15 @@ export interface AlertService {
   folder: string;
   /** By uuid. */
   alerts: Map<string, Alert>;
-  /** How far its `Date` is ahead of the truth. */
+  /** How far its `Date` header is ahead of the real time. */
   skewMs: number;
-  /** Whether it orders by `modified`, or refuses that with 400. */
+  /** Whether it orders by `modified` or answers 400 to that ordering. */
   ordersByModified: boolean;
-  /** Answered instead of the list. */
+  /** The answer instead of the list. */
   status: number;
-  /** Lists that were asked for. */
+  /** The list requests. */
   readings(): number;
-  /** Takes an alert in, or changes one; `aheadMs`: how far its `modified` is ahead of the truth. */
+  /** Adds or changes an alert; `aheadMs`: how far its `modified` is ahead of the real time. */
   put(uuid: string, aheadMs?: number, changes?: Partial<Alert>): Alert;
   env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
   close(): Promise<void>;
@@ -88,7 +88,7 @@ export async function withAlertService<T>(use: (service: AlertService) => Promis
   }
 }
 
-/** Observed: a version 4 UUID; the number is its end. */
+/** Returns a version 4 UUID that ends with the number. */
 export function alertUuid(number: number): string {
   return `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
 }

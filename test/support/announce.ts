@@ -9,7 +9,7 @@ import { announceFolder, FOLDER_VARIABLE } from './folder.js';
 import { announcePostgres, POSTGRES_VARIABLE } from './postgres.js';
 import { SKIPS_VARIABLE, skippedLines } from './tools.js';
 
-/** Vitest calls it before the first test, and what it returns after the last. */
+/** Vitest calls this function before the first test and its result after the last one. */
 export function setup(): () => Promise<void> {
   const skips = join(tmpdir(), `fleet-skips-${process.pid}`);
   process.env[SKIPS_VARIABLE] = skips;

@@ -1,14 +1,17 @@
-// Chromium for tests of the page: one for all tests of a file, and everything that it complains about.
+// Starts one Chromium for all page tests of a file and collects its errors.
 
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, type TestContext } from 'vitest';
 import { reportSkip } from './tools.js';
 
-/** Its own protections stay on: without them a page may do what a real browser refuses. One process would end with its first context. */
+/** The browser's own protections stay on, so that it blocks the same as for users. */
 const UNWANTED =
   /^--(?:single-process|disable-web-security|allow-running-insecure-content|disable-site-isolation-trials)$/;
 
-/** Less processor time: WebGL's processor does not put the page together, one thread draws, and V8 compiles no more than it runs. */
+/**
+ * These flags save processor time: no composition for WebGL, one drawing thread, and lazy
+ * compilation.
+ */
 const THRIFTY = [
   '--disable-gpu-compositing',
   '--num-raster-threads=1',
@@ -16,7 +19,7 @@ const THRIFTY = [
   '--js-flags=--no-opt --single-threaded --max-lazy',
 ];
 
-/** Said where WebGL draws on the processor, whoever asks for the picture. */
+/** A message of WebGL in software rendering. */
 const DRIVERS_NOTE = /GPU stall due to ReadPixels/;
 
 export interface OpenedPage {
@@ -24,7 +27,7 @@ export interface OpenedPage {
   readonly context: BrowserContext;
   /** Errors of the console and of scripts, and what the policy of the page refused. */
   readonly complaints: string[];
-  /** Everything that was asked for beyond the disk and the page itself. */
+  /** All requests except those for the disk and the page. */
   readonly requests: string[];
 }
 
@@ -32,13 +35,16 @@ export interface OpenOptions {
   width?: number;
   height?: number;
   scheme?: 'dark' | 'light';
-  /** 1 where somebody looks at the picture; half of it is a quarter of the work. */
+  /** 1 for readable screenshots; half of it saves processor time. */
   pixelRatio?: number;
-  /** Opened in the browser of another page, as a further tab. */
+  /** Opens the page as another tab of this browser. */
   context?: BrowserContext;
 }
 
-/** The browser; undefined where Chromium cannot start, which is said at the end of the run. */
+/**
+ * Returns the browser, or undefined when Chromium cannot start, which is reported at the end of the
+ * run.
+ */
 export async function startBrowser(
   flags: readonly string[] = THRIFTY,
 ): Promise<Browser | undefined> {
@@ -57,7 +63,7 @@ export async function startBrowser(
   }
 }
 
-/** One browser for all tests of the file; a test that asks for it where it did not start is skipped. */
+/** Returns the browser of the file; skips the test when it could not start. */
 export function useBrowser(flags?: readonly string[]): (context: TestContext) => Browser {
   let browser: Browser | undefined;
   beforeAll(async () => {
@@ -73,7 +79,7 @@ export async function openPage(
   url: string,
   options: OpenOptions = {},
 ): Promise<OpenedPage> {
-  // As small as the wide layout can be: Chromium draws it on the processor.
+  // The smallest size with the wide layout, because Chromium draws in software.
   const { width = 1090, height = 480, scheme = 'dark', pixelRatio = 0.5 } = options;
   const context =
     options.context ??
@@ -99,7 +105,7 @@ export async function openPage(
       console.error('refused by the policy: ' + violatedDirective + ' ' + blockedURI))`,
   );
   await page.goto(url);
-  // A function that is waited for in the page is refused by its policy.
+  // Uses polling from here, because the page's policy blocks functions that wait inside it.
   while (!(await page.evaluate("performance.getEntriesByName('points').length > 0")))
     await page.waitForTimeout(20);
   return { page, context, complaints, requests };

@@ -1,4 +1,4 @@
-// An HTTP client of fleet's own on real sockets, for the tests of the http room.
+// Opens HTTP clients of fleet on real sockets for the tests in test/http.
 
 import { onTestFinished } from 'vitest';
 import { type Client, type ClientOptions, openClient } from '../../src/http/client.js';

@@ -2,7 +2,10 @@
 
 import type { Sandbox } from '../../src/sandbox/index.js';
 
-/** Address, push address and token of a fleet operator; no organization, so that lists hold both. */
+/**
+ * URL, push URL and token of a fleet operator without an organization, so that lists contain both
+ * organizations.
+ */
 export async function environmentOf(sandbox: Sandbox): Promise<NodeJS.ProcessEnv> {
   return {
     FLEET_BASE_URL: sandbox.baseUrl,

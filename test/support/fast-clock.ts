@@ -1,4 +1,4 @@
-// A clock that lets simulated hours pass in real seconds: it leaps from one timer to the next when nothing is on its way.
+// A clock that simulates hours in seconds: it advances to the next timer when nothing is in flight.
 
 import { randomFill } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/system/clock.js';
@@ -12,9 +12,9 @@ export interface FastClock extends Clock {
 }
 
 /**
- * A real clock that goes `speed` times as fast, so that `--settle` and the watching of a dead run take less, and sockets get their time in
- * full. Much faster than this, and a disk that takes a tenth of a second looks like a process that was stopped. `wallMs` is its date, which
- * stays that of the machine without it.
+ * A real clock that runs `speed` times as fast, so that `--settle` takes less time. `wallMs` is its
+ * date; by default that of the machine. At higher speeds a slow disk looks like a suspended
+ * process.
  */
 export function openQuickClock(speed = 10, wallMs?: () => number): Clock {
   const real = systemClock(wallMs);
@@ -25,14 +25,16 @@ export function openQuickClock(speed = 10, wallMs?: () => number): Clock {
   };
 }
 
-/** What sockets on loopback get between two leaps: turns of the event loop, of which a slow machine gives as many. */
+/**
+ * Turns of the event loop for sockets between two advances; a slow machine gets the same number.
+ */
 const TURNS_BETWEEN_LEAPS = 30;
 /** Each of so many turns waits for a thread of the pool, so that zlib, which works there, is not left behind on a busy machine. */
 const TURNS_A_THREAD = 5;
 /** More makes tests slower, not different. */
 const LEAP_EVERY_MS = 1;
 
-/** What is on its way through many turns must not meet a time limit at once. */
+/** Prevents that operations with many turns reach a time limit at once. */
 const LONGEST_LEAP_MS = 5_000;
 
 const ONE_BYTE = Buffer.alloc(1);
@@ -63,7 +65,7 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
       return void setImmediate(turn, turnsLeft - 1);
     }
     leap();
-    // Without a timer there is nowhere to leap to: the next one begins anew.
+    // Without a timer there is nothing to advance to.
     isTurning = timers.size > 0;
     if (isTurning) setTimeout(turn, LEAP_EVERY_MS, TURNS_BETWEEN_LEAPS);
   };

@@ -1,4 +1,4 @@
-// Folders for tests: below one that the run makes, and removes when it is over.
+// Creates temporary folders for tests and deletes them at the end of the run.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,14 +6,14 @@ import { join } from 'node:path';
 
 export const FOLDER_VARIABLE = 'FLEET_TEST_FOLDER';
 
-/** Before the first test; what it returns removes every folder. */
+/** Vitest calls this function before the first test; its result deletes all folders. */
 export function announceFolder(): () => void {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-tests-'));
   process.env[FOLDER_VARIABLE] = folder;
   return () => rmSync(folder, { recursive: true, force: true });
 }
 
-/** A folder that is empty. */
+/** Returns a new, empty folder. */
 export function newFolder(): string {
   return mkdtempSync(join(process.env[FOLDER_VARIABLE] ?? tmpdir(), 'f-'));
 }

@@ -1,4 +1,4 @@
-// Mirrors as a writer leaves them, made of what a sandbox lists, without the writer.
+// Creates mirrors from the lists of a sandbox without running a writer.
 
 import { hostname } from 'node:os';
 import type { Value } from '../../src/mirror/database.js';
@@ -23,13 +23,13 @@ export interface RecordedChange {
 }
 
 export interface MadeOf {
-  /** The mirror of this sandbox's organization. */
+  /** Creates the mirror of this sandbox's organization. */
   sandbox: Sandbox;
-  /** A live writer's heartbeat; a mirror without one is not current. */
+  /** The heartbeat of a live writer; without it a mirror is not current. */
   isAlive?: boolean;
   changes?: readonly RecordedChange[];
   gaps?: readonly { started: string; ended: string | null; reason: string; found: number }[];
-  /** Bicycles that left the list. */
+  /** Bicycles that are gone. */
   gone?: readonly string[];
 }
 

@@ -4,13 +4,13 @@ import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { keepSockets, listenOn } from './listen.js';
 
-/** A request as it came. */
+/** A received request. */
 export interface PushRequest {
   method: string;
   path: string;
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   headers: { [name: string]: string };
-  /** What came after the headers, as long as Content-Length says; empty without one. */
+  /** The body with the length of Content-Length; empty without that header. */
   body: string;
   /** 0 for the first request, then 1, 2 … */
   number: number;
@@ -20,10 +20,10 @@ export type Behaviour = (socket: Socket, request: PushRequest) => void;
 
 export interface MisbehavingServer {
   url: string;
-  /** What leads fleet to it. */
+  /** The environment that makes fleet use this server. */
   env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
   requests: PushRequest[];
-  /** Sockets that are open now. */
+  /** Open sockets. */
   sockets: ReadonlySet<Socket>;
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ export async function startMisbehaving(behave: Behaviour): Promise<MisbehavingSe
   };
 }
 
-/** The same until the test has finished. */
+/** Starts the server until the end of the test. */
 export async function openMisbehaving(behave: Behaviour): Promise<MisbehavingServer> {
   const server = await startMisbehaving(behave);
   onTestFinished(server.close);
@@ -78,13 +78,13 @@ export async function openMisbehaving(behave: Behaviour): Promise<MisbehavingSer
 export const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
 
-/** Answers with a stream of these bytes and leaves the connection open. */
+/** Sends a stream with these bytes and leaves the connection open. */
 export function sendStream(socket: Socket, body: string | Uint8Array): void {
   socket.write(STREAM_HEAD);
   socket.write(body);
 }
 
-/** Answers with a status and ends the connection. */
+/** Sends a status and ends the connection. */
 export function sendStatus(
   socket: Socket,
   status: number,
@@ -101,7 +101,7 @@ export function sendStatus(
   );
 }
 
-/** The first requests meet these behaviours, one after the other; all later ones the last. */
+/** Uses these behaviours for the first requests and the last one for all later requests. */
 export function inTurn(...behaviours: readonly Behaviour[]): Behaviour {
   return (socket, request) =>
     behaviours[Math.min(request.number, behaviours.length - 1)]?.(socket, request);

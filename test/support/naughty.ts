@@ -1,4 +1,5 @@
-// Names that break programs: escape sequences, invisible and reordering characters, scripts, quotes, words with a meaning elsewhere.
+// Names that often cause errors: escape sequences, invisible and reordering characters, scripts,
+// quotes and reserved words.
 
 import fc from 'fast-check';
 
@@ -15,7 +16,7 @@ export const anyText = (constraints: fc.StringSharedConstraints = {}): fc.Arbitr
 export const anyJson = (constraints: fc.JsonSharedConstraints = {}): fc.Arbitrary<fc.JsonValue> =>
   fc.jsonValue({ ...constraints, stringUnit: anyCharacter });
 
-/** Texts in which something must be made visible before they reach a terminal. */
+/** Texts that need escaping on a terminal. */
 export const HOSTILE: readonly string[] = [
   '\u001b[31mred\u001b[0m',
   '\u001b[2J\u001b[Hgone',
@@ -39,7 +40,7 @@ export const HOSTILE: readonly string[] = [
   'half \ud83d pair \udc4d',
 ];
 
-/** Texts that look odd and are right: they must come out as they are. */
+/** Unusual but valid texts that must not be changed. */
 export const HARMLESS: readonly string[] = [
   'Berlin 0001',
   '自転車 東京',
@@ -100,7 +101,7 @@ export const HARMLESS: readonly string[] = [
 
 export const NAUGHTY: readonly string[] = [...HOSTILE, ...HARMLESS];
 
-/** Numbers that a double does not hold or would write otherwise. */
+/** Numbers that a double cannot represent or prints in another way. */
 export const EXACT_NUMBERS: readonly string[] = [
   '12345678901234567890',
   '-98765432109876543210',

@@ -1,4 +1,5 @@
-// How much of what is random or large a run tries: `npm run test:long` all of it, `npm test` a part.
+// Sets how many random cases and how much data a run tries: all with `npm run test:long`, a part
+// with `npm test`.
 
 /** Whether this is the long run, which sets the variable in `test/whole.long.test.ts`. */
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';

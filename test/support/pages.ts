@@ -1,4 +1,4 @@
-// The pages of help as they are shown, and the examples on them.
+// Returns the help pages and their examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { pathOf } from '../../src/cli/help.js';
@@ -39,7 +39,7 @@ export async function everyPage(columns?: number): Promise<Page[]> {
   return pages;
 }
 
-/** The command lines below `Examples:`, without what they are for. */
+/** Returns the command lines below `Examples:` without their descriptions. */
 export function examplesOf({ text }: Page): string[] {
   const [, block = ''] = /^Examples:\n((?: {2}.*\n?)+)/m.exec(text) ?? [];
   return block

@@ -1,9 +1,9 @@
-// Errors that a test waits for.
+// Helpers for expected errors.
 
 import { expect } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 
-/** The error that a promise ends with. */
+/** Returns the error of a rejected promise. */
 export async function failureOf(promise: Promise<unknown>): Promise<FleetError> {
   const error = await promise.then(
     () => new Error('it did not fail'),

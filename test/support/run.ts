@@ -1,4 +1,4 @@
-// Runs one command line of fleet in this process, over streams in memory and real sockets.
+// Runs a command line of fleet in this process with streams in memory and real sockets.
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
@@ -11,12 +11,12 @@ export interface RunOptions {
   stdin?: string | Readable;
   /** stdout and stderr are terminals of this size; pipes when absent. */
   terminal?: { columns: number; rows?: number };
-  /** The wall time; the machine's when absent. */
+  /** The wall clock; that of the machine when absent. */
   now?: () => number;
-  /** Replaces the machine's clock altogether. */
+  /** Replaces the machine's clock. */
   clock?: Clock;
   signals?: EventEmitter;
-  /** Called with each piece of stdout as it comes. */
+  /** Called with each chunk of stdout. */
   onStdout?: (text: string) => void;
   onStderr?: (text: string) => void;
 }
@@ -48,7 +48,7 @@ function openSink(
   return Object.assign(sink, size, { text: () => Buffer.concat(chunks).toString() });
 }
 
-/** What the lines of a text hold, each of which is JSON. */
+/** Parses each line of a text as JSON. */
 export const jsonLines = <T = { [field: string]: unknown }>(text: string): T[] =>
   text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 

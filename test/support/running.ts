@@ -1,4 +1,4 @@
-// A command that goes on until it is ended: what it wrote so far, and how to wait for more.
+// Starts commands that run until they are stopped, and waits for their output.
 
 import { spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
@@ -12,9 +12,9 @@ export interface Running {
   objects(): { [field: string]: unknown }[];
   /** The lines of stderr as JSON, those of one event. */
   events(name: string): { [field: string]: unknown }[];
-  /** Resolves when the condition holds; says what was written when it never does. */
+  /** Resolves when the condition is true; otherwise fails with the output. */
   until(condition: () => boolean): Promise<void>;
-  /** Ends it by a signal. */
+  /** Stops it with a signal. */
   stop(signal?: NodeJS.Signals): Promise<RunResult>;
   readonly ended: Promise<RunResult>;
 }
@@ -35,7 +35,7 @@ export async function eventually(
   }
 }
 
-/** Whether a process is there. */
+/** Returns whether a process exists. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -63,7 +63,7 @@ export function startFleet(args: readonly string[], options: RunOptions): Runnin
   });
 }
 
-/** Starts the built `fleet ARGS` as a process of its own. */
+/** Starts the built `fleet ARGS` as a separate process. */
 export function startProgram(args: readonly string[], env: NodeJS.ProcessEnv): Running {
   const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
     env,

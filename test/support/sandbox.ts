@@ -1,8 +1,8 @@
-// A sandbox for tests: still unless asked otherwise, on free ports, closed whatever happens.
+// Starts sandboxes for tests on free ports, without simulated life, and always closes them.
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 
-/** Nothing moves by itself in a test, so that what is seen is what the test did. */
+/** Nothing changes by itself, so that only the test causes changes. */
 const STILL: SandboxOptions = { rate: 0 };
 
 /** Runs `use` with a sandbox of its own and closes it afterwards. Returns what `use` returns. */
@@ -18,7 +18,7 @@ export async function withSandbox<Result>(
   }
 }
 
-/** A sandbox of the test's own, until it has finished. */
+/** Starts a sandbox until the end of the test. */
 export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   const sandbox = await startSandbox({ ...STILL, ...options });
   onTestFinished(sandbox.close);

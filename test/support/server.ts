@@ -1,4 +1,4 @@
-// A small HTTP server on loopback that answers as a test says, and remembers what it was asked.
+// A small HTTP server on loopback with scripted answers, which records its requests.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -7,7 +7,7 @@ import { keepSockets, listenOn } from './listen.js';
 
 export interface Asked {
   method: string;
-  /** Path and query as they came on the wire. */
+  /** Path and query exactly as received. */
   path: string;
   /** The page of a list that is asked for. */
   page: number;
@@ -17,10 +17,10 @@ export interface Asked {
 
 export interface TestServer {
   url: string;
-  /** What leads fleet to it. */
+  /** The environment that makes fleet use this server. */
   env: { FLEET_BASE_URL: string; FLEET_TOKEN: string };
   asked: Asked[];
-  /** How many connections were made. */
+  /** The number of accepted connections. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export type Answer = (
   socket: Socket,
 ) => void | Promise<void>;
 
-/** Starts a server; `answer` is called for each request, after its body has come. */
+/** Starts a server; `answer` is called for each request after its body arrived. */
 export async function startServer(answer: Answer, port = 0): Promise<TestServer> {
   const asked: Asked[] = [];
   let connections = 0;
@@ -61,7 +61,7 @@ export async function startServer(answer: Answer, port = 0): Promise<TestServer>
   };
 }
 
-/** The same until the test has finished. */
+/** Starts the server until the end of the test. */
 export async function openServer(answer: Answer, port?: number): Promise<TestServer> {
   const server = await startServer(answer, port);
   onTestFinished(server.close);

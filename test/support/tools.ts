@@ -1,10 +1,11 @@
-// What some tests need and not every machine has. What is missing is said loudly at the end of a run, so that no skip goes unnoticed.
+// Checks tools that some tests need. Missing ones are reported at the end of a run, so that skipped
+// tests are noticed.
 
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { hasPostgres } from './postgres.js';
 
-/** Each tool, and what is not tested without it. */
+/** Each tool and the tests that need it. */
 const TOOLS = {
   zsh: 'completion in zsh',
   fish: 'completion in fish',
@@ -25,7 +26,7 @@ export type Tool = keyof typeof TOOLS;
 
 const found = new Map<string, boolean>();
 
-/** Whether a command is installed; looked for once. */
+/** Returns whether a command is installed; checked once. */
 export function hasCommand(name: string): boolean {
   const isFound = found.get(name) ?? spawnSync('sh', ['-c', `command -v ${name}`]).status === 0;
   found.set(name, isFound);
@@ -41,7 +42,7 @@ export function hasTool(tool: Tool): boolean {
   return hasCommand(tool);
 }
 
-/** A line for each tool that is missing, and each skip that a test reported. */
+/** Returns a line for each missing tool and each reported skip. */
 export function skippedLines(): string[] {
   const missing = (Object.keys(TOOLS) as Tool[]).filter((tool) => !hasTool(tool));
   const path = process.env[SKIPS_VARIABLE] ?? '';

@@ -1,9 +1,9 @@
-// Somebody at a terminal, who answers what is asked.
+// Simulates a user who answers prompts on a terminal.
 
 import { PassThrough } from 'node:stream';
 import type { RunOptions } from './run.js';
 
-/** A terminal on which each answer is typed when its question appears, in this order. */
+/** Creates a terminal that types each answer when its question appears, in this order. */
 export function typing(
   answers: readonly (readonly [question: string, answer: string])[],
 ): RunOptions & { typed(): number } {

@@ -1,4 +1,4 @@
-// The clock of a process: nothing runs before its time.
+// Tests the system clock.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/system/clock.js';

@@ -1,4 +1,4 @@
-// Folders are made with the mode that is asked for, and what takes none is an error at once.
+// Tests that folders are created with the requested mode and that errors are reported.
 
 import { existsSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -22,7 +22,7 @@ test('creates private folders and does not change the mode of an existing folder
   for (const name of ['a', 'a/b']) expect((await stat(join(base, name))).mode & 0o777).toBe(0o700);
 });
 
-// Node's own way would try again for ever.
+// Node's own implementation would retry forever.
 test.runIf(existsSync('/proc/self'))(
   'reports an error of a file system without folders',
   async () => {

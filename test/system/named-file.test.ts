@@ -1,4 +1,4 @@
-// Files that an operator names: pipes that nobody writes to, devices without an end, in every command that reads one.
+// Tests files that users name in every command: pipes without a writer and endless devices.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
@@ -18,7 +18,7 @@ execFileSync('mkfifo', [pipe]);
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:1', FLEET_TOKEN: 't' };
 const ORGANIZATION = ['--organization', 'aaaaaaaa-0000-4000-8000-000000000001'];
 
-/** The commands that read a file, with that file. */
+/** The commands that read a file, with this file. */
 const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
   [
     'FLEET_TOKEN_FILE',
@@ -140,7 +140,7 @@ describe('a named pipe without a writer', () => {
       FLEET_CONFIG_DIR: folder,
     };
     const running = startProgram(['bicycles', 'list'], env);
-    // A writer can open it once the program has.
+    // A writer can open the pipe after the program opened it.
     let writer: number | undefined;
     while (writer === undefined) {
       await new Promise((resolve) => setTimeout(resolve, 20));

@@ -1,4 +1,4 @@
-// Hides tokens and passwords in foreign text, whatever the encoding.
+// Tests that tokens and passwords are hidden in text of others, in any encoding.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// Lines to paste are written as the shell of the platform takes them.
+// Tests quoting for the shell of each platform.
 
 import { expect, test } from 'vitest';
 import { quoteForShell, setVariables, unsetVariable } from '../../src/system/shell-words.js';

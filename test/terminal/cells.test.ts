@@ -1,4 +1,5 @@
-// Widths as an independent library measures them; cutting that never exceeds a width and never splits a grapheme.
+// Compares widths with an independent library. Shortened text never exceeds the width or splits a
+// grapheme.
 
 import fc from 'fast-check';
 import stringWidth from 'string-width';

@@ -1,4 +1,4 @@
-// Every format: its shape for none, one and many, values that come out equal, hostile text that comes out neutral.
+// Tests every output format: structure, exact values and escaped hostile text.
 
 import { parse as parseCsv } from 'csv-parse/sync';
 import fc from 'fast-check';
@@ -14,7 +14,7 @@ import { ALERT_VALUES, BICYCLE_VALUES, NOW, render, rowOf, rowsOf } from '../sup
 
 type Resource = { [field: string]: unknown };
 
-/** Two fields, of which one is shown; what `fleet api` or a result may hand in. */
+/** Two fields, one of which is shown, as from `fleet api`. */
 const PLAIN: Shape<Resource> = {
   noun: { one: 'thing', many: 'things' },
   fields: ['a', 'b'],

@@ -1,4 +1,4 @@
-// Terminals that report no size, cannot redraw, or are pipes with colours.
+// Tests terminals without a size or redrawing, and pipes with colors.
 
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';

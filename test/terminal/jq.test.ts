@@ -1,4 +1,4 @@
-// The real jq behind `--jq`: exact numbers, raw strings, its own messages, many inputs, terminals.
+// Tests `--jq` with the real jq: exact numbers, raw strings, errors, many inputs and terminals.
 
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Long results in the operator's pager, on a terminal of its own: what goes through it, what does not, and how it ends.
+// Tests the user's pager in a real terminal: which output uses it and how it ends.
 
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

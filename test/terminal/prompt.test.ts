@@ -1,4 +1,4 @@
-// Shows what a question looks like, what answers it, and where nobody is asked.
+// Tests prompts: their look, their answers, and when they are impossible.
 
 import { PassThrough, Writable } from 'node:stream';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -39,7 +39,7 @@ function openAsking(
   return { io, flags: at.input === undefined ? {} : { input: at.input }, signal: abort.signal };
 }
 
-/** Types what a person would, one key after the other. */
+/** Types one key after the other. */
 async function type(keys: string): Promise<void> {
   for (let tries = 0; screen === '' && tries < 500; tries++)
     await new Promise((resolve) => setTimeout(resolve, 10));
@@ -51,7 +51,7 @@ async function type(keys: string): Promise<void> {
 
 const QUESTION = { message: 'Address', instead: 'give --base-url' };
 
-/** What a question comes to while these keys are pressed. */
+/** Returns the result of a prompt while these keys are pressed. */
 async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<Answer> {
   const [given] = await Promise.all([answer, type(keys)]);
   return given;

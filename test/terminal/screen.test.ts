@@ -1,4 +1,4 @@
-// The whole screen: what is written is only the lines that differ from those that the terminal shows.
+// Tests the full-screen output, which writes only changed lines.
 
 import { PassThrough, Readable } from 'node:stream';
 import { describe, expect, test, vi } from 'vitest';

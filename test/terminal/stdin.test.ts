@@ -1,4 +1,4 @@
-// What stdin can be besides a pipe: unreadable, too big; and its lines.
+// Tests unreadable and oversized stdin, and the splitting into lines.
 
 import { spawn } from 'node:child_process';
 import { PassThrough, Readable } from 'node:stream';
@@ -14,7 +14,7 @@ import { makeHome, runLine } from '../support/shell.js';
 import { openTerminal, PROMPT } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
 
-/** Nothing listens at the address. */
+/** No server listens at this URL. */
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
 describe('a stdin without possible input causes a usage error that names the cause', () => {

@@ -1,4 +1,4 @@
-// The table under stress: every width, later batches, odd cells, many rows.
+// Tests tables at every width, with later batches, unusual cells and many rows.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

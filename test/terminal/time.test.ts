@@ -1,4 +1,4 @@
-// Ages, times for programs, durations as they are typed.
+// Tests ages, times for programs and typed durations.
 
 import { describe, expect, it } from 'vitest';
 import { FleetError } from '../../src/errors.js';

@@ -1,4 +1,4 @@
-// How alerts look: golden screens, the bicycle's name, the place.
+// Tests the table of alerts with snapshots, the bicycle's name and the position.
 
 import { describe, expect, it } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';

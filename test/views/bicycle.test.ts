@@ -1,4 +1,4 @@
-// How bicycles look: golden screens, and fields that are missing, null or of another type.
+// Tests the table of bicycles with snapshots, and missing, null or unexpected values.
 
 import { describe, expect, it } from 'vitest';
 import { BICYCLES, lookOf, showCharge, showPosition } from '../../src/views/bicycle.js';

@@ -1,4 +1,4 @@
-// The live board as a screen: golden screens from 20x5 to 80x24, and that it fits every terminal.
+// Tests the live board with snapshots from 20x5 to 80x24, and that it fits every terminal.
 
 import { describe, expect, test } from 'vitest';
 import { readFilter } from '../../src/commands/watch/filter.js';

@@ -1,4 +1,4 @@
-// How the end of a bulk run looks: grouped, the whole reason at every width, names and digits.
+// Tests the summary of a bulk run: groups, complete reasons at every width, names and UUIDs.
 
 import { expect, test } from 'vitest';
 import { widthOf } from '../../src/terminal/cells.js';

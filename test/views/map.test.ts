@@ -1,4 +1,5 @@
-// The map: every bicycle in view has a dot of its own or is a part of a cluster, and everything else is accounted for by name and number.
+// Tests the map: every visible bicycle is a dot or part of a cluster, and all others are named and
+// counted.
 
 import { readFileSync } from 'node:fs';
 import fastCheck from 'fast-check';
@@ -55,7 +56,7 @@ function bicycle(
   return { uuid: `${name}-${latitude}-${longitude}`, latitude, longitude, state, name } as Bicycle;
 }
 
-/** Bicycles around some places, many of them at the same one. */
+/** Bicycles around some places, many of them at the same position. */
 const fleets = fastCheck.array(
   fastCheck
     .tuple(
@@ -101,7 +102,7 @@ function check(layout: Layout, grid: Grid, total: number): void {
   for (const { column, row, columns, rows } of layout.clusters) {
     for (let y = row; y < row + rows; y++) {
       for (let x = column; x < column + columns; x++) {
-        // Under a label is neither a dot nor another label.
+        // A label covers neither a dot nor another label.
         expect([x < grid.columns && y < grid.rows, states.has(`${x} ${y}`)]).toEqual([true, false]);
         states.set(`${x} ${y}`, -1);
       }
@@ -227,13 +228,13 @@ function inputOf(bicycles: readonly Bicycle[], more: Partial<TerminalInput> = {}
   };
 }
 
-/** A map as it is drawn, and as text; without colours where none are asked for. */
+/** Draws a map as text, without colors by default. */
 function drawText(input: TerminalInput, look: Partial<Look> & { width: number; height: number }) {
   const drawn = drawMap(input, { hasColor: false, hasUnicode: true, ...look });
   return { ...drawn, text: canvasLines(drawn.canvas, NO_PAINT).join('\n') };
 }
 
-/** The sandbox's manner: some cities far apart. */
+/** Cities far from each other, as in the sandbox. */
 function cities(count: number): Bicycle[] {
   const middles = [
     [52.52, 13.405],
@@ -266,7 +267,7 @@ test('names large towns first, where there is space, and never over bicycles', (
   expect(text).not.toContain('Potsdam');
   expect(after.layout.clusters).toEqual(before.layout.clusters);
   for (const { count } of after.layout.clusters) expect(text).toContain(`(${count})`);
-  // Where bicycles stand, nothing is written.
+  // Labels never cover bicycles.
   const alone = towns.filter(({ name }) => name === 'Berlin');
   const crowd = Array.from({ length: 21 }, (_, index) => bicycle(52.52, 13.05 + index / 30));
   const marks = (named: readonly Town[]) =>
@@ -300,7 +301,7 @@ const SIZES = [
   [300, 100],
 ] as const;
 
-/** Hundreds of states, and bicycles that are not on the map. */
+/** Hundreds of states, and bicycles without a position. */
 function manyStates(): Bicycle[] {
   const states = Array.from({ length: 300 }, (_, index) => bicycle(52.5, 13.4, `state ${index}`));
   const odd = [bicycle(null, 1), bicycle(400, 1), bicycle(89, 1)];

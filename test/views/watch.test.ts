@@ -1,4 +1,4 @@
-// How one message of a watch looks: lines at 80 columns, in a pipe, with hostile and wide text.
+// Tests the lines of a watch at 80 columns, in a pipe, and with hostile and wide text.
 
 import { stripVTControlCharacters } from 'node:util';
 import { expect, test } from 'vitest';
@@ -77,7 +77,7 @@ const ENTRIES: ShownEntry[] = [
   { type: 'other', envelope: undefined, text: '[1,2]' },
 ];
 
-/** The line of an entry at so many columns; in a pipe without. */
+/** Draws the line of an entry at this width; in a pipe without one. */
 const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
   changeLine(entry, AT, {
     width,
