@@ -24,14 +24,14 @@ const HOUR_MS = 3_600_000;
 /** Clocks are wrong by up to two hours, whole seconds and the time of a trial apart. */
 const WRONG_MS = 2 * HOUR_MS - 120_000;
 const STATES = ['new', 'escalated', 'resolved', 'stopped', 'silenced'] as const;
-/** What one write prints at most: so much may come twice after a kill. */
+/** The most alerts of one write; this many may be repeated after a kill. */
 const TOGETHER = 50;
 
 const keyOf = ({ uuid, modified, state }: { [field: string]: unknown }) =>
   `${uuid} ${modified} ${state}`;
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** One trial of so many random events. */
+/** Runs one trial with this many random events. */
 export async function runAlertsTrial(
   verb: 'watch' | 'listen',
   seed: number,
@@ -67,7 +67,7 @@ export async function runAlertsTrial(
 
   const aheadMs = () => pick(random, [0, 0, randomInteger(random, -WRONG_MS, WRONG_MS)]);
   const printedKeys = () => runs.flatMap((run) => run.objects().map(keyOf));
-  /** A sender that sends until it is answered with 204. */
+  /** Sends a webhook until it is answered with 204. */
   const post = async (alert: Alert, delayMs: number) => {
     await pause(delayMs);
     const body = JSON.stringify(alert);
@@ -93,7 +93,8 @@ export async function runAlertsTrial(
   };
   const make = () => tell({ ...service.put(alertUuid(numbers++), aheadMs()) });
   const change = () => {
-    // What the list no longer shows nobody can print: a change waits until the version before was.
+    // A version that the list no longer shows cannot be printed, so a change waits until the
+    // version before was printed.
     const printed = new Set(printedKeys());
     const ready = [...service.alerts.values()].filter(
       (alert) => printed.has(keyOf(alert)) || !wanted.has(keyOf(alert)),
@@ -104,7 +105,7 @@ export async function runAlertsTrial(
     const state = pick(random, STATES);
     const copy = { ...one };
     const changed = service.put(one.uuid ?? '', aheadMs(), { state });
-    // The same version again would be none.
+    // The same version would not be a change.
     if (before.has(keyOf(changed))) Object.assign(changed, service.put(one.uuid ?? '', 0, copy));
     else tell({ ...changed });
   };
@@ -135,7 +136,7 @@ export async function runAlertsTrial(
     service.put(alertUuid(number), aheadMs() - HOUR_MS * number);
   await run();
   for (let event = 0; event < events; event++) {
-    // Killed at least once, whatever the dice say.
+    // Kills the program at least once in every trial.
     if (event === Math.floor(events / 2)) await restart('SIGKILL');
     await pause(randomInteger(random, 5, 60));
     await pickWeighted<() => unknown>(random, [
@@ -153,7 +154,7 @@ export async function runAlertsTrial(
   };
   const forwarded = () => new Set(receiver.asked.map(({ body }) => keyOf(JSON.parse(body))));
   const isDone = () => missing().length === 0 && [...hooked].every((key) => forwarded().has(key));
-  // A queue that is long and is refused now and then takes a while.
+  // A long queue with some refusals takes a while.
   for (let looks = 0; looks < 900 && !isDone(); looks++) await pause(100);
   await Promise.race([Promise.all(posts), pause(5_000)]);
   await pause(1_500);

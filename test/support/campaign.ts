@@ -23,25 +23,25 @@ import { withSandbox } from './sandbox.js';
 const SLOW_DISK_FILE = fileURLToPath(new URL('./slow-disk.js', import.meta.url));
 const HURRY_FILE = fileURLToPath(new URL('./hurry.js', import.meta.url));
 
-/** The processes live ten times faster: ten seconds of `--settle` are one. */
+/** The clocks of the processes are ten times faster: ten seconds of `--settle` take one second. */
 const HURRY = 10;
 const SETTLE_SECONDS = 10;
 const TIMEOUT_SECONDS = 4;
 
 /**
- * The longest that the gateway keeps a request, in real time: more than --timeout waits, and so much less than --settle leaves it that a
- * slow machine does not make it more.
+ * The longest real time that the gateway delays a request: more than --timeout, but much less than
+ * --settle, with a margin for slow machines.
  */
 const LONGEST_DELAY_MS = 500;
-/** The longest that an undisturbed request, and its answer, are on their way. */
+/** The longest time of a request and its answer without a fault. */
 const WAY_MS = 6;
-/** A bicycle moves this often: twenty a second. */
+/** A bicycle moves at this interval: twenty times a second. */
 const MOVE_EVERY_MS = 50;
-/** The longest additional time of a flush on a slow disk, on the clock of the runs. */
+/** The longest additional time of a flush on a slow disk, by the clock of the runs. */
 const SLOWEST_FLUSH_MS = 3500;
-/** A run that takes longer hangs, in real time. */
+/** A run that takes longer in real time hangs. */
 const HANG_MS = 120_000;
-/** A machine's date may be off by so much, both ways. */
+/** The largest error of a machine's clock in both directions. */
 const LARGEST_SHIFT_MS = 3 * 3_600_000;
 
 type Random = () => number;
@@ -51,34 +51,37 @@ export interface Campaign {
   seed: number;
   bicycles: number;
   kills: number;
-  /** What the input says: UUIDs alone, or bicycles with their state. */
+  /** The input: only UUIDs, or bicycles with their state. */
   input: 'uuids' | 'bicycles';
-  /** `act` when absent. */
+  /** The default is `act`. */
   command?: 'act' | 'edit' | 'create';
   /** Whether the service trims texts. */
   isTrimming?: boolean;
-  /** Whether names are unique in the service, and edits have versions. */
+  /** Whether the service requires unique names, and edits contain versions. */
   service?: ServiceKind;
   hasSlowDisk?: boolean;
 }
 
 export interface CampaignResult {
   kills: number;
-  /** How often a run was stopped while another took over. */
+  /** How often a run was suspended while another one took over. */
   stops: number;
   attempts: number;
   interruptions: number;
   hangs: number;
   outcomes: { [outcome: string]: number };
-  /** What must not be: acted on twice, done that was not, missing in the result, an exit code that is none of a finished run. */
+  /** Errors: repeated actions, wrong `done` results, missing results, and wrong exit codes. */
   wrong: string[];
 }
 
 interface Gateway {
   url: string;
-  /** How many requests to change something arrived. */
+  /** The number of received requests for changes. */
   posts(): number;
-  /** How many of a client's requests were carried out, by bicycle; a request that the gateway repeats counts once. */
+  /**
+   * The number of executed requests of a client by bicycle; a request that the gateway repeats
+   * counts once.
+   */
   carriedOut: ReadonlyMap<string, number>;
 }
 
@@ -113,7 +116,7 @@ async function withGateway<T>(
       const fate = chooseFate(random, isPost, mayRepeat);
       await wait(random() * (fate === 'delay' ? LONGEST_DELAY_MS : WAY_MS));
       if (fate === 'lose') return incoming.socket.destroy();
-      // What is delayed arrives although its sender is dead.
+      // A delayed request arrives even if its sender is dead.
       if (fate !== 'delay' && incoming.socket.destroyed) return;
       const answer = await forward(incoming, Buffer.concat(chunks));
       if (fate === 'repeat') await forward(incoming, Buffer.concat(chunks));
@@ -161,14 +164,14 @@ async function withGateway<T>(
 }
 
 interface Attempt {
-  /** Null: killed. */
+  /** Null when it was killed. */
   code: number | null;
   stdout: string;
   stderr: string;
   isHanging: boolean;
 }
 
-/** What in the environment loads the fast clock, and the slow disk. */
+/** The environment that loads the fast clock and the slow disk. */
 function preloads(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const hurry = preload(HURRY_FILE);
   if (env['FLEET_TEST_DISK_MS'] === undefined) return hurry;
@@ -183,7 +186,7 @@ interface Command {
   input: string;
 }
 
-/** Starts the command; `kill` says when it is to die, by requests that came or by time. */
+/** Starts the command; `kill` sets when to kill it, by received requests or by time. */
 function attempt(
   { words, env, journal, input }: Command,
   gateway: Gateway,
@@ -240,11 +243,11 @@ interface Kill {
   afterPosts: number;
   delayMs: number;
   signal: NodeJS.Signals;
-  /** It is stopped then, and goes on after this, as by Ctrl-Z and fg; killed when absent. */
+  /** Suspends the process for this time, as with Ctrl-Z and fg; kills it when absent. */
   meanwhile?: () => Promise<unknown>;
 }
 
-/** Among the requests, while it starts or watches a dead run, while it settles. */
+/** During the requests, at the start, or during the settling time. */
 function chooseKill(random: Random): Kill {
   const signal = random() < 0.1 ? 'SIGINT' : 'SIGKILL';
   const choice = random();
@@ -253,7 +256,7 @@ function chooseKill(random: Random): Kill {
   return { signal, afterPosts: 1 + Math.floor(random() * 25), delayMs: random() * 10 };
 }
 
-/** Kills runs until there were enough kills, lets one end, and compares. */
+/** Kills runs until the number of kills is reached, completes one run, and compares the results. */
 export async function runCampaign(campaign: Campaign): Promise<CampaignResult> {
   const { seed, bicycles, kills, command = 'act', isTrimming = false } = campaign;
   const { service = 'observed', hasSlowDisk = false } = campaign;
@@ -287,7 +290,7 @@ export async function runCampaign(campaign: Campaign): Promise<CampaignResult> {
             kills,
             random,
           );
-          // What the gateway still holds arrives now.
+          // Requests that the gateway still holds arrive now.
           await new Promise((resolve) => setTimeout(resolve, LONGEST_DELAY_MS));
           return { stops, ...compare(job, gateway, attempts, last) };
         } finally {
@@ -298,15 +301,15 @@ export async function runCampaign(campaign: Campaign): Promise<CampaignResult> {
   );
 }
 
-/** The command of a campaign, its input, and what the service carried out. */
+/** The command of a campaign, its input, and the changes in the service. */
 interface Job {
   words: readonly string[];
   lines: readonly string[];
-  /** The keys of the results: UUIDs, or the rows of a creation. */
+  /** The keys of the results: UUIDs, or the rows of creations. */
   keys: readonly string[];
-  /** The bicycles that move meanwhile. */
+  /** The bicycles that move during the runs. */
   uuids: readonly string[];
-  /** How often the change of a key was carried out. */
+  /** How often the change of a key was executed. */
   carriedOut(key: string, gateway: Gateway): number;
 }
 
@@ -317,11 +320,11 @@ function chooseJob(sandbox: Sandbox, campaign: Campaign): Job {
   const chosen = sandbox
     .bicycles()
     .filter(({ state }) => state === 'available' || state === 'in_maintenance')
-    // The service refuses an edit of the bicycle whose name is too long.
+    // The service rejects an edit of the bicycle whose name is too long.
     .filter(({ name }) => name.length <= LONGEST_NAME_CHARACTERS)
     .slice(0, bicycles);
   const uuids = chosen.map(({ uuid }) => uuid);
-  // Every second text ends in white space, which a service may trim.
+  // Every second text ends with white space, which a service may trim.
   const textOf = (index: number) => `new ${seed}/${index}${index % 2 === 0 ? ' ' : ''}`;
   if (command === 'act') {
     const whole = chosen.map((bicycle) => JSON.stringify(bicycle));
@@ -362,7 +365,10 @@ function shiftOf(random: Random): number {
   return Math.round((random() * 2 - 1) * LARGEST_SHIFT_MS);
 }
 
-/** Positions move, and now and then a bicycle is declared lost, from where the transition may start as well. */
+/**
+ * Positions change, and sometimes a bicycle is declared lost, from which the transition may also
+ * start.
+ */
 function startMoving(sandbox: Sandbox, uuids: readonly string[], random: Random): NodeJS.Timeout {
   return setInterval(() => {
     const uuid = uuids[Math.floor(random() * uuids.length)] ?? '';
@@ -383,11 +389,13 @@ async function killAndResume(
   const killed = () => attempts.filter(({ code }) => code === null).length;
   while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
-    // A machine that is slow to kill lets runs end before their time: then they are killed while they start, whatever is left to do.
+    // On a machine that kills slowly, runs end too early. Then kill them at their start, with any
+    // work left.
     const early = (): Kill => ({ signal: 'SIGKILL', afterPosts: 0, delayMs: random() * 100 });
     const choose = attempts.length < kills * 3 ? chooseKill : early;
     if (random() < 0.4) {
-      // The second one finds the first silent, takes over, and goes on as far as it comes; then the first one wakes.
+      // The second run finds the first one silent, takes over, and continues as far as possible.
+      // Then the first one wakes up.
       const meanwhile = async () => {
         attempts.push(
           await attempt(command(), gateway, random() < 0.5 ? choose(random) : undefined),
@@ -404,7 +412,7 @@ async function killAndResume(
   }
   for (let tries = 0; ; tries++) {
     const last = await attempt(command(), gateway, undefined);
-    // The gateway may lose the reading of the list that a run begins with, more often than it is retried.
+    // The gateway may lose the first reading of the list more often than it is retried.
     if (tries === 3 || last.code === 0 || last.code === 9) return { attempts, last, stops };
     attempts.push(last);
   }
@@ -447,7 +455,7 @@ function compare(
   if (last.code !== 0 && last.code !== 9)
     wrong.push(`the last run ended with ${last.code}: ${last.stderr}`);
   for (const { code, stderr } of attempts) {
-    // A slow machine makes a living run look dead: the run that takes over goes on, the other stops.
+    // On a slow machine a live run may look dead: then the other run takes over and this one stops.
     if (code === 10 && stderr.includes('was taken over by another run')) continue;
     if (![null, 0, 2, 8, 9, 130].includes(code)) wrong.push(`a run ended with ${code}: ${stderr}`);
   }

@@ -1,4 +1,4 @@
-// `fleet mirror run` in trouble: its table against the service, its changes and gaps against what happened.
+// Runs `fleet mirror run` under failures and compares its table, changes and gaps with the service.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
@@ -9,10 +9,10 @@ import { chooseTraits, type Luck, ORGANIZATION } from './chaos-service.js';
 import { withDatabase } from './mirror.js';
 
 const SPEED = 10;
-/** How much earlier or later than it happened something may be seen, in the life of the service; besides, as late as a busy machine lets the processes be. */
+/** The tolerance for the time of a change in simulated time, plus the delays of a busy machine. */
 const SLACK_MS = 15_000;
 const END_LIMIT_MS = 60_000;
-/** How old what messages leave out may be (`fleet help mirroring`), in real milliseconds. */
+/** The largest age of fields that messages omit (`fleet help mirroring`), in real milliseconds. */
 const LINKS_MS = (5 * 60_000) / SPEED;
 
 /** @param to the address of an empty database */
@@ -25,14 +25,14 @@ function openMirror(luck: Luck, to: string): Consumer {
   let differences: string[] = [];
   return {
     args: ['mirror', 'run', '--to', to],
-    // What was recorded is told by its version; one that lies about the time is for the watch.
+    // Records are identified by their version. Versions with a wrong time are only for the watch.
     traits: { ...chooseTraits(luck, 15 + luck.below(30)), hasVersions: true, hasFuture: false },
     isKilled: true,
     hasSteps: false,
     end: ['SIGTERM', 143],
     excuse: 'did not answer in time at the end',
     takeLine() {},
-    // The database's clock knows nothing of the hasty life: 15 s after its last heartbeat, all at once.
+    // The database's clock is not accelerated, so its 15 s after the last heartbeat pass at once.
     afterDeath: () =>
       withDatabase(to, (database) => database.all('update writers set heartbeat = null'), 'write'),
     async begin(world) {
@@ -62,16 +62,16 @@ function openMirror(luck: Luck, to: string): Consumer {
 
 type Fields = { [field: string]: unknown };
 
-/** What happened to the service and the program, as far as it is judged. */
+/** What happened to the service and the program, as far as it is checked. */
 export type Happened = Pick<World, 'stderr' | 'waitMs'> & {
-  /** How much earlier or later than it happened something may be seen. */
+  /** The tolerance for the time of a change. */
   readonly slackMs?: number;
   readonly life: Pick<World['life'], 'now' | 'speed'>;
   readonly service: Pick<World['service'], 'made' | 'removed'>;
   readonly program: Pick<World['program'], 'halts'>;
 };
 
-/** The table as it was when the first reading was whole. */
+/** The table after the first complete reading. */
 export interface Copy {
   readonly rows: ReadonlyMap<string, Fields>;
   readonly lastChange: number;
@@ -113,7 +113,7 @@ export async function copyWhole(
   }
 }
 
-/** The bicycles of an organization beside its list. */
+/** Returns the bicycles of an organization and its list. */
 export async function compare(
   database: Database,
   organization: string,
@@ -138,7 +138,7 @@ export async function compare(
   return differences;
 }
 
-/** Replays the changes from the first snapshot, and looks for what neither they nor the gaps account for. */
+/** Replays the changes from the first snapshot and reports differences that no gap explains. */
 export async function judge(database: Database, copy: Copy, world: Happened): Promise<string[]> {
   const { service, program, waitMs, life } = world;
   const { made, removed } = service;
@@ -180,7 +180,8 @@ export async function judge(database: Database, copy: Copy, world: Happened): Pr
     }
   }
   const slackMs = (world.slackMs ?? SLACK_MS) + waitMs * life.speed;
-  // A connection that broke during a halt gave its last sign of life when the writer went on, by its own clock: that gap began before.
+  // A connection that broke during a suspension was last alive, by its own clock, when the writer
+  // continued; its gap began before.
   const beforeHalt = (ms: number) => {
     const during = halts.filter(({ fromMs, toMs }) => fromMs <= ms && ms <= toMs + slackMs);
     return Math.min(ms, ...during.map(({ fromMs }) => fromMs));

@@ -1,4 +1,4 @@
-// `fleet map --serve` in trouble: the page that a tab gets in the end is the fleet.
+// Runs `fleet map --serve` under failures and compares the final page of a tab with the fleet.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { Payload, Update } from '../../src/page/payload.js';
@@ -7,7 +7,10 @@ import { chooseTraits, type Luck } from './chaos-service.js';
 import { newFolder } from './folder.js';
 
 const SPEED = 20;
-/** Seven minutes of its life, until the count is compared and what does not fit is read twice, and what a busy machine needs. */
+/**
+ * Seven simulated minutes for comparisons of the count and two readings, and a margin for busy
+ * machines.
+ */
 const END_LIMIT_MS = 60_000;
 
 export function runPage(trial: Trial): Promise<Verdict> {
@@ -19,7 +22,7 @@ function openPage(luck: Luck): Consumer {
   let differences: string[] = [];
   return {
     args: ['map', '--serve', '0'],
-    // The address stays the same over restarts.
+    // The URL stays the same across restarts.
     env: { XDG_STATE_HOME: newFolder() },
     traits: chooseTraits(luck, 6 + luck.below(20)),
     isKilled: true,
@@ -55,7 +58,7 @@ function compare(rows: Payload['rows'], fleet: ReadonlyMap<string, Bicycle>): st
 
 const SILENT_MS = 100;
 
-/** The fleet as a tab has it that just came: the packed one, and what it hears of since. */
+/** Returns the fleet of a new tab: the packed fleet and all later events. */
 export async function readPage(url: string): Promise<Payload> {
   const fleet = (await (await fetch(`${url}fleet`)).json()) as Payload;
   const ending = new AbortController();
@@ -65,7 +68,7 @@ export async function readPage(url: string): Promise<Payload> {
   try {
     for await (const piece of answer.body ?? []) text += Buffer.from(piece).toString();
   } catch {
-    // It goes on until it is ended.
+    // The command runs until it is stopped.
   }
   clearTimeout(timer);
   const updates = Array.from(

@@ -1,4 +1,5 @@
-// A service over bare sockets that makes, changes and deletes bicycles, and lags, cuts, stalls, lies and refuses as it is told.
+// A service over bare sockets that creates, changes and deletes bicycles, with lag, broken
+// connections, stalls, wrong data and refusals.
 
 import type { Socket } from 'node:net';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -13,12 +14,12 @@ import { type Made as MadeOnce, type openLuck, type Removed, secondOf } from './
 
 export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const PAGE_SIZE = 5;
-/** More at once would seem to be a service in trouble. */
+/** More concurrent requests would look like an overloaded service. */
 const MOST_REMOVED = 3;
 
 /** The time of the program and its service. */
 export interface Life {
-  /** How many seconds pass in one. */
+  /** The speed of the simulated time. */
   readonly speed: number;
   readonly epochMs: number;
   now(): number;
@@ -30,21 +31,21 @@ interface Connection {
   readonly socket: Socket;
   /** Undefined: all bicycles. */
   readonly uuid: string | undefined;
-  /** What is written while it is stalled: nothing, or all of it later. */
+  /** Whether a stalled stream loses its data or sends it later. */
   stall: 'none' | 'dead' | 'late';
   late: string[];
 }
 
 export type Luck = ReturnType<typeof openLuck>;
 
-/** What the service is like at the moment. */
+/** The current behaviour of the service. */
 export interface Mood {
   push: 'fine' | '503' | 'html' | 'hang' | '429' | 'reset' | 'half-head';
   list: 'fine' | '503' | 'html' | 'hang' | 'cut' | 'slow' | '401';
   token: number;
-  /** Whether there is time left for the longest pause that is obeyed. */
+  /** Returns whether enough time is left for the longest accepted delay. */
   mayAskMuch: boolean;
-  /** Not before the first trouble, nor after the last. */
+  /** No change happens before the first failure or after the last one. */
   isTroubled: boolean;
 }
 
@@ -55,10 +56,10 @@ export interface Service {
   readonly removed: readonly Removed[];
   readonly mood: Mood;
   change(): void;
-  /** A bicycle is deleted: nothing is pushed. */
+  /** Deletes a bicycle without a message. */
   remove(): void;
   noise(): void;
-  /** A comment, so that a stream that stands is not silent. */
+  /** A comment keeps an open stream from being silent. */
   beat(): void;
   cut(how: 'end' | 'destroy' | 'mid'): void;
   stall(how: 'dead' | 'late'): void;
@@ -74,9 +75,9 @@ export interface Traits {
   hasFuture: boolean;
   hasMicroseconds: boolean;
   size: number;
-  /** How much older the list of a replica is; 0: there is none. */
+  /** How much older the list of a replica is; 0 disables the replica. */
   lagMs: number;
-  /** How many are followed by name; 0: the whole organization. */
+  /** The number of bicycles that are followed by name; 0 follows the whole organization. */
   followed: number;
 }
 
@@ -113,9 +114,9 @@ export async function openService(
   const mood: Mood = { push: 'fine', list: 'fine', token: 0, mayAskMuch: false, isTroubled: false };
   const made: Made[] = [];
   const removed: Removed[] = [];
-  /** The fleet as it was, for the replica. */
+  /** An earlier state of the fleet for the replica. */
   let past: { atMs: number; fleet: Map<string, Bicycle> }[] = [];
-  /** A reading stays with its replica: what slips between two of them leaves no trace. */
+  /** A reading uses one replica, because a change between two replicas could not be detected. */
   const lags = new Map<string, boolean>();
   const log: { number: number; uuid: string; text: string }[] = [];
   const connections = new Set<Connection>();
@@ -179,7 +180,7 @@ export async function openService(
     connections.add(connection);
     socket.on('close', () => connections.delete(connection));
   };
-  /** The fleet as the reading finds it. */
+  /** The fleet at the time of the reading. */
   const listed = (ordering: string, page: number): Bicycle[] => {
     if (page === 1) lags.set(ordering, lagMs > 0 && mood.isTroubled && luck.chance(0.3));
     const old =
@@ -262,7 +263,7 @@ export async function openService(
       removed.push({ uuid, atMs: lifeMs() });
     },
     beat() {
-      // What was asked for in the beginning must not keep the watch away at the end.
+      // A long delay from the start must not keep the watch disconnected at the end.
       const text = mood.mayAskMuch ? ':\n\n' : 'retry: 1000\n\n';
       for (const { socket, stall } of connections) if (stall === 'none') socket.write(text);
     },
@@ -301,7 +302,7 @@ export async function openService(
   };
 }
 
-/** What a service may be like. */
+/** The possible behaviours of a service. */
 export function chooseTraits(luck: Luck, size: number): Traits {
   return {
     hasVersions: luck.chance(0.5),

@@ -1,15 +1,18 @@
-// `fleet watch` in trouble: what its lines, or its JSON, say of every change, gap and reading.
+// Runs `fleet watch` under failures and parses its lines or JSON about changes, gaps and readings.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict } from './chaos.js';
 import { chooseTraits, type Life, type Luck, ORGANIZATION, uuidAt } from './chaos-service.js';
 import { judge, type Reading, type Removed, type Shown } from './watch-oracle.js';
 
-/** A process on a busy machine keeps up with that. */
+/** A rate that a process on a busy machine can handle. */
 const SPEED = 20;
-/** How much later than it happened something may be seen, in real time; a busy machine gets what it kept the processes waiting besides. */
+/**
+ * How much later than a change its line may appear, in real time, in addition to the delays of a
+ * busy machine.
+ */
 const LATE_MS = 1_500;
-/** After the last trouble: longer than every pause of the watch. */
+/** The time after the last failure, longer than every delay of the watch. */
 const QUIET_END_MS = 180_000;
 
 export function runWatch(trial: Trial): Promise<Verdict> {
@@ -73,7 +76,9 @@ function openWatch(luck: Luck, life: Life): Consumer {
 
 type Form = 'lines' | 'json';
 
-/** Reads what the process writes: lines of stdout, and what stderr says of gaps and readings. */
+/**
+ * Parses the output of the process: lines of stdout, and reports of gaps and readings on stderr.
+ */
 function openReader(form: Form, lifeMs: () => number) {
   const shown: Shown[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
@@ -164,7 +169,7 @@ const UNITS_MS: { readonly [unit: string]: number } = {
   h: 3_600_000,
 };
 
-/** What `1 min 3 s` can mean at most: it is rounded. */
+/** Returns the upper limit of a rounded duration such as `1 min 3 s`. */
 function durationOf(text: string): number {
   let sumMs = 500;
   for (const [, count, unit = ''] of text.matchAll(/(\d+) ([a-z]+)/g))

@@ -1,6 +1,5 @@
-// One life in trouble for whoever follows a fleet: a service over bare sockets that makes, changes and deletes bicycles, lags, cuts, stalls, lies and
-// refuses, beside the built program, whose token fails, whose reader is slow, which is stopped and killed and whose date steps. What a
-// consumer (watch, mirror, page) makes of it is held against what happened.
+// Runs a command that follows a fleet under random failures of a service, its token, its reader and
+// its clock, with kills and suspensions, and compares its result with the real events.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,30 +13,33 @@ import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
 import { openLuck } from './watch-oracle.js';
 
 const FAST_LIFE = fileURLToPath(new URL('./fast-life.js', import.meta.url));
-/** How soon the program ends whatever happens, in real time; it has two seconds (cli.md section 4, promise 8), a busy machine gets more. */
+/**
+ * How soon the program must end in real time; two seconds (cli.md section 4, promise 8), and more
+ * on a busy machine.
+ */
 const END_LIMIT_MS = 10_000;
 
-/** Who follows the fleet, and what it owes. */
+/** A command that follows the fleet, and the checks of its result. */
 export interface Consumer {
   readonly args: readonly string[];
   readonly env?: NodeJS.ProcessEnv;
   readonly traits: Traits;
-  /** It is killed now and then, and started again at once, as systemd does. */
+  /** It is killed sometimes and restarted at once, as by systemd. */
   readonly isKilled: boolean;
-  /** Its date steps: not of one whose gaps are told by that date. */
+  /** Its clock jumps, unless its gaps are judged by that clock. */
   readonly hasSteps: boolean;
-  /** How it is ended, and the code that says so. */
+  /** The signal that ends it and the expected exit code. */
   readonly end: readonly [signal: NodeJS.Signals, code: number];
-  /** What it may say at the end instead, on a machine that is too busy for its hasty life. */
+  /** An alternative final message when the machine is too busy for the accelerated clock. */
   readonly excuse?: string;
-  /** Before one that died is started again. */
+  /** Called before a restart after a kill. */
   afterDeath?(): Promise<unknown>;
   takeLine(line: string, of: 'stdout' | 'stderr'): void;
-  /** Before the first trouble. */
+  /** Called before the first failure. */
   begin?(world: World): Promise<void>;
-  /** After the last: resolves when it should have told everything. */
+  /** Called after the last failure; resolves when all changes should have been reported. */
   settle(world: World): Promise<void>;
-  /** What went wrong. */
+  /** The detected errors. */
   judge(world: World): Promise<string[]>;
 }
 
@@ -46,13 +48,13 @@ export interface World {
   readonly life: Life;
   readonly program: Program;
   readonly stderr: string;
-  /** How long program and test waited for a processor so far, in real milliseconds. */
+  /** How long program and test have waited for a processor, in real milliseconds. */
   readonly waitMs: number;
 }
 
 export interface Trial {
   readonly seed: number;
-  /** How long there are changes and trouble, in the life of the program. */
+  /** The time with changes and failures, on the clock of the program. */
   readonly durationMs: number;
 }
 
@@ -79,16 +81,16 @@ function onLines(stream: NodeJS.ReadableStream | null, take: (line: string) => v
 export interface Program {
   kill(): void;
   halt(): void;
-  /** Takes no more of its stdout. */
+  /** Stops reading its stdout. */
   pause(): void;
-  /** Ends halt and pause. */
+  /** Ends a suspension or a pause of reading. */
   proceed(): void;
   stop(signal: NodeJS.Signals): Promise<number | null>;
   pid(): number | undefined;
-  /** The code of one that ended by itself, and is not started again. */
+  /** The exit code of a program that ended by itself and is not restarted. */
   code(): number | null | undefined;
   kills(): number;
-  /** When it stood still, in its life. */
+  /** The times of its suspensions, by its clock. */
   readonly halts: readonly { fromMs: number; toMs: number }[];
 }
 
@@ -159,7 +161,7 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
-/** Lets the built program live through one trial. */
+/** Runs one trial with the built program. */
 export async function runChaos(
   { seed, durationMs }: Trial,
   speed: number,
@@ -252,7 +254,7 @@ export async function runChaos(
   }
 }
 
-/** Changes, heartbeats, and one trouble after the other, by timers in the life of the program. */
+/** Schedules changes, heartbeats and one failure after the other, on the clock of the program. */
 function openTrouble(target: Target, life: Life, isKilled: boolean) {
   const { luck, service, program, writeToken } = target;
   const counts: { [kind: string]: number } = {};
@@ -335,7 +337,7 @@ function makeTrouble(kind: string, { luck, service, program, writeToken }: Targe
   else if (kind === 'slow-reader') program.pause();
   else if (kind === 'kill') {
     program.kill();
-    // The next one may read the list before it is connected.
+    // The restarted program may read the list before it is connected.
     if (luck.chance(0.5)) service.mood.push = luck.pick(['503', 'reset', 'hang'] as const);
   } else if (kind === 'stop') program.halt();
   else if (kind.startsWith('list-')) {
@@ -351,7 +353,7 @@ function makeTrouble(kind: string, { luck, service, program, writeToken }: Targe
   }
 }
 
-/** How long a process has waited for a processor, in milliseconds; 0 where the machine does not say. */
+/** Returns how long a process has waited for a processor, in milliseconds; 0 when unknown. */
 function waitOf(pid: number | 'self' | undefined): number {
   try {
     return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6;
@@ -360,7 +362,7 @@ function waitOf(pid: number | 'self' | undefined): number {
   }
 }
 
-/** The most memory that a process has had, in MB; 0 where the machine does not say. */
+/** Returns the peak memory of a process in MB; 0 when unknown. */
 function peakOf(pid: number | undefined): number {
   try {
     return (

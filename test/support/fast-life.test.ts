@@ -1,4 +1,4 @@
-// What the campaigns rest upon: the program's clocks run at one speed, whatever they are read from.
+// Campaigns require that all clocks of the program have the same speed.
 
 import { afterEach, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/system/clock.js';

@@ -1,5 +1,5 @@
-// What a GBFS feed must be: 2.3 by MobilityData's JSON schemas as @entur/gbfs-validator carries them; 3.0, whose schemas no package has, by
-// MobilityData's own checks of its types (gbfs-typescript-types), and by the schemas' other rules, one by one.
+// Validates GBFS feeds: 2.3 with the JSON schemas of @entur/gbfs-validator, 3.0 with the types of
+// gbfs-typescript-types and further rules of its schemas.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,7 +15,7 @@ type Validate = (
 const validate: Validate = load('@entur/gbfs-validator/validate.js');
 const motor = load('@entur/gbfs-validator/versions/partials/v2.3/required_vehicle_type_id.js');
 
-/** As JSON is read: the checks say what it is. */
+/** Parsed JSON of unknown type, which the checks examine. */
 type Json = ReturnType<typeof JSON.parse>;
 
 /** The documents of a folder by their names without `.json`. */
@@ -29,7 +29,7 @@ export function readDocuments(folder: string): Documents {
   return Object.fromEntries(files);
 }
 
-/** What is wrong with a feed, by file; empty for a valid one. */
+/** Returns the errors of a feed by file; empty for a valid feed. */
 export async function problemsOf(documents: Documents): Promise<{ [file: string]: unknown }> {
   const version = documents['gbfs']?.version;
   const problems: { [file: string]: unknown } = {};

@@ -1,4 +1,4 @@
-// README and guides as they are written: their lines for a shell, and what they show of a terminal.
+// Reads README and guides: their shell lines and their examples of a terminal.
 
 import { readdirSync, readFileSync } from 'node:fs';
 
@@ -11,14 +11,14 @@ export function readText(path: string): string {
 /** `docs/bulk.md` and so on. */
 export const GUIDES = readdirSync(new URL('docs', ROOT)).map((name) => `docs/${name}`);
 
-/** The blocks of code of one language. */
+/** Returns the code blocks of one language. */
 export function blocksOf(text: string, language: string): string[] {
   return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
     ([, block = '']) => block,
   );
 }
 
-/** The lines for a shell that run fleet, without what they are for, with the lines they go on in. */
+/** Returns the shell lines that run fleet, with continuation lines and without comments. */
 export function shellLines(path: string): string[] {
   return blocksOf(readText(path), 'sh')
     .flatMap((block) => block.replaceAll('\\\n', ' ').split('\n'))

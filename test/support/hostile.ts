@@ -1,26 +1,28 @@
-// Behaviours of bad HTTP servers, by name, for the bare-socket server of misbehaving.ts: each is what a client must survive.
+// Named behaviours of faulty HTTP servers for misbehaving.ts, which a client must handle.
 
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { constants, createGzip, gzipSync } from 'node:zlib';
 import { type Behaviour, type MisbehavingServer, startMisbehaving } from './misbehaving.js';
 
-/** What a behaviour answers with; each has a sensible default. */
+/** The parameters of a behaviour; each has a default. */
 export interface HostileOptions {
   status?: number;
-  /** The honest body, which the behaviour then spoils. */
+  /** The correct body, which the behaviour then damages. */
   body?: string;
   contentType?: string;
-  /** The pause between two bytes of one that dawdles. */
+  /** The delay between two bytes of a slow answer. */
   everyMs?: number;
-  /** The size that matters to the behaviour: of the unpacked body, of the header, or where the answer breaks off. */
+  /**
+   * The size for the behaviour: of the unpacked body, of the header, or before the answer breaks.
+   */
   bytes?: number;
   headers?: { [name: string]: string };
 }
 
 type Answer = Required<HostileOptions>;
 
-/** An empty page (interface.md section 2.6), which every list command takes. */
+/** An empty page (interface.md section 2.6), which every list command accepts. */
 export const EMPTY_PAGE = '{"count":0,"next":null,"previous":null,"results":[]}';
 
 const TRACE = {
@@ -29,7 +31,7 @@ const TRACE = {
   'X-Service-Version': '1',
 };
 
-/** What a server writes at once while its reader takes it. */
+/** The bytes that a server writes at once. */
 const CHUNK_BYTES = 64 * 1024;
 
 function headOf(answer: Answer, headers: { [name: string]: string } = {}): string {
@@ -44,7 +46,9 @@ function headOf(answer: Answer, headers: { [name: string]: string } = {}): strin
   return `HTTP/1.1 ${answer.status} Status\r\n${lines.join('')}\r\n`;
 }
 
-/** The head with the length of the body, or another one, and more headers. */
+/**
+ * Returns the response head with the length of the body, or with another length and more headers.
+ */
 function honestHead(answer: Answer, length = Buffer.byteLength(answer.body), headers = {}): string {
   return headOf(answer, { 'Content-Length': String(length), ...headers });
 }
@@ -56,7 +60,7 @@ function sendEncoded(socket: Socket, answer: Answer, encoding: string, bytes: Ui
   socket.end(bytes);
 }
 
-/** Writes one byte each `everyMs` until the reader is gone. */
+/** Writes one byte every `everyMs` until the client disconnects. */
 function dawdle(socket: Socket, text: string, everyMs: number): void {
   const bytes = Buffer.from(text);
   let sent = 0;
@@ -72,7 +76,7 @@ function dawdle(socket: Socket, text: string, everyMs: number): void {
   socket.on('close', () => clearInterval(timer));
 }
 
-/** Writes so many bytes of white space, as fast as the reader takes them, then the honest body. */
+/** Writes this many bytes of white space as fast as the client reads, then the correct body. */
 function sendPadded(socket: Socket, answer: Answer): void {
   socket.write(honestHead(answer, answer.bytes + Buffer.byteLength(answer.body)));
   pour(socket, answer);
@@ -92,7 +96,10 @@ function pour(to: Writable, { bytes, body }: Answer): void {
   more();
 }
 
-/** A gzip stream of white space that unpacks to a thousand times its size, then the honest body. */
+/**
+ * A gzip stream of white space that unpacks to a thousand times its size, followed by the correct
+ * body.
+ */
 function sendBomb(socket: Socket, answer: Answer): void {
   socket.write(headOf(answer, { 'Content-Encoding': 'gzip' }));
   const gzip = createGzip({ strategy: constants.Z_RLE });
@@ -106,45 +113,45 @@ function sendBomb(socket: Socket, answer: Answer): void {
  * connection afterwards, so that one answer never spoils the next.
  */
 export const HOSTILE = {
-  /** Nothing wrong at all. */
+  /** A correct answer. */
   honest: (socket, answer) => socket.end(honestHead(answer) + answer.body),
-  /** Says gzip, sends plain text. */
+  /** Declares gzip and sends plain text. */
   gzipLie: (socket, answer) => sendEncoded(socket, answer, 'gzip', Buffer.from(answer.body)),
-  /** The gzip stream lacks its end, although Content-Length is right. */
+  /** The gzip stream is truncated, although Content-Length is correct. */
   gzipCut: (socket, answer) =>
     sendEncoded(socket, answer, 'gzip', gzipSync(answer.body).subarray(0, -9)),
   unknownEncoding: (socket, answer) =>
     sendEncoded(socket, answer, 'rot13', Buffer.from(answer.body)),
-  /** `bytes` of white space packed to a thousandth. */
+  /** `bytes` of white space, compressed to a thousandth. */
   bomb: sendBomb,
   /** `bytes` of white space, unpacked. */
   large: sendPadded,
-  /** The headers come at once, then one byte of the body each `everyMs`. */
+  /** Sends the headers at once and then one byte of the body every `everyMs`. */
   slowBody: (socket, answer) => {
     socket.write(honestHead(answer));
     dawdle(socket, answer.body, answer.everyMs);
   },
-  /** One byte each `everyMs` from the status line on. */
+  /** Sends one byte every `everyMs`, starting with the status line. */
   slowHead: (socket, answer) => dawdle(socket, honestHead(answer) + answer.body, answer.everyMs),
-  /** Takes the request and never answers. */
+  /** Reads the request and never answers. */
   silent: () => {},
-  /** The headers come, the body never does. */
+  /** Sends the headers but no body. */
   silentBody: (socket, answer) => void socket.write(honestHead(answer)),
-  /** Content-Length promises `bytes` more than come. */
+  /** Content-Length is larger than the body by `bytes`. */
   lengthTooLong: (socket, answer) =>
     socket.end(honestHead(answer, Buffer.byteLength(answer.body) + answer.bytes) + answer.body),
-  /** Content-Length covers half of what comes. */
+  /** Content-Length is half of the body's length. */
   lengthTooShort: (socket, answer) =>
     socket.end(honestHead(answer, Math.floor(Buffer.byteLength(answer.body) / 2)) + answer.body),
-  /** The socket dies after half of the body. */
+  /** The connection breaks after half of the body. */
   breakOff: (socket, answer) => {
     const half = answer.body.slice(0, Math.floor(answer.body.length / 2));
     socket.write(honestHead(answer) + half, () => socket.destroy());
   },
-  /** `100 Continue` first, which nobody asked for. */
+  /** Sends an unexpected `100 Continue` first. */
   continueFirst: (socket, answer) =>
     socket.end(`HTTP/1.1 100 Continue\r\n\r\n${honestHead(answer)}${answer.body}`),
-  /** Two interim answers first: processing, and early hints. */
+  /** Sends two interim answers first: processing, and early hints. */
   interimFirst: (socket, answer) =>
     socket.end(
       `HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${honestHead(answer)}${answer.body}`,
@@ -152,7 +159,7 @@ export const HOSTILE = {
   /** One header of `bytes`. */
   bigHeader: (socket, answer) =>
     socket.end(honestHead(answer, undefined, { 'X-Big': 'x'.repeat(answer.bytes) }) + answer.body),
-  /** `bytes` opening brackets and as many closing ones. */
+  /** `bytes` opening and closing brackets. */
   nested: (socket, answer) => {
     const deep = { ...answer, body: '['.repeat(answer.bytes) + ']'.repeat(answer.bytes) };
     socket.end(honestHead(deep) + deep.body);

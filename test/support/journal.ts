@@ -1,14 +1,14 @@
-// Journals for tests: a folder of their own, and the file that a killed run leaves.
+// Creates journals for tests, such as those of a killed run.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { emptyJournal, lineOf, readOn } from '../../src/commands/shared/bulk/journal-records.js';
 import { newFolder } from './folder.js';
 
-/** The path of a journal that is not there yet. */
+/** Returns the path of a journal that does not exist yet. */
 export const newJournal = (): string => join(newFolder(), 'j.jsonl');
 
-/** Runs `use` with the path of a journal that is not there yet. */
+/** Runs `use` with the path of a journal that does not exist yet. */
 export function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
   return use(newJournal());
 }
@@ -22,26 +22,26 @@ export const BINDING = {
   fields: '[]',
 };
 
-/** The run that wrote a left journal. */
+/** The run that wrote the remaining journal. */
 export const DEAD_RUN = 'dead';
 
 export interface LeftJournal {
   binding: { [name: string]: string };
-  /** What the service said as the run began. */
+  /** The state of the service at the start of the run. */
   start: {
     newest: string | null;
     date: string | null;
     isEmpty?: boolean;
     user?: readonly object[];
   };
-  /** The keys that were about to be sent, with what the input said of the bicycle. */
+  /** The keys of the announced requests, with the bicycle as in the input. */
   sending: readonly (
     | string
     | { key: string; before: { state: string | null; version: string | null } }
   )[];
 }
 
-/** Writes a journal as a killed run leaves it: held, with requests whose answers nobody has. */
+/** Writes the journal of a killed run: locked, with unanswered requests. */
 export async function leaveJournal(
   path: string,
   { binding, start, sending }: LeftJournal,
@@ -59,7 +59,7 @@ export async function leaveJournal(
   await writeFile(path, [header, ...numbered(records)].join(''));
 }
 
-/** Reads a journal that is whole in memory. Throws as readOn does. */
+/** Reads a complete journal from memory. Throws the same errors as readOn. */
 export function readJournal(bytes: Buffer, path: string) {
   const journal = emptyJournal();
   readOn(journal, bytes, path);

@@ -1,4 +1,5 @@
-// A service, writers of its mirror in this process on a clock that runs faster, and questions to the database until it has what is expected.
+// Starts a service and writers of its mirror on an accelerated clock, and polls the database for
+// expected rows.
 
 import { expect, onTestFinished } from 'vitest';
 import { END_MS } from '../../src/commands/mirror/writer-database.js';
@@ -47,7 +48,7 @@ async function startScene(to: string, clock: Clock, now: () => number) {
   const env = { ...(await environmentOf(sandbox)), FLEET_ORGANIZATION: organization };
   const started: Running[] = [];
   const ask = (sql: string) => withDatabase(to, (database) => database.all(sql), 'read');
-  /** Resolves when the query has these rows. */
+  /** Resolves when the query returns these rows. */
   const until = async (sql: string, ...rows: object[]): Promise<void> => {
     let found: unknown;
     for (const endAt = performance.now() + LIMIT_MS; performance.now() < endAt; ) {
@@ -66,10 +67,13 @@ async function startScene(to: string, clock: Clock, now: () => number) {
       started.push(running);
       return running;
     },
-    /** Resolves with how many rows are in the table or view. */
+    /** Returns the number of rows of a table or view. */
     count: async (table: string) =>
       Number((await ask(`select count(*) as n from ${table}`))[0]?.['n']),
-    /** A service that answers what `bodyOf` has a body for; the rest is the sandbox's. */
+    /**
+     * Starts a service that answers with `bodyOf` where it returns a body, and otherwise like the
+     * sandbox.
+     */
     openOther: (bodyOf: (path: string) => string | undefined) =>
       openServer(async (response, { path, headers: { authorization = '', accept = '' } }) => {
         const ask = async () =>
@@ -81,12 +85,12 @@ async function startScene(to: string, clock: Clock, now: () => number) {
         env: { ...env, FLEET_BASE_URL: url },
         clock,
       }),
-    /** Changes the database past its writer. */
+    /** Changes the database without the writer. */
     tell: (sql: string) => withDatabase(to, (database) => database.all(sql)),
     said: (running: Running, words: string) =>
       running.until(() => running.stderr().includes(words)),
     uuids: () => sandbox.bicycles(organization).map(({ uuid }) => uuid),
-    /** The organization is read whole, and its bicycles are there. */
+    /** Resolves when the organization was read completely. */
     isWhole: (whole = organization) =>
       until(
         `select count(*) as n, (select count(*) from writers where organization = '${whole}' and state like '%"isWhole":true%') as whole

@@ -1,4 +1,5 @@
-// The databases that a mirror is tested on: a new SQLite file, or a new database of the run's PostgreSQL.
+// Creates the databases for mirror tests: a new SQLite file, or a new database of the run's
+// PostgreSQL.
 
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import { hasTool } from './tools.js';
 
 export type Engine = [kind: Database['kind'], newText: () => Promise<string>];
 
-/** Each engine of this machine, with what gives the address of a new database. */
+/** Each database engine of this machine with a function that returns the URL of a new database. */
 export function useEngines(): [Engine, ...Engine[]] {
   const folder = newFolder();
   const engines: [Engine, ...Engine[]] = [
@@ -51,7 +52,7 @@ export async function withDatabase<Result>(
   }
 }
 
-/** The same until the test has finished. */
+/** Opens the database until the end of the test. */
 export async function openedDatabase(
   text: string,
   options: Partial<OpenOptions> = {},
@@ -61,7 +62,7 @@ export async function openedDatabase(
   return database;
 }
 
-/** A mirror until the test has finished. */
+/** Opens a mirror until the end of the test. */
 export async function openedMirror(text: string): Promise<Database> {
   const database = await openedDatabase(text);
   await migrate(database);

@@ -1,4 +1,4 @@
-// One PostgreSQL server for all tests of a run, started by the first that asks, stopped at the end of the run.
+// Starts one PostgreSQL server for all tests of a run on demand and stops it at the end.
 
 import { spawn, spawnSync } from 'node:child_process';
 import {
@@ -21,15 +21,15 @@ import pg from 'pg';
 import { beforeAll } from 'vitest';
 import { listenOn } from './listen.js';
 
-/** The folder of the run's server; every worker inherits the variable. */
+/** The folder of the run's server; all workers inherit the variable. */
 export const POSTGRES_VARIABLE = 'FLEET_TEST_POSTGRES';
 const PATIENCE_MS = 60_000;
-/** Who runs the server when root does the tests, for PostgreSQL refuses root: `nobody`. */
+/** The user that runs the server when the tests run as root, because PostgreSQL rejects root. */
 const NOBODY = 65534;
-/** Who needs a password; a test that uses it creates it. */
+/** A role with a password; tests that use it create it. */
 export const LOCKED_USER = 'locked';
 
-/** Whether npm brought a server for this machine. */
+/** Returns whether npm installed a server for this machine. */
 export function hasPostgres(): boolean {
   return nativeFolder() !== undefined;
 }
@@ -49,7 +49,7 @@ function nativeFolder(): string | undefined {
   }
 }
 
-/** Names the folder for the run; what it returns stops the server, if one was started. */
+/** Sets the folder for the run; the returned function stops a started server. */
 export function announcePostgres(): () => Promise<void> {
   const folder = join(tmpdir(), `fleet-postgres-${process.pid}`);
   process.env[POSTGRES_VARIABLE] = folder;
@@ -67,7 +67,10 @@ export function announcePostgres(): () => Promise<void> {
   };
 }
 
-/** The run's server. The result makes a new, empty database and gives its address; call it inside tests only. */
+/**
+ * Returns a function that creates a new, empty database on the run's server and returns its URL.
+ * Call it inside tests only.
+ */
 export function usePostgres(): () => Promise<string> {
   let port = 0;
   beforeAll(async () => {
@@ -103,12 +106,12 @@ async function startOnce(): Promise<number> {
   }
   const port = await start(folder);
   writeFileSync(`${ready}.new`, String(port));
-  // Whoever waits for the file reads it at once: a copy is there before it is written.
+  // Writes a copy and renames it, because readers wait for the file and read it at once.
   renameSync(`${ready}.new`, ready);
   return port;
 }
 
-/** Runs a command until a process has gone, whose number is $0. */
+/** A shell script that runs a command until the process with the number $0 has ended. */
 const WATCHED =
   '"$@" & while ps -p "$0" > /dev/null && ps -p $! > /dev/null; do sleep 1; done; kill -QUIT $! 2> /dev/null';
 
@@ -129,7 +132,7 @@ async function start(folder: string): Promise<number> {
     encoding: 'utf8',
   });
   if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr || made.error?.message}`);
-  // Everybody is trusted but this one, who is asked for a password.
+  // Only this role needs a password.
   const rules = join(data, 'pg_hba.conf');
   writeFileSync(
     rules,
@@ -169,7 +172,7 @@ async function serve(
   const log = openSync(join(folder, 'log'), 'w');
   const command = [program, '-D', join(folder, 'data')];
   for (const [name, value] of Object.entries(settings)) command.push('-c', `${name}=${value}`);
-  // It ends with the run, also where that is killed.
+  // The server ends with the run, even if the run is killed.
   const server = spawn('sh', ['-c', WATCHED, folder.split('-').at(-1) ?? '', ...command], {
     ...asUser,
     cwd: folder,
@@ -187,10 +190,10 @@ async function serve(
   return port;
 }
 
-/** The programs, where their user can run them: a home of root's is closed to others. */
+/** Copies the programs to a folder that their user can read, because root's home is private. */
 function reachable(native: string, folder: string, asUser: { uid?: number; gid?: number }): string {
   const hydrate = join(native, '..', 'scripts', 'hydrate-symlinks.js');
-  // What npm leaves out when it runs no scripts.
+  // Runs the steps that npm skips without install scripts.
   if (existsSync(hydrate)) spawnSync(process.execPath, [hydrate], { cwd: join(native, '..') });
   if (spawnSync(join(native, 'bin', 'postgres'), ['--version'], asUser).status === 0) return native;
   const copy = join(folder, 'native');

@@ -1,4 +1,5 @@
-// How a service may quote a token in what it answers, and what can still be read of it in what the program says.
+// Encodings in which a service may quote a token, and a search for remaining parts of it in the
+// output.
 
 /** How a service may quote a text. */
 export const ENCODINGS: Record<string, (text: string) => string> = {
@@ -34,7 +35,10 @@ export const ESCAPES: Record<string, (text: string) => string> = {
     encodeURIComponent(everyCharacter(text, (code) => `&#${code};`)),
 };
 
-/** The runs of eight characters of the token, in any of these spellings, that can still be read in the text. */
+/**
+ * Returns the parts of eight characters of the token that are still visible in the text in any
+ * encoding.
+ */
 export function windowsLeft(text: string, token: string): string[] {
   const spellings = Object.values(ENCODINGS).map((encode) => encode(token));
   const windows = spellings.flatMap((spelling) =>

@@ -1,4 +1,4 @@
-// Bicycles and alerts for golden screens, and a way to render them whole.
+// Bicycles and alerts for snapshots, and a function that renders them.
 
 import {
   type Format,
@@ -7,10 +7,10 @@ import {
   type Shape,
 } from '../../src/terminal/formats.js';
 
-/** The clock of every golden screen. */
+/** The time in all snapshots. */
 export const NOW = Date.parse('2026-03-01T12:00:00Z');
 
-/** A row as the HTTP room makes it: the text as it came, the value read from it. */
+/** Creates an item like the HTTP client: the received text and its parsed value. */
 export function rowOf<T>(json: string): ListedItem<T> {
   return {
     json,
@@ -26,7 +26,7 @@ export function rowsOf<T>(values: readonly unknown[]): ListedItem<T>[] {
 
 export interface Screen {
   format?: Format;
-  /** Columns of the terminal; none: a pipe. */
+  /** Columns of the terminal; undefined for a pipe. */
   width?: number;
   colorLevel?: 0 | 1 | 2 | 3;
   columns?: string[];
@@ -35,11 +35,11 @@ export interface Screen {
   /** As with `--no-truncate`. */
   isWhole?: boolean;
   hasHeader?: boolean;
-  /** Rows a batch; all in one when absent. */
+  /** Rows per batch; all in one batch when absent. */
   batch?: number;
 }
 
-/** What reaches stdout, then a line for each notice, marked with `#`. */
+/** Returns stdout, and then a line with `#` for each notice. */
 export async function render<T>(
   shape: Shape<T>,
   rows: readonly ListedItem<T>[],

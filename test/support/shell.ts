@@ -39,14 +39,14 @@ export async function makeHome(
 
 export interface Ended {
   code: number | null;
-  /** All that was written, stdout and stderr. */
+  /** All output of stdout and stderr. */
   text: string;
 }
 
-/** What to do when a text shows up. */
+/** A step that runs when a text appears. */
 export interface Step {
   when: RegExp;
-  /** Keys to press; without a terminal, a signal for the whole group. */
+  /** Keys to press; without a terminal, a signal for the process group. */
   press: string | NodeJS.Signals;
 }
 
@@ -54,16 +54,16 @@ export interface RunOptions {
   isTerminal?: boolean;
   /** One after the other. */
   steps?: readonly Step[];
-  /** `bash` unless said otherwise. */
+  /** `bash` by default. */
   shell?: string;
 }
 
-/** How long a line may take before it is ended: then its code is null. */
+/** How long a line may run before it is killed; its code is then null. */
 const LIMIT_MS = 45_000;
-/** Not faster than a person: a key that is pressed while a question is still being drawn may be lost. */
+/** Types at human speed, because keys that are pressed while a prompt is drawn may be lost. */
 const LOOK_EVERY_MS = 60;
 
-/** The condition of a step that waits for nothing. */
+/** A condition that is true at once. */
 export const AT_ONCE = /(?:)/;
 
 /** Runs a line in a shell, in the home's folder. */

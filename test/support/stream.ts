@@ -1,4 +1,4 @@
-// Follows a push server in a test and keeps what happens.
+// Follows a push server in a test and records the events.
 
 import { type Network, openNetwork } from '../../src/http/network.js';
 import type { Closed, Gap, Lost, Resync, StreamEvent } from '../../src/http/stream/events.js';
@@ -14,7 +14,7 @@ export interface Followed {
   events: StreamEvent[];
   /** The data of all messages. */
   data: string[];
-  /** The types of the events in their order, `lost` and `gap` with their cause. */
+  /** The types of the events in order; `lost` and `gap` with their cause. */
   story: string[];
 }
 
@@ -22,11 +22,11 @@ const TOPIC = '/org/admin/bicycles/*';
 
 /** What a test may set; the rest are values that get in nobody's way. */
 export type FollowOptions = Partial<StreamOptions> & {
-  /** Ends the following as soon as it is true; looked at after each event. */
+  /** Stops following when it returns true; called after each event. */
   until(followed: Followed): boolean;
 };
 
-/** What a test of a stream need not choose. */
+/** Default options for tests of a stream. */
 export const streamOptions = (network: Network) => ({
   apiVersion: '1.0',
   timeoutMs: 30_000,
@@ -96,7 +96,7 @@ export async function followInTurn(
   }
 }
 
-/** Sends an event and ends the connection after so many seconds. */
+/** Sends an event and ends the connection after this many seconds. */
 export const standing =
   (clock: FastClock, seconds: number, body = 'data: x\n\n'): Behaviour =>
   (socket) => {
@@ -113,6 +113,6 @@ export const resyncsOf = ({ events }: Followed): Resync[] =>
 export const endOf = ({ events }: Followed): Closed | undefined =>
   events.find((event) => event.type === 'closed');
 
-/** The story without `resync`, whose place depends on when the messages come. */
+/** The story without `resync`, whose position depends on the timing of messages. */
 export const told = ({ story }: Followed): string =>
   story.filter((type) => type !== 'resync').join(', ');

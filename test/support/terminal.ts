@@ -1,4 +1,5 @@
-// A terminal of its own with an interactive shell in it, for what only job control can show: Ctrl-Z, fg, signals, the screen given back.
+// Runs an interactive shell in its own terminal, for tests of job control: Ctrl-Z, fg, signals and
+// the restored screen.
 
 import { spawn } from 'node:child_process';
 import type { Home } from './shell.js';
@@ -6,9 +7,12 @@ import type { Home } from './shell.js';
 export interface Terminal {
   /** Presses keys. */
   press(keys: string): void;
-  /** Resolves with what came since the last call, as soon as it matches. */
+  /** Resolves with the output since the last call as soon as it matches. */
   until(pattern: RegExp): Promise<string>;
-  /** Whether the alternate screen is shown, and whether the cursor is hidden, by all that came so far. */
+  /**
+   * Returns whether the alternate screen is shown and whether the cursor is hidden, according to
+   * all output.
+   */
   screen(): { isAlternate: boolean; isCursorHidden: boolean };
   close(): Promise<void>;
 }
@@ -26,7 +30,7 @@ export async function openTerminal(home: Home): Promise<Terminal> {
     ['-qefc', 'stty cols 80 rows 24; exec bash --norc --noprofile -i', '/dev/null'],
     {
       cwd: home.folder,
-      // Without bracketed paste: the prompt is the last thing that comes.
+      // Disables bracketed paste, so that the prompt is the last output.
       env: { ...home.env, SHELL: '/bin/sh', TERM: 'xterm', PS1: 'ready> ', INPUTRC: '/dev/null' },
       detached: true,
     },

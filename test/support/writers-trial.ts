@@ -1,5 +1,5 @@
-// Several processes of the built `fleet mirror run --standby` for each organization, all in one database, killed and stopped at random: then
-// the database is held against the service and against what happened.
+// Runs several processes of `fleet mirror run --standby` per organization in one database, kills
+// and suspends them at random, and compares the database with the service.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import type { Bicycle } from '../../src/api/bicycle.js';
@@ -15,17 +15,17 @@ import { openLuck } from './watch-oracle.js';
 const MOVE_MS = 40;
 /** The bicycles of each organization. */
 const BICYCLES = 60;
-/** A process that stands still for longer than its lease lasts. */
+/** How long a process is suspended: longer than its lease. */
 const HALT_MS = 18_000;
 
-/** Links are five minutes old at most. */
+/** Links may be five minutes old. */
 const SETTLE_MS = 6 * 60_000;
 
 const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
 type Luck = ReturnType<typeof openLuck>;
 
-/** A change; what the state does not allow is none. */
+/** Changes a bicycle; does nothing when its state forbids the change. */
 function move(sandbox: Sandbox, organization: string, luck: Luck, made: Made[]): void {
   const { uuid = '' } = luck.pick(sandbox.bicycles(organization)) ?? {};
   const transition = luck.pick([
@@ -52,7 +52,7 @@ function move(sandbox: Sandbox, organization: string, luck: Luck, made: Made[]):
   } catch {}
 }
 
-/** Waits until the table equals the list; says what differs when it never does. */
+/** Waits until the table equals the list; otherwise returns the differences. */
 async function settle(sandbox: Sandbox, organization: string, to: string): Promise<string[]> {
   const headers = await headersFor(sandbox);
   const list = new Map<string, Bicycle>();
@@ -83,7 +83,7 @@ export interface WritersVerdict {
   readonly gaps: number;
   readonly kills: number;
   readonly takeovers: number;
-  /** The longest time without a heartbeat of an organization's writer. */
+  /** The longest time without a heartbeat of the organization's writer. */
   readonly silentMs: number;
   readonly stderr: string;
 }
@@ -93,11 +93,11 @@ export interface WritersTrial {
   readonly to: string;
   readonly durationMs: number;
   readonly organizations: number;
-  /** How many compete for each of them. */
+  /** The number of processes for each organization. */
   readonly processes: number;
 }
 
-/** A service of so many organizations. */
+/** Starts a service with this many organizations. */
 function startService({ seed, organizations }: WritersTrial): Promise<Sandbox> {
   const uuid = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
   const names = Array.from({ length: organizations }, (_, index) => uuid(1_000_000 + index));
@@ -152,7 +152,7 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
   };
   let [kills, silentMs] = [0, 0];
   const owners = new Set<string>();
-  /** Looks at who writes. */
+  /** Checks which process writes. */
   const look = () =>
     withDatabase(
       to,
@@ -180,7 +180,7 @@ export async function runWritersTrial(trial: WritersTrial): Promise<WritersVerdi
       await pause(500 + luck.below(1_500));
       const rows = await look();
       if (luck.chance(0.6)) continue;
-      // The one that writes, or any other; the others of its organization live.
+      // Returns the writing process, or any other; the rest of its organization continues.
       const { pid } = rows[luck.below(rows.length)] ?? {};
       const writers = [...children.values()].filter((child) => child.pid === Number(pid));
       const others = [...children.values()].filter((child) => child.exitCode === null);
