@@ -543,7 +543,11 @@ describe('files', () => {
   test.each([
     [['--file', 'x.docx'], 'fleet cannot write .docx files', '.json, .jsonl, .csv'],
     [['--file', 'x.ods', '-o', 'csv'], 'fleet cannot write .ods files', '.xlsx'],
-    [['--excel', '--file', 'x.xlsx'], 'applies only to csv, not to an .xlsx file', 'leave out --excel'],
+    [
+      ['--excel', '--file', 'x.xlsx'],
+      'applies only to csv, not to an .xlsx file',
+      'leave out --excel',
+    ],
     [['-o', 'csv', '--file', 'x.xlsx'], '--file "x.xlsx" must not contain csv', 'leave out -o'],
     [['-o', 'xlsx', '--file', 'x.csv'], '-o xlsx needs a file that ends in .xlsx', ''],
   ])('refuses %j and names what works', async (args, message, hint) => {
