@@ -1,7 +1,10 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** What takes longest begins first: one of these alone at the end would leave a core idle. A fresh clone knows no times of its own. */
+/**
+ * The longest tests start first, so that none of them runs alone at the end. A new clone has no
+ * recorded times.
+ */
 const LONGEST = [
   'commands/mirror-writers',
   'commands/mirror-run',
@@ -47,22 +50,24 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// Tests talk over real sockets, so they get generous limits: none of them measures time.
+// Tests use real sockets, so their limits are generous. No test measures performance.
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     include: ['test/**/*.test.ts'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
-    // Expected texts have times of day; a machine in another zone must show the same.
+    // Expected texts contain local times, which must not depend on the machine's zone.
     env: { TZ: 'UTC' },
     sequence: { sequencer: LongestFirst },
-    // One process a worker, not one a file: nothing of fleet is kept in a module, and what is compiled is compiled once.
+    // One process per worker instead of per file, because no module of fleet keeps state and
+    // compiled code is reused.
     isolate: false,
-    // Many tests wait for sockets and processes: more files at a time than there are cores. Each worker loads fleet anew, 0.8 s of a processor.
+    // Many tests wait for sockets and processes, so more files run at a time than there are cores.
+    // Each worker needs 0.8 s of processor time to load fleet.
     maxWorkers: 12,
-    // Both cores are busy as it is, and what is short is not worth optimizing: no threads for garbage, less of it moved about, each function
-    // compiled at once and simply, and jq's WebAssembly once and quickly.
+    // These flags save processor time: no threads for garbage collection, fewer copies, and simple,
+    // immediate compilation.
     execArgv: [
       '--single-threaded-gc',
       '--min-semi-space-size=16',

@@ -1,4 +1,5 @@
-// A service in a few lines that loses, stalls, replays and lies about the time, and an oracle that knows what a watch owes to whoever reads it.
+// A small simulated service with failures, and an oracle that checks what a watch must report about
+// it.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { WatchPlan } from '../../src/commands/watch/plan.js';
@@ -12,18 +13,18 @@ const ORGANIZATIONS = [
   '7e2d1c6f-3a1f-4d67-8e4b-1e7a4b2a8d22',
 ] as const;
 const START_MS = Date.UTC(2026, 10, 21, 12);
-/** After the last trouble: longer than every pause of the catch-up, so that all has come in. */
+/** The time after the last failure, longer than every delay of the catch-up reading. */
 const QUIET_END_MS = 120_000;
 const FAILURE = new FleetError('service', 'HTTP 503');
 const CUT = new FleetError('network', 'the connection broke');
 
 export interface Scenario {
   seed: number;
-  /** How long there are changes and trouble, in simulated milliseconds. */
+  /** The time with changes and failures, in simulated milliseconds. */
   durationMs: number;
 }
 
-/** What went wrong, in words; empty when the watch owes nothing. */
+/** Descriptions of the errors; empty when there is none. */
 export interface Verdict {
   faults: string[];
   changes: number;
@@ -36,13 +37,13 @@ export interface Made {
   id: number;
   uuid: string;
   atMs: number;
-  /** After it the list does not show the bicycle. */
+  /** Whether the list hides the bicycle after the change. */
   isHidden?: boolean;
-  /** The bicycle came by it. */
+  /** Whether the bicycle was created or moved here by the change. */
   isBorn?: boolean;
 }
 
-/** One line of the watch. */
+/** A line of the watch. */
 export interface Shown {
   id: number;
   uuid: string | undefined;
@@ -50,70 +51,81 @@ export interface Shown {
   atMs?: number;
 }
 
-/** A bicycle that left the service, without a word. */
+/** A bicycle that was deleted without a message. */
 export interface Removed {
   uuid: string;
   atMs: number;
-  /** The list did not show it, and nobody had said so. */
+  /** The list omitted it although no message explained that. */
   isHidden?: boolean;
 }
 
 /** A reading that was reported. */
 export interface Reading {
   atMs: number;
-  /** When its first page was asked for, where that is known. */
+  /** When its first page was requested, if known. */
   startedMs?: number | undefined;
   isOfGap: boolean;
-  /** It is incomplete, or counts unknown bicycles. */
+  /** Whether it is incomplete or counts unknown bicycles. */
   isOpen: boolean;
-  /** While it read, a message told of a bicycle that a list of available bicycles alone shows or hides by that: the counts cannot be compared. */
+  /**
+   * Whether a message during the reading concerned a bicycle that the list may hide. Then the
+   * counts cannot be compared.
+   */
   isRaced?: boolean;
 }
 
-/** What happened, and what was shown of it. */
+/** The real events and the lines about them. */
 export interface History {
   made: readonly Made[];
   shown: readonly Shown[];
   gaps: readonly { fromMs: number; toMs: number }[];
   reports: readonly Reading[];
-  /** What left the service, and what was said to be gone. */
+  /** The deleted bicycles, and those that were reported as gone. */
   removed?: readonly Removed[];
   gone?: readonly Removed[];
-  /** Not every bicycle is known, because the list is longer than the bound: one that came makes up for one that left. */
+  /**
+   * Not every bicycle is known, because the list is longer than the bound; a new bicycle can hide a
+   * deleted one in the count.
+   */
   isBounded?: boolean;
-  /** How old the list may be. */
+  /** The largest age of the list. */
   lagMs?: number;
   hasVersions: boolean;
   hasModified?: boolean;
-  /** The first bicycle says now and then that it was changed tomorrow. */
+  /** The first bicycle sometimes has a modification time of tomorrow. */
   hasFuture?: boolean;
-  /** The list shows more than what its count can be compared with. */
+  /** The list contains more than its count says. */
   hasOwn?: boolean;
   hasTwo?: boolean;
-  /** The service does not order its list, or orders it otherwise and counts nothing: pages of four may look right, and may shift unseen. */
+  /**
+   * The service does not order its list, or orders it differently without a count. Pages of four
+   * may look ordered, or shift unnoticed.
+   */
   hasNoOrder?: boolean;
-  /** How much later than it happened a gap may be seen. */
+  /** The largest delay before a gap is noticed. */
   lateMs: number;
-  /** Messages go on as they came: one that a list had shown before is shown again. */
+  /**
+   * Messages are printed as they arrive, so a change that a list showed before is printed again.
+   */
   isRaw: boolean;
 }
 
-/** How many readings after a change may be the one that looked for it: others were on their way, or of another topic. */
+/** The reading that looks for a change may be any of this many readings after it. */
 const LOOKED_AT_READINGS = 3;
 
-/** Longer than until the count is compared, and what does not fit is read twice. */
+/** Longer than the interval of count comparisons plus two readings. */
 const GONE_MS = 7 * 60_000;
 
-/** More at once would seem to be a service in trouble. */
+/** More concurrent requests would look like an overloaded service. */
 const MOST_REMOVED = 5;
 
-/** Two readings that miss a bicycle may have begun so long ago. */
+/** The largest age of two readings that miss a bicycle. */
 const LONGEST_LOOK_MS = 15_000;
 
-/** The longest that a message is on its way. */
+/** The longest delivery time of a message. */
 const DELIVERY_MS = 1_000;
 
-/** The same seed, the same luck. */
+/** Random numbers are the same for the same seed. */
 export function openLuck(seed: number) {
   let state = (seed * 2_654_435_761 + 1) % 2_147_483_647;
   const next = () => {
@@ -126,23 +138,23 @@ export function openLuck(seed: number) {
   return { next, below, pick, chance: (share: number) => next() < share };
 }
 
-/** What a service is like that the seeds of the first year did not know. */
+/** Behaviours of a service that were added later. */
 export interface Traits {
   /** Two organizations are followed, and bicycles move between them. */
   hasTwo: boolean;
-  /** So many bicycles are followed by name; 0: all. */
+  /** The number of bicycles that are followed by name; 0 follows all. */
   named: number;
-  /** Bicycles have addresses of their own. */
+  /** Bicycles have their own URLs. */
   hasAddresses: boolean;
-  /** The list shows available bicycles alone; all are pushed. */
+  /** The list contains only available bicycles, but all are published. */
   isFiltered: boolean;
-  /** Bicycles of its own are listed whatever their state. */
+  /** The list contains the user's own bicycles in every state. */
   hasOwn: boolean;
   count: 'right' | 'none' | 'bare';
   hasModified: boolean;
   hasOpaqueVersions: boolean;
   order: 'right' | 'created' | 'oldest';
-  /** Readings of the whole list fail now and then. */
+  /** Readings of the whole list sometimes fail. */
   failsWhole: boolean;
 }
 
@@ -158,7 +170,7 @@ const PLAIN: Traits = {
   ...{ hasModified: true, hasOpaqueVersions: false, order: 'right', failsWhole: false },
 };
 
-/** A service of the wilder kind, by the seed. */
+/** Returns a service with unusual behaviours for the seed. */
 export function wildTraits(seed: number): Traits {
   const luck = openLuck(seed + 7_000_000);
   const count = luck.chance(0.25) ? (luck.chance(0.5) ? 'none' : 'bare') : 'right';
@@ -171,7 +183,7 @@ export function wildTraits(seed: number): Traits {
       hasAddresses: luck.chance(0.7),
     },
     ...{ isFiltered, hasOwn: isFiltered && luck.chance(0.3), count, order },
-    // What hides bicycles and has no times leaves nothing to go by.
+    // A service that hides bicycles and has no times cannot be compared.
     ...{
       hasModified: !luck.chance(0.15) || isFiltered,
       hasOpaqueVersions: luck.chance(0.15),
@@ -200,14 +212,14 @@ function planOf(
   };
 }
 
-/** Runs one scenario to its end and holds what was shown against what happened. */
+/** Runs one scenario and compares the output with the real events. */
 export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLAIN): Verdict {
   const luck = openLuck(seed);
   const hasVersions = luck.chance(0.5) && traits.hasModified;
   const hasReplay = luck.chance(0.4);
   const isBounded = luck.chance(0.3);
   const isPartial = luck.chance(0.3);
-  // The middle of few is moved by one that lies.
+  // With few bicycles, the one with false times must not determine the median.
   const hasFuture = luck.chance(0.3) && traits.named === 0 && !traits.isFiltered;
   const hasDeaths = luck.chance(0.6);
   const lagMs = luck.chance(0.3) ? 3_000 : 0;
@@ -261,14 +273,14 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   }
   const made: Made[] = [];
   let changes = 0;
-  /** The last change that was delivered of each bicycle. */
+  /** The last delivered change of each bicycle. */
   const told = new Map<string, unknown>();
   const toldState = new Map<string, unknown>();
-  /** When a message told of another state last. */
+  /** When a message last contained another state. */
   let toldAtMs = Number.NEGATIVE_INFINITY;
   const versionAt = (number: number) => (traits.hasOpaqueVersions ? `v${number}` : number);
   const removed: Removed[] = [];
-  /** The fleet as a replica that lags has it. */
+  /** The fleet of a stale replica. */
   let replica = new Map(fleet);
   let isOfReplica = false;
   const links = new Map(topics.map((topic) => [topic, newLink()]));
@@ -315,10 +327,10 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     const { lock: _lock, name: _name, ...rest } = bicycle;
     const data = JSON.stringify({ topic, sender: 'bicycle', message: isPartial ? rest : bicycle });
     const mine = link.connection;
-    // Half of the changes of a busy fleet fall into the same second as the one before.
+    // Half of the changes of a busy fleet have the same second as the one before.
     if (!link.isUp || link.isStalled) link.lost.push({ id, data });
     else {
-      // A connection keeps the order.
+      // A connection delivers messages in order.
       link.deliverAtMs = Math.max(link.deliverAtMs, nowMs + luck.below(300));
       after(link.deliverAtMs - nowMs, () =>
         mine === link.connection && link.isUp && !link.isStalled
@@ -328,11 +340,11 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     }
     after(luck.chance(0.5) ? luck.below(300) : luck.below(5_000), change);
   };
-  /** A bicycle is deleted, or moved to another organization: nothing is pushed. */
+  /** Deletes a bicycle or moves it to another organization, without a message. */
   const remove = () => {
     if (nowMs >= durationMs || removed.length === MOST_REMOVED) return;
     const uuid = [...fleet.keys()][luck.below(fleet.size)] ?? '';
-    // Of one that was pushed in another state nobody can say whose it is.
+    // The organization of a bicycle that was published in another state is unknown.
     const isHidden =
       traits.isFiltered &&
       !(fleet.get(uuid)?.state === 'available' && toldState.get(uuid) !== 'rented');
@@ -386,7 +398,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     link.lossMs = undefined;
     const durationOfGap = nowMs - fromMs;
     step({ type: 'open', ...at(), isReturn, trace: {} });
-    // Sent again in the order in which it happened.
+    // Messages are repeated in their original order.
     const missed = [...link.lost.sort((a, b) => a.id - b.id)].map(({ data }) => data);
     link.lost = [];
     if (isReturn) {
@@ -423,7 +435,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
   const isListed = (bicycle: Bicycle) =>
     !traits.isFiltered || bicycle.state === 'available' || isOwn(bicycle.uuid);
   const pageOf = (organization: string, page: number, isByAge = false) => {
-    // A reading stays with its replica: what slips between two of them leaves no trace.
+    // A reading uses one replica, because a change between two replicas could not be detected.
     if (page === 0) isOfReplica = lagMs > 0 && nowMs < durationMs && luck.chance(0.3);
     const listed = isOfReplica ? replica : fleet;
     const sorted = [...listed.values()].filter(
@@ -441,14 +453,14 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     return { count, items: items.map((value) => ({ json: '', value })), next, trace: {} };
   };
 
-  // The watch, and what it shows.
+  // The watch and its output.
   const watch = new Watch(plan, moment());
   watch.seesAll = seesAll;
   const shown: Shown[] = [];
   const reports: Reading[] = [];
   const gaps: { fromMs: number; toMs: number }[] = [];
   const gone: Removed[] = [];
-  /** When the reading that is reported next was begun. */
+  /** The start of the reading that will be reported next. */
   let startedMs: number | undefined;
   const show = (id: unknown, uuid: string | undefined, how: string) =>
     shown.push({ id: Number(id), uuid, how, atMs: nowMs });
@@ -460,7 +472,8 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     } else if (effect.type === 'show' && effect.entry.type === 'gone') {
       const { uuid } = effect.entry;
       const there = fleet.get(uuid);
-      // What was never pushed in the state that hides it cannot be told from what was deleted.
+      // A bicycle whose hiding state was never published cannot be distinguished from a deleted
+      // one.
       const before = made.findLast(
         (one) => one.uuid === uuid && one.atMs <= nowMs - LONGEST_LOOK_MS,
       );
@@ -498,7 +511,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
       const { id, next, organization, isCount } = effect;
       if (!isCount) startedMs ??= nowMs;
       const page = Number(new Map(next ?? []).get('page') ?? 0);
-      // The list is looked at somewhere between the question and the answer.
+      // The list is read at some time between the request and the answer.
       after(luck.below(500), () => {
         const isFailing = nowMs < durationMs && luck.chance(0.1);
         const answer: WatchEvent = isFailing
@@ -544,10 +557,10 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     nowMs = Math.max(nowMs, next.dueMs);
     next.action();
   }
-  // Who reads two pages alone, and no bicycle at its own address, cannot know that one left.
+  // A watch that reads only two pages and no bicycle URLs cannot detect a deletion.
   const cannotFind = isBounded && named !== undefined && !traits.hasAddresses;
   const cannotCount = traits.count === 'none' || cannotFind;
-  // Where not all are known, one that comes makes up for one that leaves before the next count.
+  // When not all bicycles are known, a new one hides a deleted one until the next count.
   const isMadeUp = isBounded && made.some(({ isBorn }) => isBorn);
   const left = new Set([
     ...fleet.keys(),
@@ -564,7 +577,7 @@ export function runScenario({ seed, durationMs }: Scenario, traits: Traits = PLA
     faults: [
       ...judge({
         ...history,
-        // Four in any order may look as if they were in the right one.
+        // Four bicycles in random order may look ordered.
         isBounded: isBounded || cannotCount || traits.order === 'created',
         hasNoOrder:
           traits.order === 'created' || (traits.order !== 'right' && traits.count === 'none'),
@@ -611,7 +624,7 @@ function newLink(): Link {
   };
 }
 
-/** A time as the service writes it. */
+/** Formats a time like the service. */
 export function secondOf(wallMs: number): string {
   return `${new Date(wallMs).toISOString().slice(0, 19)}Z`;
 }
@@ -634,7 +647,9 @@ export function judge(history: History): string[] {
   ];
 }
 
-/** In the end what is known is what there is; of a list that was not read to its end no more than that. */
+/**
+ * At the end, the known fleet equals the real one, except for a list that was not read completely.
+ */
 function judgeKnown(
   known: ReadonlySet<string>,
   listed: ReadonlySet<string>,
@@ -650,7 +665,10 @@ function judgeKnown(
   return isBounded ? ghosts : [...ghosts, ...unknown];
 }
 
-/** Nothing that is there is said to be gone, nothing twice; and no reading is complete while what it had to miss is not said. */
+/**
+ * Existing bicycles must not be reported as gone, and none twice. A reading with unreported
+ * omissions must not be complete.
+ */
 function judgeGone(history: History): string[] {
   const {
     made,
@@ -662,7 +680,7 @@ function judgeGone(history: History): string[] {
     isBounded = false,
     hasOwn = false,
   } = history;
-  // A list that lags does not have it yet, however often it is read.
+  // A stale list does not contain the change yet, in any number of readings.
   const isYoung = (uuid: string, atMs: number) =>
     lagMs > 0 &&
     made.some(
@@ -675,7 +693,8 @@ function judgeGone(history: History): string[] {
     const left = removed.find((one) => one.uuid === uuid && one.atMs <= atMs);
     if (left === undefined) faults.push(`${uuid} was said to be gone at ${atMs}, and is there`);
     const again = gone.find((one) => one.uuid === uuid && one.atMs > atMs);
-    // What was sent again after the cut brought it back, where the time at the service was not known.
+    // A repeated message after the connection broke restored it, when the service's time was
+    // unknown.
     const isBack = shown.some(
       (one) => one.uuid === uuid && (one.atMs ?? 0) > atMs && (one.atMs ?? 0) < (again?.atMs ?? 0),
     );
@@ -684,12 +703,12 @@ function judgeGone(history: History): string[] {
   for (const { uuid, atMs, isHidden } of removed) {
     if (isHidden || isBounded || hasOwn || !shown.some((one) => one.uuid === uuid)) continue;
     const said = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
-    // The list itself may be that old.
+    // The list itself may be this old.
     const wrong = reports.find(
       ({ isOfGap, isOpen, startedMs }) =>
         isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
     );
-    // One that nobody has seen yet makes up for one that left.
+    // A new, unseen bicycle hides a deleted one in the count.
     const wrongMs = wrong?.atMs ?? 0;
     const isSeen = (each: string) =>
       shown.some((one) => one.uuid === each && (one.atMs ?? 0) <= wrongMs);
@@ -721,7 +740,7 @@ function judgeDoubles(history: History): string[] {
       faults.push(`nothing happened, and ${id} was shown`);
     if (id <= 0 || first === undefined || second === undefined) continue;
     const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
-    // It was said to be gone, and came back.
+    // It was reported as gone and then returned.
     if (
       gone.some(
         ({ uuid, atMs }) =>
@@ -733,12 +752,12 @@ function judgeDoubles(history: History): string[] {
       !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
     const isListed =
       isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1;
-    // What has no time cannot be put before or after the reading that did not show its bicycle.
+    // Without a time, a message cannot be ordered relative to the reading that missed its bicycle.
     const isOfNoTime =
       !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
-    // Two connections keep no order between them: what moved is shown late by the one that was behind.
+    // Two connections have no common order, so a moved bicycle may appear late on the slower one.
     const isOfTwo = hasTwo && lines.length === 2 && second.how === 'late';
-    // Nothing tells an old list from a new one, where there is no time to go by or it lies in the future.
+    // Without times, or with times in the future, an old list looks like a new one.
     const isOfOldList =
       lagMs > 0 &&
       (!hasModified || (!hasVersions && hasFuture && first.uuid?.endsWith('0'.repeat(12))));
@@ -772,7 +791,7 @@ function judgeSwallowed({
     const isOvertaken = made.some(
       (later) => later.uuid === uuid && later.id > id && times.has(later.id),
     );
-    // It was hidden before it was looked for.
+    // It was hidden before the reading looked for it.
     const looks = reports.filter((report) => report.isOfGap && report.atMs >= atMs);
     const firstLookMs =
       (looks.find(({ startedMs = 0 }) => startedMs >= atMs) ?? looks[0])?.atMs ?? 0;
@@ -780,9 +799,9 @@ function judgeSwallowed({
       (later) => later.uuid === uuid && later.id > id && later.atMs <= firstLookMs,
     );
     if (sameLater.some((later) => later.isHidden)) continue;
-    // Nobody can say any more what became of it; and a list that is older than the change cannot know of it.
+    // Its final state cannot be determined, and a list from before the change cannot contain it.
     if (removed.some((one) => one.uuid === uuid)) continue;
-    // So is one that moved to the head of such a list, by a later change, while its pages were read.
+    // A later change moved it to the head of such a list while the pages were read.
     const isLagging =
       lagMs > 0 &&
       made
@@ -821,12 +840,13 @@ function judgeLast(history: History): string[] {
   );
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
-    // Two connections keep no order between them, nor does a list that lags, and of one second nothing else tells it.
+    // Two connections or a stale list have no common order, and times within one second do not
+    // help.
     const [one, other] = [id, newest].map((each) =>
       Math.floor((made.find((change) => change.id === each)?.atMs ?? 0) / 1000),
     );
     if ((hasTwo === true || lagMs > 0) && !hasVersions && one === other) return [];
-    // An old list that says tomorrow looks newer than today.
+    // An old list with a time of tomorrow looks newer than today's list.
     if (hasFuture && !hasVersions && lagMs > 0 && uuid?.endsWith('0'.repeat(12))) return [];
     return newest === id
       ? []
