@@ -61,7 +61,7 @@ test.each([
     '?',
   ],
   [
-    'a flag that the command has is none of another tool',
+    'prefers a flag of the command to one of another tool',
     'alerts listen --host 0.0.0.0',
     '--secret-env',
     '--base-url',

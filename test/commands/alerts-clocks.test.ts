@@ -98,7 +98,7 @@ describe.concurrent('keeps and reports a damaged state file and shows the alerts
     ['its last line torn', (text) => text.slice(0, -5), (again) => again.length <= 1],
     ['cut in half', (text) => text.slice(0, text.length / 2), () => true],
     [
-      'a line in the middle that is none',
+      'an invalid line in the middle',
       (text) => text.replace('\n["', '\n}["'),
       (again) => again.length <= 1,
     ],

@@ -57,7 +57,7 @@ test.each([
   ['204', { status: 204 }, 'done'],
   ['this bicycle', { body: `{"uuid":"${A.toUpperCase()}","state":"in_maintenance"}` }, 'done'],
   ['this bicycle, with errors among its fields', { body: `{"uuid":"${A}","errors":[]}` }, 'done'],
-  ['this bicycle, beside an error', { body: `{"uuid":"${A}","error":"boom"}` }, 'unknown'],
+  ['this bicycle and an error', { body: `{"uuid":"${A}","error":"boom"}` }, 'unknown'],
   ['a uuid that is no text', { body: '{"uuid":5}' }, 'unknown'],
   ['an object that names no uuid', { body: '{"state":"in_maintenance"}' }, 'done'],
   ['an error object', { body: '{"error":"boom"}' }, 'unknown'],

@@ -282,13 +282,13 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
     ],
   ],
   [
-    'a proxy that is none',
+    'an invalid proxy',
     { FLEET_BASE_URL: BIKES, HTTPS_PROXY: 'socks5://127.0.0.1:1' },
     3,
     [/^failure proxy/],
   ],
   [
-    'a proxy that is none, and not used',
+    'an invalid proxy that is not used',
     { HTTPS_PROXY: 'socks5://127.0.0.1:1' },
     0,
     [/^ok proxy: service is/m],

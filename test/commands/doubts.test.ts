@@ -176,7 +176,7 @@ const CASES: readonly Case[] = [
       ['a number, and only a UUID is known of us', 7, [{ uuid: ME }]],
       ['another number', { id: 8, name: 'Bea' }, [{ id: '7', username: 'ada' }]],
       ['a user name, and nothing is known of us', 'ada', []],
-      ['an object that names nobody', { href: 'x' }, [{ uuid: ME }]],
+      ['an object that names no user', { href: 'x' }, [{ uuid: ME }]],
       [
         'the same user name with another number',
         { id: 8, username: 'ada' },

@@ -114,7 +114,7 @@ describe('`auth login --email`', () => {
     ],
     ['no password', '', '', 2, 'the password is empty'],
     [
-      'a path that is none',
+      'an invalid path',
       ' --login-path https://evil.example/',
       'x',
       2,

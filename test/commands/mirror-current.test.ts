@@ -82,7 +82,7 @@ test.each([
     {},
   ],
   [
-    'a reading that is not whole',
+    'an incomplete reading',
     async () =>
       execute(`UPDATE writers SET state = replace(state, '"isWhole":true', '"isWhole":false')`),
     [],

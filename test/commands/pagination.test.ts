@@ -72,7 +72,7 @@ const SERVICES: readonly (readonly [name: string, answer: Answer])[] = [
     ),
   ],
   [
-    'a count of the items on the page beside the total',
+    'a count of the items on the page and a total',
     numbered((response, page, { next }) =>
       sendJson(response, 200, {
         data: page,

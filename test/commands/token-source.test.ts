@@ -129,7 +129,7 @@ const FOLLOWERS = (): string[][] => [
 test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['no token', {}],
   ['a token file that is not there', { FLEET_TOKEN_FILE: '/nonexistent/token' }],
-  ['a token that is none', { FLEET_TOKEN: 'two words' }],
+  ['an invalid token', { FLEET_TOKEN: 'two words' }],
   ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
 ])(
   '%s: exits with 3 because waiting cannot provide a token',

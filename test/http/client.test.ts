@@ -258,7 +258,7 @@ describe('response bodies', () => {
       gzipSync(text).subarray(0, 20),
       /broken or incomplete gzip compression/,
     ],
-    ['that nobody asked for', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
+    ['that was not requested', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
   ])('fails with a clear error for a coding %s', async (_case, coding, bytes, words) => {
     const { error } = await failed((response) => {
       response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });

@@ -273,7 +273,7 @@ describe('a large page, which is read item by item', () => {
       'item 10 of the list is larger than 1 MB',
     ],
     [
-      'an item that is none',
+      'an item that is not an object',
       page(`[${items.join(',')},5]`),
       'item 10 of the list is not an object',
     ],

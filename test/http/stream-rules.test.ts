@@ -423,7 +423,7 @@ const RULES: readonly Rule[] = [
     { check: ({ data }) => expect(data).toEqual(['zipped', 'good']) },
   ],
   [
-    'an event just below the limit arrives whole',
+    'delivers an event just below the limit',
     () => [sends(`data: ${'x'.repeat(EVENT_LIMIT_BYTES - 100)}\n\ndata: good\n\n`)],
     'open, message, message',
     { check: (got) => expect(lengthsOf(got)).toEqual([EVENT_LIMIT_BYTES - 100]) },

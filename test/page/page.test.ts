@@ -121,15 +121,12 @@ describe('a page that is opened from disk', () => {
       expectQuiet(opened);
     });
 
-  testPage(
-    'its numbers are those of bicycles stats, and it asks nobody for anything',
-    async (page) => {
-      expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
-      expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
-      const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
-      expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
-    },
-  );
+  testPage('shows the numbers of `bicycles stats` and sends no requests', async (page) => {
+    expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+    expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
+    const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
+    expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
+  });
 
   testPage(
     'filters by state, charge, silence and text; the table follows map and filter',
@@ -281,7 +278,7 @@ describe('a page that is opened from disk', () => {
     },
   );
 
-  testPage('text of the service stays text, whatever it says', async (page) => {
+  testPage('shows any text of the service as plain text', async (page) => {
     await page.locator('.bar[data-word="0-9"]').click();
     await soon(() => rowNames(page)).toEqual(expect.arrayContaining([...HOSTILE]));
     const names = await rowNames(page);
@@ -299,7 +296,7 @@ describe('a page that is opened from disk', () => {
     await page.locator('#tab-bicycles').click();
   });
 
-  testPage('towns are named where neither a cluster nor another name is', async (page) => {
+  testPage('names towns only where neither a cluster nor another name is', async (page) => {
     const boxes = (selector: string) =>
       `[...document.querySelectorAll('${selector}')].map((one) => one.getBoundingClientRect())`;
     await soon(() => page.locator('.town').count()).toBeGreaterThan(3);
