@@ -128,48 +128,45 @@ describe('a page that is opened from disk', () => {
     expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
   });
 
-  testPage(
-    'filters by state, charge, silence and text; the table follows map and filter',
-    async (page) => {
-      await page.locator('#follows').uncheck();
-      const count = async () => Number(await page.locator('#count-bicycles').textContent());
-      const all = bicycles();
-      const settle = async (wanted: number) => soon(count).toBe(wanted);
-      await settle(all.length);
-      await page.locator('.bar[data-word=lost]').click();
-      await settle(all.filter(({ state }) => state === 'lost').length);
-      await page.locator('.bar[data-word=retired]').click();
-      await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
-      await page.locator('.reset').click();
-      await page.locator('.bar[data-word="0-9"]').click();
-      await settle(
-        all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 10).length,
-      );
-      await page.locator('.reset').click();
-      const wanted = all.find(({ name }) => /^\w+ \d+$/.test(name))?.name ?? '';
-      await page.keyboard.press('/');
-      await page.locator('#search').fill(wanted.toUpperCase());
-      await soon(() => rowNames(page)).toEqual([wanted]);
-      await page.locator('.reset').click();
-      await page.getByRole('button', { name: 'Name' }).click();
-      const { compare } = new Intl.Collator('en', { numeric: true });
-      await expect
-        .poll(() => rowNames(page))
-        .toSatisfy((all: string[]) => {
-          const names = all.filter((name) => /^\w+ \d+$/.test(name));
-          return names.length > 9 && names.join() === names.toSorted(compare).join();
-        });
-      // The table contains only bicycles that the map shows.
-      await page.locator('#follows').check();
-      await page.locator('.bubble').first().click();
-      await soon(count).toBeLessThan(all.length / 2);
-      await page.locator('#fit').click();
-      await soon(count).toBeGreaterThan(all.length / 2);
-    },
-  );
+  testPage('filters by state, charge, silence and text, also in the table', async (page) => {
+    await page.locator('#follows').uncheck();
+    const count = async () => Number(await page.locator('#count-bicycles').textContent());
+    const all = bicycles();
+    const settle = async (wanted: number) => soon(count).toBe(wanted);
+    await settle(all.length);
+    await page.locator('.bar[data-word=lost]').click();
+    await settle(all.filter(({ state }) => state === 'lost').length);
+    await page.locator('.bar[data-word=retired]').click();
+    await settle(all.filter(({ state }) => state === 'lost' || state === 'retired').length);
+    await page.locator('.reset').click();
+    await page.locator('.bar[data-word="0-9"]').click();
+    await settle(
+      all.filter(({ state_of_charge: charge }) => charge !== null && Number(charge) < 10).length,
+    );
+    await page.locator('.reset').click();
+    const wanted = all.find(({ name }) => /^\w+ \d+$/.test(name))?.name ?? '';
+    await page.keyboard.press('/');
+    await page.locator('#search').fill(wanted.toUpperCase());
+    await soon(() => rowNames(page)).toEqual([wanted]);
+    await page.locator('.reset').click();
+    await page.getByRole('button', { name: 'Name' }).click();
+    const { compare } = new Intl.Collator('en', { numeric: true });
+    await expect
+      .poll(() => rowNames(page))
+      .toSatisfy((all: string[]) => {
+        const names = all.filter((name) => /^\w+ \d+$/.test(name));
+        return names.length > 9 && names.join() === names.toSorted(compare).join();
+      });
+    // The table contains only bicycles that the map shows.
+    await page.locator('#follows').check();
+    await page.locator('.bubble').first().click();
+    await soon(count).toBeLessThan(all.length / 2);
+    await page.locator('#fit').click();
+    await soon(count).toBeGreaterThan(all.length / 2);
+  });
 
   testPage(
-    'a search finds serial number, bleid and what is not on the map; Enter opens it',
+    'finds serial numbers, bleids and bicycles without a position, and opens one with Enter',
     async (page) => {
       const lost = bicycles().find(
         ({ latitude, serial_number: serial }) => latitude === null && serial,
@@ -255,7 +252,7 @@ describe('a page that is opened from disk', () => {
   );
 
   testPage(
-    'a card by the keyboard alone: every field as it was sent, and back to where it was opened',
+    'opens a card with all unchanged fields by keyboard and returns to the table',
     async (page) => {
       await page.locator('.table').focus();
       await page.keyboard.press('ArrowDown');
