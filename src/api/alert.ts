@@ -57,7 +57,7 @@ export const ALERT_ACTIONS = ['resolve', 'silence', 'escalate', 'stop'] as const
 
 export type AlertAction = (typeof ALERT_ACTIONS)[number];
 
-/** Fields that the ordering parameter accepts. Assumed: they were observed. */
+/** Observed: the fields that the parameter `ordering` accepts. The interface does not list them. */
 export const ALERT_ORDERINGS = [
   'created',
   'modified',

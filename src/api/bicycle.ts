@@ -76,7 +76,7 @@ export const BICYCLE_STATES = [
 ] as const;
 
 /**
- * Fields that the ordering parameter accepts. Assumed: they were observed. `distance` needs a bbox.
+ * Observed: the fields that the parameter `ordering` accepts. The interface does not list them. `distance` needs a bbox.
  * Commas separate several fields.
  */
 export const BICYCLE_ORDERINGS = [

@@ -328,7 +328,7 @@ export class KnownFleet {
   /** Handles an item of a list that was not known. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // If every bicycle was known, an unknown one is new.
+    // When every bicycle was known before, an unknown bicycle was created since.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(

@@ -114,7 +114,7 @@ export type Faults = ReturnType<typeof createFaults>;
 
 /** Creates the current faults. The seed determines the requests that a share applies to. */
 export function createFaults(random: Random, initial: readonly Fault[]) {
-  // Copies, because the remaining number of times is counted down here.
+  // Copies the faults, because this code counts down how often each still occurs.
   let current = initial.map((fault) => ({ ...fault }));
 
   function ofKind<Kind extends Fault['kind']>(kind: Kind): Extract<Fault, { kind: Kind }>[] {

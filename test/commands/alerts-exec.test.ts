@@ -53,7 +53,7 @@ test('does not wait for background processes of the command', async () => {
   expect(performance.now() - startedAt).toBeLessThan(20_000);
 });
 
-test('stops the command at the end of the watch, also when it starts later', async () => {
+test('stops the command when the watch ends, even when the command starts after the end', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);

@@ -152,7 +152,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
   });
 
-  test('shows alerts without a UUID or times once for each text', () => {
+  test('shows an alert without a UUID and without times once, and compares it by its text', () => {
     const { read } = follow();
     const bare = (message: string): AlertItem => ({
       value: { message },
@@ -339,7 +339,7 @@ describe('the pause after a failed reading', () => {
     );
   });
 
-  test('is one second again after a successful page', () => {
+  test('is reset to one second after a page was read', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);

@@ -115,7 +115,7 @@ describe('a box across the date line', () => {
     },
   );
 
-  test('--limit shows the first bicycles of both sides together', async () => {
+  test('--limit applies to the merged results of both sides of the date line', async () => {
     const { stdout, stderr } = await list(['--limit', '4', '--ordering', '-created', ...NAMES]);
     expect(stdout).toBe(namesOf(sorted(INSIDE, '-created').slice(0, 4)));
     expect(stderr).toBe('Showing 4 of 10 bicycles. Everything: --all\n');

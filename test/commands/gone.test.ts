@@ -127,7 +127,7 @@ test('reports no deletions to a mechanic whose list hides other bicycles', async
   });
 });
 
-test('detects a deletion without a gap from the count', async () => {
+test('detects a deletion by the lower count when the connection was never lost', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);

@@ -147,7 +147,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('ignores requests that a run wrote after it lost the journal, and keeps its answers', () => {
+  test('ignores requests that a run recorded after it lost the lock of the journal, and keeps the answers that it recorded', () => {
     const [a = '', b, answered] = numbered(
       [
         { sending: 'a', run: 'r' },

@@ -68,7 +68,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('keeps the typed text of a visible answer over Ctrl-Z and fg', () =>
+  test('keeps the text that was typed at a prompt with echo after Ctrl-Z and fg', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press('x\r');

@@ -148,7 +148,7 @@ describe('a token that cannot be renewed', () => {
     expect(renewals(sandbox)).toEqual([]);
   });
 
-  it('is not described as renewable after the service refused both forms', async () => {
+  it('does not report a token as renewable after the service refused both forms of the renewal', async () => {
     const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(sandbox.baseUrl);
     const stored = await readStored();

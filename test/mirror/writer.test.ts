@@ -256,7 +256,7 @@ test('refreshes a link that a message omitted within five minutes, also after a 
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('looks up a link that a message omitted before a kill after the restart', async () => {
+test('after a kill and a restart, looks up the link that the last message omitted', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });

@@ -127,7 +127,7 @@ test('-modified puts the latest change first, for fast changes and any clock', (
     },
   ));
 
-test('updates a requested order after changes and creations', () =>
+test('keeps the list in the requested sort order when bicycles are changed or created', () =>
   withSandbox({ service: 'interface', bicycles: 30, pageSize: 100 }, async (still) => {
     const byName = async () => uuidsOf(await askAll(still, '/bicycles/?ordering=name'));
     const last = (await byName()).at(-1) ?? '';

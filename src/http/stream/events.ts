@@ -65,7 +65,7 @@ export interface Lost extends Happened {
    * The time when the last data arrived, derived from `atMs`; undefined before the first connection.
    */
   readonly lastLifeWallMs: number | undefined;
-  /** The time since then. 0 before the first connection. */
+  /** Milliseconds since the last data arrived; 0 before the first connection. */
   readonly downMs: number;
   /** 1 for the first failure after an open connection. */
   readonly attempt: number;
