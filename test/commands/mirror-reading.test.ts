@@ -373,10 +373,10 @@ describe.each(engines)('%s', (kind, newText) => {
   test.each([
     ['delete from bicycles', /"delete" is refused/],
     ['with gone as (delete from bicycles returning uuid) select * from gone', /./],
-    ['select 1; select 2', /has several/],
+    ['select 1; select 2', /must be a single statement/],
     ['selct 1', /"selct" is refused/],
     ['select nothing from bicycles', /nothing/],
-    ['explain select 1; drop table bicycles', /has several/],
+    ['explain select 1; drop table bicycles', /must be a single statement/],
     ['', /is empty/],
     [`select "WriteFile"('/tmp/x', 'y')`, /"WriteFile" is refused/],
     ...(kind === 'postgres'

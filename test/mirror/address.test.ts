@@ -160,7 +160,7 @@ test.each([
 test.each([
   ['', /is empty/],
   [' ; ', /is empty/],
-  ['select 1; select 2', /has several/],
+  ['select 1; select 2', /must be a single statement/],
   ['delete from bicycles', /"delete" is refused/],
   ['pragma journal_mode = delete', /sets a value/],
   ["vacuum into '/tmp/x'", /"vacuum" is refused/],
