@@ -41,7 +41,7 @@ function openDecoder(coding: string): Transform {
   if (coding === 'br') return zlib.createBrotliDecompress();
   const unknown = bodyError(
     'EBODYCODING',
-    `is compressed as "${coding.slice(0, 40)}", which was not asked for`,
+    `is compressed ${/^[a-z-]{1,12}$/.test(coding) ? `as "${coding}"` : 'in an unknown way'}, which was not asked for`,
   );
   return new Transform({ transform: (_chunk, _, done) => done(unknown) });
 }

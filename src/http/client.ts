@@ -255,7 +255,13 @@ async function exchange(
   log.request(method, url, line.headers, isSecret === true ? HIDDEN : body);
   const startedAt = clock.monotonicMs();
   const tell = ({ status, headers }: Pick<WireAnswer, 'status' | 'headers'>) =>
-    log.response(method, url, status, headers, Math.round(clock.monotonicMs() - startedAt));
+    log.response(
+      method,
+      url,
+      status,
+      isSecret === true ? withoutValues(headers) : headers,
+      Math.round(clock.monotonicMs() - startedAt),
+    );
   try {
     const answer = await readWhole(
       network.dispatcherTo(url),
@@ -272,6 +278,19 @@ async function exchange(
       head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) },
     });
   }
+}
+
+/** Headers of an answer to a login that are logged with their values. */
+const LOGGED_HEADERS: readonly string[] = ['content-type', 'content-length', 'date', 'server'];
+
+/** Hides the values of headers, because a new token in them is not known as a secret yet. */
+function withoutValues(headers: Headers): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      LOGGED_HEADERS.includes(name) ? value : HIDDEN,
+    ]),
+  );
 }
 
 /** Makes the answer that callers receive. The body is only decoded when a caller reads its text. */
@@ -301,6 +320,7 @@ function toAnswer(
       return text;
     },
     milliseconds: Math.round(milliseconds),
+    hide: secrets.hide,
   };
 }
 

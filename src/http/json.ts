@@ -43,7 +43,9 @@ const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
   if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
-  const text = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
+  const beginning = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
+  // A secret that is cut in two is not recognised any more.
+  const text = answer.hide?.(beginning) ?? beginning;
   if (text === '') return `an empty body ${EXPECTED}`;
   if (text.startsWith('<')) return `${describeHtml(text)} ${EXPECTED}`;
   if (!/^[[{"\d\-tfn]/.test(text)) return `text ("${foreignText(text, 60)}") ${EXPECTED}`;

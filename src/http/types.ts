@@ -77,6 +77,8 @@ export interface RequestPreview {
 
 /** A complete answer. An answer with a status other than 2xx is thrown as a FleetError. */
 export interface HttpAnswer {
+  /** Hides the secrets of the run in a text. Errors that quote the body use it before they cut. */
+  hide?(text: string): string;
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;

@@ -49,7 +49,11 @@ export async function askPassword(context: Context, email: string, where: string
   return askSecret(context, {
     message: `Password of ${email} for ${where}`,
     instead: `give the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
-    refuse: (typed) => (typed === '' ? 'the password is empty' : undefined),
+    refuse(typed) {
+      if (typed === '') return 'the password is empty';
+      // The terminal sent bytes that are not UTF-8; the password would be sent changed.
+      return typed.includes('\uFFFD') ? 'the password is not UTF-8' : undefined;
+    },
   });
 }
 

@@ -30,6 +30,8 @@ interface StderrOptions {
 
 /** How many characters of a message that could not be shown are printed. */
 const KEPT_CHARACTERS = 1_000;
+/** Secrets are hidden in much more of the text, because a secret that is cut is not recognised. */
+const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
 /**
  * The continuation of a line that is too wide for the terminal is indented to the text after its
  * time.
@@ -101,7 +103,7 @@ export function openStderr(context: Context, options: StderrOptions) {
     },
     /** Reports a message that could not be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
-      const hidden = io.secrets.hide(text.slice(0, 4 * KEPT_CHARACTERS));
+      const hidden = io.secrets.hide(text.slice(0, HIDDEN_IN_CHARACTERS));
       const kept =
         hidden.length > KEPT_CHARACTERS ? `${hidden.slice(0, KEPT_CHARACTERS)}…` : hidden;
       const line = atNow(`a message could not be shown: ${message}: ${kept}`);

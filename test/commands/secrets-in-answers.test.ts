@@ -1,0 +1,38 @@
+// Secrets in the answers of a service, where an error or a log would cut them.
+
+import { Readable } from 'node:stream';
+import { expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
+import { runFleet } from '../support/run.js';
+import { openServer } from '../support/server.js';
+
+const TOKEN = `eyJhbGciOiJIUzI1NiJ9.${'eyJzdWIiOiJ4In0'.repeat(6)}.${'c2lnbmF0dXJl'.repeat(4)}`;
+const encoded = [...TOKEN].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).join('');
+
+test.each([
+  ['as text', TOKEN],
+  ['in percent encoding', encoded],
+])('hides a token %s in a success that is not JSON', async (_, written) => {
+  const { url } = await openServer((response) => {
+    response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`oops ${written}`);
+  });
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(['bicycles', 'list'], { env });
+  expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('oops [hidden]')]);
+  expect(run.stderr).not.toContain(written.slice(0, 12));
+});
+
+test('does not log the values of the headers of a login', async () => {
+  const { url } = await openServer((response) => {
+    response
+      .writeHead(200, { 'Content-Type': 'application/json', 'X-Next': TOKEN })
+      .end(JSON.stringify({ token: TOKEN }));
+  });
+  const args = ['auth', 'login', '--email', 'a@example.com', '--password-stdin', '-v'];
+  const run = await runFleet([...args, '--base-url', url], {
+    env: { FLEET_CONFIG_DIR: newFolder() },
+    stdin: Readable.from(['a long password\n']),
+  });
+  expect(run.stderr).toContain('x-next: [hidden]');
+  expect(run.stderr).not.toContain(TOKEN.slice(0, 12));
+});
