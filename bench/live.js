@@ -6,7 +6,7 @@ import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { environment, isInstalled, PROGRAM } from './measure.js';
+import { environment, isInstalled, limit, PROGRAM } from './measure.js';
 
 const TOTAL = 100_000;
 const PER_SECOND = 2_000;
@@ -43,15 +43,7 @@ async function coresOf(pid) {
 }
 
 function row(what, value, most, unit) {
-  const figure = `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`;
-  return {
-    what,
-    figure,
-    peer: `at most ${most} ${unit}`,
-    ratio: value / most,
-    most: 1,
-    met: value <= most,
-  };
+  return limit(what, `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`, value, most, unit);
 }
 
 /** Full screens on a terminal of 140 by 50, where `script` can make one. */

@@ -159,3 +159,15 @@ export function compare(what, ours, peer, peerName, most) {
     ...(most === undefined ? {} : { most, met: ratio <= most }),
   };
 }
+
+/** A row that compares a value with its limit; `figure` shows the value. */
+export function limit(what, figure, value, most, unit) {
+  return {
+    what,
+    figure,
+    peer: `at most ${most} ${unit}`,
+    ratio: value / most,
+    most: 1,
+    met: value <= most,
+  };
+}

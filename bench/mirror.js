@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { compare, environment, interleave, PROGRAM, run } from './measure.js';
+import { compare, environment, interleave, limit, PROGRAM, run } from './measure.js';
 import { freePort, startPostgres } from './postgres.js';
 
 const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
@@ -32,18 +32,6 @@ const wish = (url, token) =>
     FLEET_ORGANIZATION: ORGANIZATION,
     FLEET_TOKEN: token,
   });
-
-/** A figure against a limit. */
-function limit(what, figure, value, most, unit) {
-  return {
-    what,
-    figure,
-    peer: `at most ${most} ${unit}`,
-    ratio: value / most,
-    most: 1,
-    met: value <= most,
-  };
-}
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchMirror(url) {

@@ -10,6 +10,7 @@ import { hasUuid, openSeen, type Seen } from './distinct.js';
 import { ExchangeError } from './exchange.js';
 import { readJson, unexpected } from './json.js';
 import { findLink } from './link-header.js';
+import { answeredAtMs } from './retry.js';
 import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**
@@ -41,10 +42,9 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
 
 /** Reads when the service wrote an answer. */
 function dateOf(headers: HttpAnswer['headers']): AnswerDate {
-  const date = Date.parse(headers['date'] ?? '');
   const age = Number(headers['age'] ?? 0);
   return {
-    dateMs: Number.isNaN(date) ? undefined : date,
+    dateMs: answeredAtMs(headers),
     ageMs: Number.isFinite(age) && age > 0 ? age * 1000 : 0,
   };
 }

@@ -4,6 +4,7 @@
 import { usageError } from '../errors.js';
 import { type InputOptions, inputChunks, readAll } from '../terminal/stdin.js';
 import { splitLines } from './lines.js';
+import { peek } from './peek.js';
 import type { InputRow } from './row.js';
 import { type RowOptions, readRows, readSheetRows } from './rows.js';
 import { decodeText } from './text-decoding.js';
@@ -47,11 +48,11 @@ export async function* readInputRows(
   options: Pick<RowOptions, 'isHeader' | 'hasComments'>,
 ): AsyncGenerator<InputRow, void, undefined> {
   const name = nameOfInput(source.path);
-  const { first, chunks } = await peek(inputChunks(context, source.path));
+  const { first, rest } = await peek(inputChunks(context, source.path), SIGNATURE_BYTES);
   const rowOptions = { ...options, headings: source.headings };
   if (isOldExcel(first) || isZip(first)) {
     const bytes = await readAll(
-      chunks,
+      rest(),
       WORKBOOK_LIMIT_BYTES,
       `${name} is a workbook of more than 64 MB; save it as CSV`,
     );
@@ -68,7 +69,7 @@ export async function* readInputRows(
     return;
   }
   refuseWorkbookFlags(source, name);
-  const { pieces, hasByteOrderMark } = await decodeText(chunks, name, source.encoding);
+  const { pieces, hasByteOrderMark } = await decodeText(rest(), name, source.encoding);
   // Excel writes a byte order mark or uses the encoding of the system.
   const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
   yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
@@ -82,29 +83,3 @@ function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): 
 
 /** The first bytes of an input decide its format. */
 const SIGNATURE_BYTES = 8;
-
-/** Reads the first bytes. Returns them together with all chunks. */
-async function peek(source: AsyncIterable<Uint8Array>) {
-  const iterator = source[Symbol.asyncIterator]();
-  const read: Uint8Array[] = [];
-  let length = 0;
-  while (length < SIGNATURE_BYTES) {
-    const next = await iterator.next();
-    if (next.done === true) break;
-    read.push(next.value);
-    length += next.value.length;
-  }
-  async function* chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    try {
-      yield* read;
-      for (;;) {
-        const next = await iterator.next();
-        if (next.done === true) return;
-        yield next.value;
-      }
-    } finally {
-      await iterator.return?.();
-    }
-  }
-  return { first: Buffer.concat(read), chunks: chunks() };
-}

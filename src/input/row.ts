@@ -27,6 +27,12 @@ export interface CellRow {
   delimiter?: string;
 }
 
+/** One row of a sheet: its number as Excel shows it, and its cells as texts. */
+export interface SheetRow {
+  readonly row: number;
+  readonly cells: readonly (string | null)[];
+}
+
 /** Where a row begins: a line of a text, or a row of a sheet; both count from 1. */
 export interface RowPlace {
   unit: 'line' | 'row';

@@ -11,7 +11,7 @@ import {
 } from './csv.js';
 import { isFeatureCollection, readArray, readFeatures, readObjectLines } from './json-rows.js';
 import type { TextLine } from './lines.js';
-import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
+import { type InputRow, type RowPlace, type SheetRow, UnreadableInput } from './row.js';
 import type { MergedRange } from './sheet.js';
 import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
@@ -345,12 +345,6 @@ function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefin
     else high = middle;
   }
   return rows[low];
-}
-
-/** One row of a sheet: its number as Excel shows it, and its cells as texts. */
-export interface SheetRow {
-  row: number;
-  cells: readonly (string | null)[];
 }
 
 /**

@@ -10,6 +10,7 @@ import {
   readNumberCell,
 } from './cell-value.js';
 import { detach, RichText } from './rich-text.js';
+import type { SheetRow } from './row.js';
 import type { FormatOfStyle } from './styles.js';
 import {
   CELL_BYTES,
@@ -38,11 +39,6 @@ const MOST_MERGED_RANGES = 100_000;
 
 const SHOWN_PROBLEMS = 10;
 const SHOWN_RANGES = 20;
-
-interface SheetRow {
-  readonly row: number;
-  readonly cells: readonly (string | null)[];
-}
 
 export interface SheetOptions {
   readonly formats: FormatOfStyle;

@@ -3,6 +3,7 @@
 
 import { usageError } from '../errors.js';
 import { BYTE_ORDER_MARKS, decodeWindows1252 } from '../system/charset.js';
+import { peek } from './peek.js';
 
 /** The length of the longest byte order mark. */
 const LONGEST_MARK_BYTES = 3;
@@ -35,21 +36,14 @@ export async function decodeText(
   source: string,
   encoding: string | undefined,
 ): Promise<DecodedText> {
-  const iterator = chunks[Symbol.asyncIterator]();
-  let start: Uint8Array = new Uint8Array(0);
-  let isAtEnd = false;
-  while (start.length < LONGEST_MARK_BYTES && !isAtEnd) {
-    const next = await iterator.next();
-    if (next.done === true) isAtEnd = true;
-    else start = Buffer.concat([start, next.value]);
-  }
+  const { first: start, rest } = await peek(chunks, LONGEST_MARK_BYTES);
   const mark = BYTE_ORDER_MARKS.find(({ bytes }) =>
     bytes.every((byte, index) => start[index] === byte),
   );
   if (mark === undefined && encoding === undefined) refuseUtf16(start, source);
   const name = mark?.charset ?? encoding ?? 'utf-8';
-  const body = start.subarray(mark?.bytes.length ?? 0);
-  const pieces = decodePieces(rest(body, iterator), openDecoder(name), source, encoding);
+  const body = rest(mark?.bytes.length ?? 0);
+  const pieces = decodePieces(body, openDecoder(name), source, encoding);
   return { pieces, hasByteOrderMark: mark !== undefined };
 }
 
@@ -62,23 +56,6 @@ function refuseUtf16([first, second]: Uint8Array, source: string): void {
     `${source} is UTF-16 without a byte order mark; nothing was sent`,
     `add --encoding ${isLittleEndian ? 'utf-16le' : 'utf-16be'}, or save the file as UTF-8`,
   );
-}
-
-async function* rest(
-  first: Uint8Array,
-  iterator: AsyncIterator<Uint8Array>,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  try {
-    if (first.length > 0) yield first;
-    for (;;) {
-      const next = await iterator.next();
-      if (next.done === true) return;
-      yield next.value;
-    }
-  } finally {
-    // A reader that stops early releases the file or stdin.
-    await iterator.return?.();
-  }
 }
 
 type Decode = (chunk?: Uint8Array) => string;

@@ -1,9 +1,9 @@
 // `fleet alerts act`: resolves, silences, escalates or stops one alert or many, each at most once.
 
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
-import { otherResource, wholeUuid } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
+import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { refuseIfReadOnly } from '../shared/allow-change.js';
 import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
@@ -11,6 +11,7 @@ import type { Task } from '../shared/bulk/plan.js';
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
 import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { scopeOf } from '../shared/organization.js';
+import { refuseOtherKind } from '../shared/other-kind.js';
 
 /** Assumed from observation: the state after each action. */
 const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
@@ -79,10 +80,10 @@ const explainMissing =
  */
 async function findAlert(context: Context, text: string): Promise<Meant<Alert>> {
   const whole = wholeUuid(text);
-  const other = whole === undefined ? undefined : otherResource(text, 'alerts');
-  if (other !== undefined)
-    throw usageError(`"${shorten(text)}" is the address of ${other}, not of an alert`);
-  if (whole !== undefined) return { uuid: whole, item: undefined };
+  if (whole !== undefined) {
+    refuseOtherKind({ one: ALERT.one, path: ALERT.listPath }, text, shorten(text));
+    return { uuid: whole, item: undefined };
+  }
   const list = {
     path: ALERT.listPath,
     subject: 'the list of alerts',

@@ -23,7 +23,11 @@ import { BICYCLES } from '../../views/bicycle.js';
 import type { Creation } from '../shared/bulk/plan.js';
 import { refuseRepeatedNames } from '../shared/input/targets.js';
 import { requireOrganization, scopeOf } from '../shared/organization.js';
-import { refuseControlCharacters, refuseScientificNumber } from './field-values.js';
+import {
+  refuseControlCharacters,
+  refuseScientificNumber,
+  reportReadOnlyColumns,
+} from './field-values.js';
 import { isField, readBicycleFields } from './fields.js';
 
 type Body = Partial<NewBicycle>;
@@ -243,16 +247,8 @@ class CreationReader {
     return names;
   }
 
-  /** Prints one notice that names the ignored columns. */
-  async reportReadOnlyColumns(): Promise<void> {
-    this.#readOnly.delete('uuid');
-    this.#readOnly.delete('id');
-    if (this.#readOnly.size === 0) return;
-    const names = clean([...this.#readOnly].join(', '));
-    const hint = this.#readOnly.has('state')
-      ? '; to change a state, use: fleet bicycles act - TRANSITION'
-      : '';
-    await this.#context.notice(`ignored read-only columns: ${names}${hint}`);
+  reportReadOnlyColumns(): Promise<void> {
+    return reportReadOnlyColumns(this.#context, this.#readOnly);
   }
 }
 

@@ -1,7 +1,11 @@
 // `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles, as the rows of a table
 // say, each at most once.
 
-import { NEW_BICYCLE_FIELDS, READ_ONLY_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import {
+  NEW_BICYCLE_FIELDS,
+  OPERATOR_FIELDS,
+  READ_ONLY_BICYCLE_FIELDS,
+} from '../../api/bicycle.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -30,6 +34,7 @@ import {
   readCellValue,
   readObjectValue,
   refuseControlCharacters,
+  reportReadOnlyColumns,
   TEXT_FIELDS,
 } from './field-values.js';
 import { refuseFlags } from './fields.js';
@@ -115,7 +120,7 @@ async function readEdits(
   const left = rows.entries();
   await Promise.all(Array.from({ length: options.concurrency }, () => work(left)));
   refuseUnknownColumns(rows, fieldsOfService, source);
-  await reportReadOnlyColumns(context, rows);
+  await reportReadOnlyColumns(context, ignoredColumns(rows));
   return edits;
 }
 
@@ -228,23 +233,16 @@ function refuseUnknownColumns(
   const meant = others.length === 0 ? nearest(first, TEXT_FIELDS) : undefined;
   throw usageError(
     `unknown ${others.length === 0 ? 'column' : 'columns'} ${names} in ${source}; nothing was sent`,
-    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${[...TEXT_FIELDS, 'tags'].join(', ')}; rename a column with --map 'HEADING=FIELD'`,
+    `${meant === undefined ? '' : `did you mean "${meant}"? `}columns: ${[...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS].join(', ')}; rename a column with --map 'HEADING=FIELD'`,
   );
 }
 
-/** Prints one notice that names the columns that were ignored because they are read-only. */
-async function reportReadOnlyColumns(context: Context, rows: readonly TargetRow[]): Promise<void> {
+/** Returns the columns of the rows that an edit ignores. The version is sent with the edit. */
+function ignoredColumns(rows: readonly TargetRow[]): Set<string> {
   const columns = new Set<string>();
   for (const { fields, namedBy } of rows)
     for (const field of Object.keys(fields))
       if (field !== namedBy && READ_ONLY_COLUMNS.includes(field)) columns.add(field);
-  columns.delete('uuid');
-  // It is sent with the edit.
   columns.delete(VERSION_FIELD);
-  columns.delete('id');
-  if (columns.size === 0) return;
-  const hint = columns.has('state')
-    ? '; to change a state, use: fleet bicycles act - TRANSITION'
-    : '';
-  await context.notice(`ignored read-only columns: ${clean([...columns].join(', '))}${hint}`);
+  return columns;
 }

@@ -316,3 +316,16 @@ function cutAtDifference(one: string, other: string): [string, string] {
   };
   return [cut(one), cut(other)];
 }
+
+/** Prints one notice that names the read-only columns of an input, unless they only identify rows. */
+export async function reportReadOnlyColumns(
+  context: Context,
+  columns: Iterable<string>,
+): Promise<void> {
+  const ignored = [...columns].filter((column) => column !== 'uuid' && column !== 'id');
+  if (ignored.length === 0) return;
+  const hint = ignored.includes('state')
+    ? '; to change a state, use: fleet bicycles act - TRANSITION'
+    : '';
+  await context.notice(`ignored read-only columns: ${clean(ignored.join(', '))}${hint}`);
+}

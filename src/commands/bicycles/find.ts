@@ -1,7 +1,7 @@
 // Finds a bicycle by UUID, a prefix of one, or an exact name, serial number or bleid.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
-import { otherResource, wholeUuid } from '../../api/links.js';
+import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
@@ -15,6 +15,7 @@ import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.
 import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
 import { findByPrefix } from '../shared/list/uuid-prefix.js';
 import { chosenOrganization } from '../shared/organization.js';
+import { refuseOtherKind } from '../shared/other-kind.js';
 import { findRemembered } from './remembered.js';
 
 /** A prefix with this many digits is rarely also a name. */
@@ -31,10 +32,10 @@ export async function findBicycle(
   scope?: string,
 ): Promise<Meant<Bicycle>> {
   const uuid = wholeUuid(text);
-  const other = uuid === undefined ? undefined : otherResource(text, 'bicycles');
-  if (other !== undefined)
-    throw usageError(`"${shorten(text)}" is the address of ${other}, not of a bicycle`);
-  if (uuid !== undefined) return { uuid, item: undefined };
+  if (uuid !== undefined) {
+    refuseOtherKind({ one: BICYCLE.one, path: BICYCLE.listPath }, text, shorten(text));
+    return { uuid, item: undefined };
+  }
   if (text.trim() === '')
     throw usageError(
       'the name of a bicycle must not be empty',
