@@ -138,7 +138,7 @@ export interface Context extends Signals {
   /**
    * Returns the client. The first signal aborts its requests. With overrides, returns a separate
    * client; for example one with another signal, for changes that may finish after the first signal
-   * (commands/shared/in-flight.ts).
+   * (bulk/in-flight.ts).
    */
   client(overrides?: ClientOverrides): Promise<Client>;
   /**

@@ -20,7 +20,6 @@ import {
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { readTimeZone } from './cli/time-zone.js';
 import { addBicycles } from './commands/bicycles/index.js';
-import type { OfflineFlags } from './commands/shared/offline.js';
 import {
   type Context,
   type GlobalFlags,
@@ -30,6 +29,7 @@ import {
   type World,
 } from './context.js';
 import { FleetError, usageError } from './errors.js';
+import type { OfflineFlags } from './list/offline.js';
 import { programVersion } from './system/program-files.js';
 import { FORMATS, PICTURES } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
@@ -110,7 +110,7 @@ export async function runProgram(
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
       if (offline === true) {
-        await (await import('./commands/shared/offline.js')).runOffline(opened.context, action, to);
+        await (await import('./list/offline.js')).runOffline(opened.context, action, to);
       } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
         throw usageError('--to needs --offline', 'add --offline, or leave --to out');
       } else await action(opened.context);

@@ -3,7 +3,6 @@
 
 import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';
-import { matches, parseCondition } from '../src/commands/shared/list/where.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
 import { redact, traceOf } from '../src/http/headers.js';
@@ -20,6 +19,7 @@ import {
   splitArray,
   squeeze,
 } from '../src/json/text.js';
+import { matches, parseCondition } from '../src/list/where.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { MACHINE_ZONE } from '../src/system/time-zone.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';

@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { emptyJournal, lineOf, readOn } from '../../src/commands/shared/bulk/journal-records.js';
+import { emptyJournal, lineOf, readOn } from '../../src/bulk/journal-records.js';
 import { newFolder } from './folder.js';
 
 /** Returns the path of a journal that does not exist yet. */

@@ -2,16 +2,16 @@
 
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
+import { refuseOtherKind } from '../../api/other-kind.js';
+import { type ActOptions, readFields, readWords, runAction } from '../../bulk/act.js';
+import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import type { Task } from '../../bulk/plan.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
-import { refuseIfReadOnly } from '../shared/allow-change.js';
-import { type ActOptions, readFields, readWords, runAction } from '../shared/bulk/act.js';
-import type { Task } from '../shared/bulk/plan.js';
-import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
-import { findByPrefix } from '../shared/list/uuid-prefix.js';
-import { scopeOf } from '../shared/organization.js';
-import { refuseOtherKind } from '../shared/other-kind.js';
+import { scopeOf } from '../../list/organization.js';
+import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
+import { findByPrefix } from '../../list/uuid-prefix.js';
 
 /** Assumed from observation: the state after each action. */
 const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([

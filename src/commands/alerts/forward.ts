@@ -2,12 +2,12 @@
 // retried until it is accepted.
 
 import { reasonOf } from '../../errors.js';
+import type { Stderr } from '../../follow/stderr.js';
 import { readWhole } from '../../http/exchange.js';
 import type { Dispatcher } from '../../http/network.js';
 import { LONGEST_ASKED_PAUSE_MS, readRetryAfter } from '../../http/retry.js';
 import { type Clock, doublingPauseMs, sleep } from '../../system/clock.js';
 import { showDuration } from '../../terminal/time.js';
-import type { Stderr } from '../shared/follow/stderr.js';
 import type { Forwarded, Memory } from './state-file.js';
 
 export interface ForwardOptions {

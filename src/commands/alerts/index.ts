@@ -8,17 +8,17 @@ import {
   ALERT_TYPES,
   type AlertAction,
 } from '../../api/alert.js';
+import { addBulkFlags } from '../../bulk/flags.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { addEndFlags, readDuration } from '../../follow/flags.js';
+import { addInputFlags } from '../../input/flags.js';
+import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
-import { addBulkFlags } from '../shared/bulk/flags.js';
-import { addEndFlags, readDuration } from '../shared/follow/flags.js';
-import { addInputFlags } from '../shared/input/flags.js';
-import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../shared/list/flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = addVerb(

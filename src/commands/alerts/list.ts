@@ -2,12 +2,12 @@
 
 import { ALERT } from '../../api/alert.js';
 import type { Context } from '../../context.js';
+import { readBicycleNames } from '../../list/bicycle-names.js';
+import type { ListOptions } from '../../list/flags.js';
+import { printList } from '../../list/list.js';
+import { scopeOf } from '../../list/organization.js';
 import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
-import { readBicycleNames } from '../shared/bicycle-names.js';
-import type { ListOptions } from '../shared/list/flags.js';
-import { printList } from '../shared/list/list.js';
-import { scopeOf } from '../shared/organization.js';
 
 /** The default order. The interface does not define one for alerts. */
 const NEWEST_FIRST = '-created';

@@ -1,10 +1,10 @@
 // The messages of following alerts on stderr: each failure and recovery once, the output of --exec,
 // and a summary at the end.
 
+import type { LogFields, Stderr } from '../../follow/stderr.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
 import { errorFields, showCapped, type WatchEnd } from '../../views/connection.js';
-import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { AlertsEffect, Show } from './events.js';
 import type { AlertCounts } from './state.js';
 

@@ -9,16 +9,16 @@
 
 import type { Alert } from '../../api/alert.js';
 import { FleetError } from '../../errors.js';
+import type { End } from '../../follow/loop.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
+import { matches } from '../../list/where.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { MACHINE_ZONE } from '../../system/time-zone.js';
 import { textOf } from '../../terminal/values.js';
 import { iso } from '../../views/connection.js';
-import type { End } from '../shared/follow/loop.js';
-import { matches } from '../shared/list/where.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
 import type { ListReading, Order } from './reading.js';

@@ -1,13 +1,13 @@
 // `fleet alerts watch`: prints each new or changed alert once, and runs a command for each.
 
 import type { Context } from '../../context.js';
+import type { EndOptions } from '../../follow/ending.js';
+import { chooseLines } from '../../follow/print.js';
+import { beginFollowing } from '../../follow/token-command-retry.js';
+import { showOrganizations } from '../../list/find-named.js';
+import { chosenOrganization } from '../../list/organization.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
-import { showOrganizations } from '../named/find.js';
-import type { EndOptions } from '../shared/follow/ending.js';
-import { chooseLines } from '../shared/follow/print.js';
-import { beginFollowing } from '../shared/follow/token-command-retry.js';
-import { chosenOrganization } from '../shared/organization.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './state-file.js';
 

@@ -2,6 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
+import { askIfProtected, refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { sendChange } from '../../bulk/in-flight.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { declaredCharset } from '../../http/charset.js';
@@ -13,16 +15,14 @@ import { ITEM_FIELDS, readPage } from '../../http/pages.js';
 import type { HttpAnswer, HttpRequest, Item } from '../../http/types.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
+import { printList } from '../../list/list.js';
+import { isScreen, writeResult } from '../../list/output-file.js';
+import { openResult, printRows } from '../../list/result.js';
 import { decodeBytes } from '../../system/charset.js';
 import { clean } from '../../terminal/clean.js';
 import type { Format, Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
 import { pointOf } from '../../terminal/values.js';
-import { askIfProtected, refuseIfReadOnly } from '../shared/allow-change.js';
-import { sendChange } from '../shared/in-flight.js';
-import { printList } from '../shared/list/list.js';
-import { isScreen, writeResult } from '../shared/list/output-file.js';
-import { openResult, printRows } from '../shared/list/result.js';
 import { readAddress } from './address.js';
 import {
   bodyOf,

@@ -3,11 +3,11 @@
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
+import { readNames } from '../../list/find-named.js';
+import { describe } from '../../list/pick-one.js';
 import { KEYS } from '../../settings/keys.js';
 import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
-import { readNames } from '../named/find.js';
-import { describe } from '../shared/list/pick-one.js';
 import { clientOfLogin, type LoginPlace } from './check.js';
 
 /** What to do without a terminal. */

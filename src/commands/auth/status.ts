@@ -4,6 +4,8 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { isScreen, writeResult } from '../../list/output-file.js';
 import { resolveSettings, type Settings } from '../../settings/resolve.js';
 import { deleteToken, isRenewable, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
@@ -12,8 +14,6 @@ import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import type { Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
-import { chooseReportFormat, printReport } from '../shared/change-report.js';
-import { isScreen, writeResult } from '../shared/list/output-file.js';
 
 /** `fleet auth token`: prints the access token, for other programs. */
 export async function printToken(context: Context): Promise<void> {

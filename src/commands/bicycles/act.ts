@@ -2,18 +2,12 @@
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { TRANSITIONS } from '../../api/transitions.js';
+import { type Action, type ActOptions, readFields, readWords, runAction } from '../../bulk/act.js';
+import { refuseIfReadOnly } from '../../bulk/allow-change.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
-import { refuseIfReadOnly } from '../shared/allow-change.js';
-import {
-  type Action,
-  type ActOptions,
-  readFields,
-  readWords,
-  runAction,
-} from '../shared/bulk/act.js';
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
 

@@ -5,7 +5,7 @@ import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import type { Item, Query } from '../../http/types.js';
-import { scopeOf } from '../shared/organization.js';
+import { scopeOf } from '../../list/organization.js';
 
 /** Returns new and escalated alerts, or undefined like `readAlertsOf`. */
 export async function readOpenAlerts(

@@ -9,20 +9,20 @@ import {
   READ_ONLY_BICYCLE_FIELDS,
 } from '../../api/bicycle.js';
 import { isLinkField } from '../../api/links.js';
+import type { Creation } from '../../bulk/plan.js';
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
 import { type InputSource, nameOfInput, readInputRows } from '../../input/open.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '../../input/row.js';
+import { refuseRepeatedNames } from '../../input/targets.js';
 import { readExact, spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
+import { requireOrganization, scopeOf } from '../../list/organization.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import type { Creation } from '../shared/bulk/plan.js';
-import { refuseRepeatedNames } from '../shared/input/targets.js';
-import { requireOrganization, scopeOf } from '../shared/organization.js';
 import {
   refuseControlCharacters,
   refuseScientificNumber,

@@ -1,17 +1,17 @@
 // `fleet bicycles create`: creates one bicycle from flags or many from a file, each at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { carryOut } from '../../bulk/carry-out.js';
+import { lookUpCreations } from '../../bulk/created.js';
+import type { BulkPlan, ChangeOptions, Creation, Task } from '../../bulk/plan.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { type InputFlags, readInputSource } from '../../input/flags.js';
 import { type InputSource, nameOfInput } from '../../input/open.js';
 import { writeJson } from '../../json/exact.js';
+import { chosenOrganization, requireOrganization } from '../../list/organization.js';
 import { ACTION, CREATIONS } from '../../views/action.js';
-import { refuseIfReadOnly } from '../shared/allow-change.js';
-import { carryOut } from '../shared/bulk/carry-out.js';
-import { lookUpCreations } from '../shared/bulk/created.js';
-import type { BulkPlan, ChangeOptions, Creation, Task } from '../shared/bulk/plan.js';
-import { type InputFlags, readInputSource } from '../shared/input/flags.js';
-import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 import { readNewBicycles } from './create-rows.js';
 import { keyOfBody } from './edit-change.js';
 import { refuseControlCharacters } from './field-values.js';

@@ -3,16 +3,8 @@
 
 import { createHash } from 'node:crypto';
 import { BICYCLE, NEW_BICYCLE_FIELDS, OPERATOR_FIELDS } from '../../api/bicycle.js';
-import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
-import type { Client } from '../../http/client.js';
-import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import { readExact, writeJson } from '../../json/exact.js';
-import { clean } from '../../terminal/clean.js';
-import { textOf } from '../../terminal/values.js';
-import { ID_DIGITS } from '../../views/bicycle.js';
-import { carryOut } from '../shared/bulk/carry-out.js';
-import { describeBefore } from '../shared/bulk/evidence.js';
+import { carryOut } from '../../bulk/carry-out.js';
+import { describeBefore } from '../../bulk/evidence.js';
 import type {
   BulkChange,
   BulkPlan,
@@ -21,10 +13,18 @@ import type {
   Doubt,
   StoredCheck,
   Task,
-} from '../shared/bulk/plan.js';
-import { quoteText } from '../shared/bulk/stored-text.js';
-import type { InputFlags } from '../shared/input/flags.js';
-import { describe } from '../shared/list/pick-one.js';
+} from '../../bulk/plan.js';
+import { quoteText } from '../../bulk/stored-text.js';
+import type { Context } from '../../context.js';
+import { FleetError } from '../../errors.js';
+import type { Client } from '../../http/client.js';
+import type { HttpAnswer, HttpRequest } from '../../http/types.js';
+import type { InputFlags } from '../../input/flags.js';
+import { readExact, writeJson } from '../../json/exact.js';
+import { describe } from '../../list/pick-one.js';
+import { clean } from '../../terminal/clean.js';
+import { textOf } from '../../terminal/values.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
 import { compareValue, isSameValue, showDifference } from './field-values.js';
 import { type FieldFlags, isField } from './fields.js';
 import { fetchBicycle } from './get.js';

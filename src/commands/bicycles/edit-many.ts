@@ -11,6 +11,8 @@ import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { type InputSource, nameOfInput } from '../../input/open.js';
 import { describePlace, type RowFields } from '../../input/row.js';
+import { TEXT_FORMAT_HINT } from '../../input/rows-by-name.js';
+import { badRow, readTargets, type TargetRow } from '../../input/targets.js';
 import { readExact } from '../../json/exact.js';
 import { clean } from '../../terminal/clean.js';
 import { isExportOf } from '../../terminal/formats/cell-text.js';
@@ -18,8 +20,6 @@ import { firstSegment } from '../../terminal/formats/columns.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
-import { badRow, readTargets, type TargetRow } from '../shared/input/targets.js';
 import type { BicycleFields } from './edit-change.js';
 import {
   carryOutEdits,

@@ -1,16 +1,16 @@
 // `fleet bicycles edit`: changes fields of bicycles with the operation that section 4.4 of the
 // interface announces.
 
+import { refuseIfReadOnly } from '../../bulk/allow-change.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
+import { readInputSource, refuseFileNames } from '../../input/flags.js';
+import { describe } from '../../list/pick-one.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
-import { refuseIfReadOnly } from '../shared/allow-change.js';
-import { readInputSource, refuseFileNames } from '../shared/input/flags.js';
-import { describe } from '../shared/list/pick-one.js';
 import type { Edit, EditOptions } from './edit-change.js';
 import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, SUBJECT } from './edit-change.js';
 import { editMany } from './edit-many.js';

@@ -3,17 +3,17 @@
 
 import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
+import { compareStored, type StoredForm } from '../../bulk/stored-text.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';
+import { isScientificNumber, TEXT_FORMAT_HINT } from '../../input/rows-by-name.js';
 import { readExact, spellingOf, toNumber, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { clean, escapeJson, isClean } from '../../terminal/clean.js';
 import { isExportOf, isSameNumber } from '../../terminal/formats/cell-text.js';
 import { isJsonNumber, textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
-import { compareStored, type StoredForm } from '../shared/bulk/stored-text.js';
-import { isScientificNumber, TEXT_FORMAT_HINT } from '../shared/input/rows-by-name.js';
 import { readLink } from './fields.js';
 
 /** Fields that hold texts. The type of any other field is the type of its present value. */

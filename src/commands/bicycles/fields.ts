@@ -3,10 +3,10 @@
 import { NEW_BICYCLE_FIELDS, type NewBicycle } from '../../api/bicycle.js';
 import { isLinkField, type LinkField, resourceLink } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
+import { refuseOtherKind } from '../../api/other-kind.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { uuidOfNamed } from '../named/find.js';
-import { refuseOtherKind } from '../shared/other-kind.js';
+import { uuidOfNamed } from '../../list/find-named.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 

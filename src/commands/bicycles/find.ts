@@ -2,20 +2,20 @@
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
+import { refuseOtherKind } from '../../api/other-kind.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { cutTo } from '../../http/server-text.js';
 import type { Item, Query } from '../../http/types.js';
+import { holdsAll, mirrorOf, withCurrentMirror } from '../../list/current-mirror.js';
+import { chosenOrganization } from '../../list/organization.js';
+import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
+import { findByPrefix } from '../../list/uuid-prefix.js';
 import type { Mirror } from '../../mirror/open.js';
 import { quoteForShell } from '../../system/shell-words.js';
 import { clean } from '../../terminal/clean.js';
-import { holdsAll, mirrorOf, withCurrentMirror } from '../shared/current-mirror.js';
-import { type Meant, pickOne, shorten } from '../shared/list/pick-one.js';
-import { findByPrefix } from '../shared/list/uuid-prefix.js';
-import { chosenOrganization } from '../shared/organization.js';
-import { refuseOtherKind } from '../shared/other-kind.js';
 import { findRemembered } from './remembered.js';
 
 /** A prefix with this many digits is rarely also a name. */

@@ -7,6 +7,7 @@ import type {
 } from '@commander-js/extra-typings';
 import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { TRANSITION_MEANINGS, TRANSITIONS } from '../../api/transitions.js';
+import { addBulkFlags } from '../../bulk/flags.js';
 import {
   anyText,
   BICYCLES,
@@ -23,10 +24,9 @@ import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addBulkFlags } from '../shared/bulk/flags.js';
-import { addInputFlags } from '../shared/input/flags.js';
-import { addListFlags } from '../shared/list/flags.js';
-import { OFFLINE, readTo, TO } from '../shared/mirror-flags.js';
+import { addInputFlags } from '../../input/flags.js';
+import { addListFlags } from '../../list/flags.js';
+import { OFFLINE, readTo, TO } from '../../list/mirror-flags.js';
 import { addFilters, addFleetFilters } from './list-flags.js';
 import {
   BICYCLE_ARGUMENT,

@@ -4,7 +4,7 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { createOption } from '../../cli/command.js';
 import { someOf } from '../../cli/options.js';
-import { addScopeFlags, readNamed } from '../shared/list/flags.js';
+import { addScopeFlags, readNamed } from '../../list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
 
 /** Adds the filters of the service. */

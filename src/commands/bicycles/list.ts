@@ -7,13 +7,13 @@ import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
+import { uuidOfNamed } from '../../list/find-named.js';
+import type { ListOptions } from '../../list/flags.js';
+import { type ListPlan, printList } from '../../list/list.js';
+import { scopeOf } from '../../list/organization.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
-import { uuidOfNamed } from '../named/find.js';
-import type { ListOptions } from '../shared/list/flags.js';
-import { type ListPlan, printList } from '../shared/list/list.js';
-import { scopeOf } from '../shared/organization.js';
 import {
   type Box,
   boxAround,

@@ -5,8 +5,8 @@ import { wholeUuid } from '../../api/links.js';
 import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
+import { isPrefix } from '../../list/uuid-prefix.js';
 import type { Database, Value } from '../../mirror/database.js';
-import { isPrefix } from '../shared/list/uuid-prefix.js';
 
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;

@@ -56,7 +56,7 @@ async function* searchList(
   organization: string | undefined,
   start: string,
 ): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
-  const { isBeginning, pagesAround } = await import('../shared/list/uuid-prefix.js');
+  const { isBeginning, pagesAround } = await import('../../list/uuid-prefix.js');
   const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
@@ -74,7 +74,7 @@ export function findLiveNamed(
   kind: NamedWord,
 ): Promise<Offers> {
   return withPatience(context, values, async (patient) => {
-    const { readNames } = await import('../named/find.js');
+    const { readNames } = await import('../../list/find-named.js');
     const names = await readNames(
       await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }),
       NAMED[kind],

@@ -1,11 +1,11 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport } from '../shared/change-report.js';
 
 /** What replaces a token. */
 const HIDDEN = '(hidden)';

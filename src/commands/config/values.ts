@@ -6,6 +6,8 @@ import { NAMED } from '../../api/named.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
+import { uuidOfNamed } from '../../list/find-named.js';
+import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { findKey, KEY_NAMES, KEYS, type KeyName, parseForStore } from '../../settings/keys.js';
 import {
@@ -16,8 +18,6 @@ import {
 } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
-import { uuidOfNamed } from '../named/find.js';
-import { writeResult } from '../shared/list/output-file.js';
 
 /**
  * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or

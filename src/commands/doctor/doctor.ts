@@ -3,10 +3,10 @@
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
 import { BUN_VERSION, programVersion } from '../../system/program-files.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
-import { chooseReportFormat, printReport } from '../shared/change-report.js';
 import { describeNext, FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
 import { checkOrganization, checkService } from './service.js';

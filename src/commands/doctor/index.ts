@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
-import { addRoleFlag } from '../shared/follow/flags.js';
+import { addRoleFlag } from '../../follow/flags.js';
 
 export function addDoctor(program: Command, run: Run): void {
   const doctor = addVerb(

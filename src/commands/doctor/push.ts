@@ -2,12 +2,12 @@
 
 import { organizationTopic, readTopic } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
+import { targetsOf } from '../../follow/subscribe.js';
 import { withHint } from '../../http/failure.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { showAddress } from '../../settings/keys.js';
 import { organizationsOf } from '../../settings/token.js';
-import { targetsOf } from '../shared/follow/subscribe.js';
 import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 

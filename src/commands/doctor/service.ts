@@ -11,13 +11,13 @@ import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { describeHtml, foreignText, isHtml } from '../../http/server-text.js';
 import type { HttpAnswer, Query } from '../../http/types.js';
+import { pickByName, readNames } from '../../list/find-named.js';
+import { listSome } from '../../list/pick-one.js';
 import { showAddress } from '../../settings/keys.js';
 import { profileFlag } from '../../settings/resolve.js';
 import { organizationsOf } from '../../settings/token.js';
 import { showDuration } from '../../terminal/time.js';
 import { countOf, describeTotal, findPrefix, isRefusal } from '../auth/prefix.js';
-import { pickByName, readNames } from '../named/find.js';
-import { listSome } from '../shared/list/pick-one.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 

@@ -3,6 +3,7 @@
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
+import { isScreen } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { describeCollisions } from '../../settings/profile-name.js';
 import { explainSettings, profileFlag, type Settings } from '../../settings/resolve.js';
@@ -13,7 +14,6 @@ import { showElapsed } from '../../system/age.js';
 import { quoteForShell, setVariables } from '../../system/shell-words.js';
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
-import { isScreen } from '../shared/list/output-file.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
 /** The settings after the check. Invalid settings have their default value. */

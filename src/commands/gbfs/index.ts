@@ -6,9 +6,9 @@ import { addVerb } from '../../cli/examples.js';
 import { oneOf, portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { readDuration } from '../../follow/flags.js';
+import { ORGANIZATION_FLAG } from '../../list/flags.js';
 import { readMetres } from '../bicycles/area.js';
-import { readDuration } from '../shared/follow/flags.js';
-import { ORGANIZATION_FLAG } from '../shared/list/flags.js';
 import { FEED_VERSIONS } from './system-fields.js';
 
 const LEAST_EVERY_MS = 1000;

@@ -1,7 +1,9 @@
 // `fleet journal show --file run.xlsx` and `--file run.html`: a report for readers who do not know
 // fleet.
 
+import type { Journal, Person, RecordedRun } from '../../bulk/journal-records.js';
 import type { Context } from '../../context.js';
+import { writeResult } from '../../list/output-file.js';
 import { showLocalTime } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
@@ -12,8 +14,6 @@ import {
   drawReportWorkbook,
   type JournalReport,
 } from '../../views/journal-report.js';
-import type { Journal, Person, RecordedRun } from '../shared/bulk/journal-records.js';
-import { writeResult } from '../shared/list/output-file.js';
 
 export type ReportFormat = 'xlsx' | 'html';
 

@@ -2,19 +2,19 @@
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
-import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
-import { clean } from '../../terminal/clean.js';
-import { type JournalRow, journalShape } from '../../views/journal.js';
-import { readJournalFile } from '../shared/bulk/journal.js';
-import { checkCounter } from '../shared/bulk/journal-counter.js';
+import { readJournalFile } from '../../bulk/journal.js';
+import { checkCounter } from '../../bulk/journal-counter.js';
 import {
   DAMAGE_HINT,
   type Journal,
   type JournalEntry,
   judgeEntry,
-} from '../shared/bulk/journal-records.js';
-import { printReport } from '../shared/change-report.js';
+} from '../../bulk/journal-records.js';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import { printReport } from '../../list/change-report.js';
+import { clean } from '../../terminal/clean.js';
+import { type JournalRow, journalShape } from '../../views/journal.js';
 import { chooseReportFile, writeReport } from './report.js';
 
 /**

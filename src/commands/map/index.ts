@@ -4,8 +4,8 @@ import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings'
 import { addVerb } from '../../cli/examples.js';
 import { portNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
+import { addRoleFlag } from '../../follow/flags.js';
 import { addFleetFilters } from '../bicycles/list-flags.js';
-import { addRoleFlag } from '../shared/follow/flags.js';
 import { readSize, readTiles } from './flags.js';
 
 const DESCRIPTION = `Draw the whole fleet, or what the filters match, on a map: on the terminal, as a picture

@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { openTarget } from '../shared/list/output-file.js';
+import { openTarget } from '../../list/output-file.js';
 import type { Size } from './flags.js';
 import { type MapFilters, readFleet } from './read.js';
 

@@ -2,9 +2,9 @@
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { openChosen } from '../../list/offline.js';
 import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
-import { openChosen } from '../shared/offline.js';
 
 /**
  * Opens the past. Returns undefined without a mirror of this service or without records in it; the

@@ -3,16 +3,16 @@
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
+import { mirrorOf } from '../../list/current-mirror.js';
+import { showOrganizations } from '../../list/find-named.js';
+import { readList } from '../../list/list.js';
+import { chosenOrganization } from '../../list/organization.js';
 import type { ListedItem } from '../../terminal/formats.js';
 import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
 import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
-import { showOrganizations } from '../named/find.js';
-import { mirrorOf } from '../shared/current-mirror.js';
-import { readList } from '../shared/list/list.js';
-import { chosenOrganization } from '../shared/organization.js';
 
 /** The filters for the drawn bicycles. */
 export interface MapFilters

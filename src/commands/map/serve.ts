@@ -3,11 +3,11 @@
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
+import { IDLE_MS, RESYNC_PAGES } from '../../follow/flags.js';
+import { keptKey } from '../../follow/random-key.js';
 import { every } from '../../system/clock.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
-import { IDLE_MS, RESYNC_PAGES } from '../shared/follow/flags.js';
-import { keptKey } from '../shared/random-key.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';

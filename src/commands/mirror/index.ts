@@ -5,9 +5,9 @@ import { BICYCLE } from '../../api/bicycle.js';
 import { addVerb } from '../../cli/examples.js';
 import { collect, portNumber, readSpeed, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addIdleFlag, addRoleFlag, readDuration } from '../shared/follow/flags.js';
-import { readCondition } from '../shared/list/flags.js';
-import { readTo, TO } from '../shared/mirror-flags.js';
+import { addIdleFlag, addRoleFlag, readDuration } from '../../follow/flags.js';
+import { readCondition } from '../../list/flags.js';
+import { readTo, TO } from '../../list/mirror-flags.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;

@@ -4,7 +4,7 @@ import { MOST_BEHIND_MS } from '../../mirror/status.js';
 import { LEASE_MS } from '../../mirror/writers.js';
 import type { OwnServer } from '../../system/http-server.js';
 import { showDuration } from '../../terminal/time.js';
-import { type Metric, serveMetrics } from '../shared/prometheus.js';
+import { type Metric, serveMetrics } from './prometheus.js';
 import type { MirrorSession } from './session.js';
 
 /** Serves the metrics. Rejects with a FleetError of kind `usage` when the port is in use. */

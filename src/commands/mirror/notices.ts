@@ -2,13 +2,13 @@
 // programs, and one status line on a terminal.
 
 import type { Context } from '../../context.js';
+import type { LogFields, Stderr } from '../../follow/stderr.js';
 import type { FollowerOutput } from '../../follower/events.js';
 import type { Follower } from '../../follower/follower.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import { showDuration } from '../../terminal/time.js';
 import { errorFields } from '../../views/connection.js';
-import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 
 export type Counters = ReturnType<typeof openCounters>;
 

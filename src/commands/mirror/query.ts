@@ -5,6 +5,8 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
+import { openChosen, withMirror } from '../../list/offline.js';
+import { openResult } from '../../list/result.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Answer, TableColumn, Value } from '../../mirror/database.js';
 import { lateItem } from '../../mirror/rows.js';
@@ -12,8 +14,6 @@ import { clean } from '../../terminal/clean.js';
 import type { ListedItem, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js';
-import { openResult } from '../shared/list/result.js';
-import { openChosen, withMirror } from '../shared/offline.js';
 
 /** A row as an object, with parsed JSON columns. */
 type Record = { readonly [column: string]: unknown };

@@ -3,7 +3,11 @@
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { IDLE_MS } from '../../follow/flags.js';
+import type { EventSink } from '../../follow/loop.js';
 import type { Client } from '../../http/client.js';
+import { openChosen, withMirror } from '../../list/offline.js';
+import type { Condition } from '../../list/where.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import {
@@ -15,10 +19,6 @@ import {
 } from '../../mirror/past.js';
 import { readGaps } from '../../mirror/status.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
-import { IDLE_MS } from '../shared/follow/flags.js';
-import type { EventSink } from '../shared/follow/loop.js';
-import type { Condition } from '../shared/list/where.js';
-import { openChosen, withMirror } from '../shared/offline.js';
 import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';

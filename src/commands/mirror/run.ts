@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { followTopics, seesAllOf } from '../../follow/subscribe.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { type Found, resume } from '../../mirror/write.js';
 import {
@@ -22,7 +23,6 @@ import { momentOf, sleep } from '../../system/clock.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
-import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
 import { serveCounters } from './metrics.js';
 import { type MirrorSession, type OnceOptions, runSession, withMirrorSession } from './session.js';

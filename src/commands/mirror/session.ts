@@ -7,6 +7,17 @@ import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { organizationTopic, type PushEnvelope } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { messageOf } from '../../errors.js';
+import type { Stop } from '../../follow/ending.js';
+import type {
+  BatchHooks,
+  CommonEffect,
+  CommonEvent,
+  Session as Following,
+} from '../../follow/loop.js';
+import { runLoop, withSession } from '../../follow/loop.js';
+import { type AnswerSink, answer, isRequest } from '../../follow/requests.js';
+import type { Form } from '../../follow/stderr.js';
+import { beginFollowing } from '../../follow/token-command-retry.js';
 import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { OpenGap } from '../../follower/open-gap.js';
@@ -14,6 +25,8 @@ import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
+import { chosenDatabase } from '../../list/offline.js';
+import { requireOrganizations } from '../../list/organization.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import { Ledger } from '../../mirror/ledger.js';
 import { openOwn } from '../../mirror/open.js';
@@ -24,19 +37,6 @@ import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
-import type { Stop } from '../shared/follow/ending.js';
-import type {
-  BatchHooks,
-  CommonEffect,
-  CommonEvent,
-  Session as Following,
-} from '../shared/follow/loop.js';
-import { runLoop, withSession } from '../shared/follow/loop.js';
-import { type AnswerSink, answer, isRequest } from '../shared/follow/requests.js';
-import type { Form } from '../shared/follow/stderr.js';
-import { beginFollowing } from '../shared/follow/token-command-retry.js';
-import { chosenDatabase } from '../shared/offline.js';
-import { requireOrganizations } from '../shared/organization.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
 import { type Keeper, openKeeper } from './writer-database.js';
 

@@ -2,6 +2,9 @@
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { describeAge, openChosen, withMirror } from '../../list/offline.js';
+import { isScreen, writeResult } from '../../list/output-file.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
@@ -9,9 +12,6 @@ import { type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/stat
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
-import { chooseReportFormat, printReport } from '../shared/change-report.js';
-import { isScreen, writeResult } from '../shared/list/output-file.js';
-import { describeAge, openChosen, withMirror } from '../shared/offline.js';
 
 /** How many closed gaps are shown, newest first. */
 const GAPS_SHOWN = 5;

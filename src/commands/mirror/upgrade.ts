@@ -1,11 +1,11 @@
 // `fleet mirror upgrade`: migrates a mirror of an older version of fleet to the current tables.
 
 import type { Context } from '../../context.js';
+import { chosenDatabase } from '../../list/offline.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
 import { openOwn } from '../../mirror/open.js';
 import { migrate, SCHEMA_NUMBER } from '../../mirror/schema.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
-import { chosenDatabase } from '../shared/offline.js';
 
 /** Upgrades the mirror. Throws a FleetError of kind `config` when it does not exist. */
 export async function upgradeMirror(

@@ -6,7 +6,7 @@ import { offerColumns } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Context, Run } from '../../context.js';
-import { readCondition, readParameter } from '../shared/list/flags.js';
+import { readCondition, readParameter } from '../../list/flags.js';
 import type { NamedListOptions } from './list.js';
 
 /** The kinds, with a part of their description. */

@@ -5,9 +5,9 @@ import { NAMED, NAMED_FIELDS, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
+import type { ListOptions } from '../../list/flags.js';
+import { printList } from '../../list/list.js';
 import { NAMED_SHAPES } from '../../views/named.js';
-import type { ListOptions } from '../shared/list/flags.js';
-import { printList } from '../shared/list/list.js';
 
 export type NamedListOptions = Pick<ListOptions, 'where' | 'limit' | 'count' | 'param'>;
 

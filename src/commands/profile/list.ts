@@ -2,12 +2,12 @@
 
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
 import { isTrue } from '../../settings/keys.js';
 import { describeCollisions } from '../../settings/profile-name.js';
 import { explainSetting, explainSettings } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
 import type { Shape } from '../../terminal/formats.js';
-import { chooseReportFormat, printReport } from '../shared/change-report.js';
 
 export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;

@@ -3,8 +3,8 @@
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { asFleetError } from '../../errors.js';
+import { type Condition, checkCondition, matches, parseCondition } from '../../list/where.js';
 import type { Now } from '../../terminal/typed-time.js';
-import { type Condition, checkCondition, matches, parseCondition } from '../shared/list/where.js';
 
 const CONDITION = /.[=<>~!]/;
 const UNFINISHED = /[=<>~]$/;

@@ -9,8 +9,8 @@ import { BICYCLES, collectWith } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../shared/follow/flags.js';
-import { readCondition, readNamed } from '../shared/list/flags.js';
+import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../../follow/flags.js';
+import { readCondition, readNamed } from '../../list/flags.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
 organization unless --bicycle or --topic is given.

@@ -5,6 +5,7 @@ import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import type { Session } from '../../follow/loop.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
 import { type Clock, every, momentOf, openTimer } from '../../system/clock.js';
@@ -20,7 +21,6 @@ import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/
 import { connectionText, keyHints } from '../../views/board-help.js';
 import type { ShownEntry } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
-import type { Session } from '../shared/follow/loop.js';
 import { Board, type BoardSeen } from './board.js';
 import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';

@@ -1,5 +1,6 @@
 // Prints the notices of a watch on stderr. Lost connections and gaps are printed even with --quiet.
 
+import type { LogFields, Stderr } from '../../follow/stderr.js';
 import type { Report } from '../../follower/events.js';
 import { showDuration } from '../../terminal/time.js';
 import type { WatchSummary } from '../../views/connection.js';
@@ -11,7 +12,6 @@ import {
   summaryRecord,
 } from '../../views/connection.js';
 import type { ShownEntry } from '../../views/watch.js';
-import type { LogFields, Stderr } from '../shared/follow/stderr.js';
 import type { WatchPlan } from './plan.js';
 import type { WatchEffect } from './state.js';
 

@@ -4,16 +4,16 @@ import type { Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
+import type { EndOptions } from '../../follow/ending.js';
+import { chooseLines } from '../../follow/print.js';
+import type { Form } from '../../follow/stderr.js';
+import { beginFollowing } from '../../follow/token-command-retry.js';
+import { chosenOrganization, requireOrganization } from '../../list/organization.js';
+import type { Meant } from '../../list/pick-one.js';
+import type { Condition } from '../../list/where.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
-import type { EndOptions } from '../shared/follow/ending.js';
-import { chooseLines } from '../shared/follow/print.js';
-import type { Form } from '../shared/follow/stderr.js';
-import { beginFollowing } from '../shared/follow/token-command-retry.js';
-import type { Meant } from '../shared/list/pick-one.js';
-import type { Condition } from '../shared/list/where.js';
-import { chosenOrganization, requireOrganization } from '../shared/organization.js';
 
 /** The parsed flags. Times are in milliseconds. */
 export interface WatchOptions extends EndOptions {

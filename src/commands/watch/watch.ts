@@ -1,19 +1,19 @@
 // Runs `fleet watch`: connects its state machine to the stream, and prints or draws the results.
 
 import type { Context } from '../../context.js';
-import { KNOWN_LIMIT } from '../../follower/memory-store.js';
-import { requireBaseUrl } from '../../settings/resolve.js';
-import { every, momentOf } from '../../system/clock.js';
 import {
   type CommonEffect,
   type EventSink,
   follow,
   type Machine,
   type Session,
-} from '../shared/follow/loop.js';
-import { openPrinter, type Printable } from '../shared/follow/print.js';
-import { answer, isRequest } from '../shared/follow/requests.js';
-import { followTopics, seesAllOf } from '../shared/follow/subscribe.js';
+} from '../../follow/loop.js';
+import { openPrinter, type Printable } from '../../follow/print.js';
+import { answer, isRequest } from '../../follow/requests.js';
+import { followTopics, seesAllOf } from '../../follow/subscribe.js';
+import { KNOWN_LIMIT } from '../../follower/memory-store.js';
+import { requireBaseUrl } from '../../settings/resolve.js';
+import { every, momentOf } from '../../system/clock.js';
 import type { Display, LiveOptions } from './live.js';
 import { openWatchReport } from './notices.js';
 import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
@@ -111,7 +111,7 @@ async function remember(
   { emit, stderr }: Session<WatchEvent>,
 ): Promise<void> {
   if (!wantsFleet(plan)) return;
-  const { rememberFleet } = await import('../shared/current-mirror.js');
+  const { rememberFleet } = await import('../../list/current-mirror.js');
   const remembered = await rememberFleet(context, plan.organizations, KNOWN_LIMIT);
   if (remembered === undefined) return;
   emit({ type: 'remembered', ...remembered });

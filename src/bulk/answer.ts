@@ -1,0 +1,190 @@
+// Decides the outcome of a change by its answer (cli.md section 4, promise 9).
+
+import type { NewBicycle } from '../api/bicycle.js';
+import type { Resource } from '../api/resource.js';
+import type { FleetError } from '../errors.js';
+import { ExchangeError } from '../http/exchange.js';
+import { withHint } from '../http/failure.js';
+import { unexpected } from '../http/json.js';
+import { isUnknownOutcome } from '../http/retry.js';
+import { describeHtml } from '../http/server-text.js';
+import type { HttpAnswer } from '../http/types.js';
+import { isObject, parseJson, textOrNull } from '../json/parse.js';
+import type { ChangeResult, Outcome } from '../views/action.js';
+import type { BulkChange, Task, TaskEnd } from './plan.js';
+import { compareStored, isSimilarName, quoteText } from './stored-text.js';
+
+/** Returns a result; every field that is not given is null. */
+export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
+  return {
+    outcome,
+    status: null,
+    state: null,
+    request_id: null,
+    milliseconds: null,
+    message: null,
+    ...known,
+  };
+}
+
+/** Returns the end of a task by its answer or its error. The error says why the task is not done. */
+export function endOf(
+  outcome: Outcome,
+  { answer, error, ...more }: Omit<TaskEnd, 'result'>,
+  state: string | null = null,
+): TaskEnd {
+  const status = answer?.status ?? error?.status ?? null;
+  const request_id = (answer ?? error)?.trace.requestId ?? null;
+  const result = resultOf(outcome, { status, state, request_id, message: error?.message ?? null });
+  return { result, answer, error, ...more };
+}
+
+/** The JSON object of an answer. */
+type Body = { [name: string]: unknown };
+
+/** The fields of a 2xx body; null for a missing one. */
+type Reading = Record<'uuid' | 'name' | 'state', string | null>;
+
+/**
+ * Reads the body of a 2xx answer. A success is an empty body, an object of this bicycle without
+ * errors, or an object without `uuid`, `error` and `errors`. For any other body, which may come from
+ * a proxy, it returns a description. Assumed: the object is the changed bicycle.
+ */
+function readChange(
+  text: string,
+  { one, nameField }: Resource,
+  isOwn: (body: Body) => boolean,
+): Reading | string {
+  if (text === '') return { uuid: null, name: null, state: null };
+  let body: unknown;
+  try {
+    body = parseJson(text);
+  } catch {
+    return describeText(text);
+  }
+  if (!isObject(body)) return `JSON that is no object (${text.slice(0, 40)})`;
+  const { uuid = null, [nameField]: name, state } = body;
+  if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
+    return `another ${one} (${String(uuid).slice(0, 40)})`;
+  const isError = (field: string) =>
+    Object.hasOwn(body, field) && (uuid === null || saysSomething(body[field]));
+  if (isError('error') || isError('errors')) return `an error (${text.slice(0, 100)})`;
+  return { uuid, name: textOrNull(name), state: textOrNull(state) };
+}
+
+/** Whether an error field has content. A bicycle can have an empty field `errors`. */
+function saysSomething(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return value !== null && value !== false && value !== '';
+}
+
+function describeText(text: string): string {
+  const start = text.slice(0, 2000);
+  if (start.startsWith('<')) return describeHtml(start);
+  return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
+}
+
+/** Whether a bicycle in an answer is the requested one: the service may have changed its name. */
+function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
+  return isSimilarName(name, answer['name']);
+}
+
+/** Returns the end of a task after a 2xx answer. */
+export function judgeAnswer(
+  answer: HttpAnswer,
+  task: Task,
+  { resource, verb, checkStored }: BulkChange,
+): TaskEnd {
+  const { uuid, creation } = task;
+  const { one } = resource;
+  const isOwn = (body: Body) =>
+    creation === undefined
+      ? String(body['uuid']).toLowerCase() === uuid
+      : isNewBicycle(creation.body, body);
+  const text = answer.text.trim();
+  const reading = readChange(text, resource, isOwn);
+  if (typeof reading === 'string') {
+    const what =
+      creation === undefined ? `"${verb}" was carried out` : `"${creation.body.name}" was created`;
+    const error = unexpected(
+      answer,
+      `${reading} where the ${one} was expected; whether ${what} is unknown`,
+      creation === undefined
+        ? `look at the ${one} before you try again; check that the base URL is that of the service`
+        : 'look for it before it is created again: fleet bicycles list --ordering -created',
+    );
+    return endOf('unknown', { error });
+  }
+  const { error, ...notes } = checkStored?.(task, answer) ?? {};
+  if (error !== undefined) return endOf('refused', { answer, error, isWell: true, ...notes });
+  const { state, ...about } = reading;
+  const stored = creation === undefined ? notes : describeStoredName(creation.body, reading);
+  return endOf('done', { answer, isWell: true, ...about, ...stored }, state);
+}
+
+/** The notice about a name that the service changed; undefined when it stored the name as sent. */
+function describeStoredName(
+  { name }: NewBicycle,
+  { name: stored }: Reading,
+): Pick<TaskEnd, 'notice'> | undefined {
+  if (stored === null || compareStored(name, stored) === 'same') return undefined;
+  return { notice: `the service stored ${quoteText(name)} as ${quoteText(stored)}` };
+}
+
+/**
+ * The end of a creation that was sent again and refused. A refusal such as "already exists" can be
+ * the result of the earlier request, which then did create the bicycle.
+ */
+export function doubtRefusal(end: TaskEnd): TaskEnd {
+  const { error } = end;
+  if (end.result.outcome !== 'refused' || error === undefined) return end;
+  const words = `${error.message}; an earlier request without an answer may have created it`;
+  const hint = 'look for it before it is created again: fleet bicycles list --ordering -created';
+  return {
+    ...end,
+    result: { ...end.result, outcome: 'unknown', message: words },
+    error: withHint(error, hint, words),
+  };
+}
+
+/** Returns the end of a task after a failure. `isGivenUp`: requests in flight were abandoned. */
+export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
+  const { status, kind, cause } = error;
+  if (status === undefined) {
+    if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
+      return endOf('unknown', { error });
+    // Without a connection or a token, all other requests would fail too.
+    const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
+    return endOf(outcome, { error, isFatal: true });
+  }
+  // A success with an incomplete body proves nothing.
+  if (status >= 200 && status < 300) {
+    const words = `${error.message}; whether it was carried out is unknown`;
+    return endOf('unknown', {
+      error: withHint(error, error.hint ?? 'look at it before you try again', words),
+    });
+  }
+  // All other requests would get the same answer. 405: the service does not have this action.
+  if (status === 401 || status === 403 || status === 405)
+    return endOf('refused', { error, isWell: true, isFatal: true });
+  // The service still asks to slow down after all retries.
+  if (status === 429) return endOf('failed', { error, isFatal: true });
+  if (isUnknownOutcome(status)) return endOf('unknown', { error });
+  // The service did not carry it out, and may do so later.
+  const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
+  return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
+}
+
+/** How much of an error body is searched. */
+const DETAIL_LENGTH_CHARACTERS = 2000;
+
+/**
+ * Whether the service refused because another user saved the bicycle at the same time. The service
+ * carried out nothing, and a retry can succeed. Assumed: 409 with a message or code about concurrency.
+ */
+export function isConcurrentEdit({ status, detail }: FleetError): boolean {
+  return (
+    status === 409 &&
+    /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS))
+  );
+}

@@ -1,0 +1,54 @@
+// The flags of every change that can be many.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { createOption } from '../cli/command.js';
+import { oneOf, wholeNumber } from '../cli/options.js';
+import { usageError } from '../errors.js';
+
+/** The most requests in flight: more would burden the service. */
+const MOST_CONCURRENT = 64;
+
+/** Adds them to a command. */
+export function addBulkFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return command
+    .option('--dry-run', 'print the requests; send nothing')
+    .option(
+      '--concurrency <n>',
+      'requests in flight at once, 1 to 64',
+      wholeNumber('--concurrency', 1, MOST_CONCURRENT),
+      8,
+    )
+    .option('--keep-going', 'continue after a failure (the default)')
+    .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
+    .option(
+      '--journal <file>',
+      'record every request and answer, to resume after a crash',
+      readJournalPath,
+    )
+    .option(
+      '--settle <seconds>',
+      'when resuming, wait this long for requests of the earlier run that may still arrive',
+      wholeNumber('--settle', 0),
+      60,
+    )
+    .option(
+      '--unknown <choice>',
+      `what to do with an unknown outcome: ${UNKNOWN_CHOICES.join(', ')} (default: ask, else leave)`,
+      oneOf('choice', UNKNOWN_CHOICES),
+    );
+}
+
+function readJournalPath(path: string): string {
+  if (path !== '' && path !== '-') return path;
+  throw usageError(
+    `--journal must be a file, not "${path}"`,
+    'a resumed run reads the journal again; for example: --journal run.journal',
+  );
+}
+
+/** What to do with requests whose outcome stays unknown. */
+const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
+
+export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];

@@ -1,0 +1,374 @@
+// Reads a journal record by record: its command, its holder, and the outcome of each task.
+
+import { createHash } from 'node:crypto';
+import { usageError } from '../errors.js';
+import { isObject, parseJson } from '../json/parse.js';
+import type { ChangeResult } from '../views/action.js';
+import { followHolder, type Holder } from './lock.js';
+
+/** The command and the service that a journal belongs to. */
+export interface Binding {
+  command: string;
+  profile: string;
+  base_url: string;
+  [name: string]: string;
+}
+
+/** The service at the start of a run, by its own clock. */
+export interface Start {
+  /** The newest `modified` (`created` for creations) in the list; null when the service did not say. */
+  newest: string | null;
+  /** Whether the list was empty. All later bicycles are newer then. */
+  isEmpty: boolean;
+  /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
+  date: string | null;
+  /** The user who sends, as far as the token and the service name one. */
+  user: readonly Person[];
+}
+
+/** Identifiers of a user (UUID, number, e-mail, name), in lower case. */
+export type Person = { readonly [kind: string]: string | undefined };
+
+/** The bicycle in the input, before the request; null for values that the input lacks. */
+export interface Before {
+  state: string | null;
+  /** `concurrency_version`, which grows with every save. */
+  version: string | null;
+}
+
+/** When a task was sent and may have been carried out. */
+export interface Sending {
+  start: Start;
+  /** Milliseconds of the run's monotonic clock from the answer of `start` to the sending. */
+  afterMs: number;
+  before: Before | null;
+}
+
+/** The values of the fields of an edit, for people. */
+export interface ChangedValues {
+  before: string;
+  after: string;
+}
+
+/** The records of one run. */
+export interface RecordedRun {
+  /** Undefined when the run never came to send anything. */
+  startedAtMs: number | undefined;
+  /** The date of its last record that has one. */
+  lastAtMs: number | undefined;
+  /** Whether it ended by itself. A run without this was killed, or still runs. */
+  isEnded: boolean;
+  user: readonly Person[];
+}
+
+/** The records of one task. */
+export interface JournalEntry {
+  /** Undefined for other commands than edit. */
+  values?: ChangedValues | undefined;
+  /** Undefined: it was about to be sent, and no answer is recorded. */
+  result: ChangeResult | undefined;
+  /** The bicycle that the service made, for creations. */
+  uuid: string | null;
+  name: string | null;
+  /** How the result is known. */
+  how: How;
+  /** The run that wrote it last, and when by that machine's clock, in milliseconds since the epoch; null where it does not say. */
+  run: string;
+  atMs: number | null;
+  /** The first request whose outcome is not known. */
+  sending: Sending;
+}
+
+/** How the result of a change is known: the service answered, its history or list shows it, the state proves it, or the operator said so. */
+export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
+
+export const JOURNAL_VERSION = 3;
+
+/** Every journal of every version begins with this. */
+const FIRST_WORDS = '{"fleet_journal":';
+
+const LINE_FEED = 0x0a;
+
+const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
+
+/** The records of a journal that were read so far. */
+export type Journal = ReturnType<typeof emptyJournal>;
+
+export function emptyJournal() {
+  return {
+    /** Undefined when the first line is missing. */
+    binding: undefined as Binding | undefined,
+    entries: new Map<string, JournalEntry>(),
+    /** The runs that wrote it, in their order. */
+    runs: new Map<string, RecordedRun>(),
+    holder: undefined as Holder | undefined,
+    /** The start of the run that wrote last, and when that was. */
+    start: NO_START,
+    startedAtMs: null as number | null,
+    /** The latest date of a record, in milliseconds since the epoch; undefined when none has a date. */
+    latestAtMs: undefined as number | undefined,
+    /** Whole lines that were read: their bytes, their number, and how many of them are whole records. */
+    bytes: 0,
+    lines: 0,
+    records: 0,
+    /** The number of the last record that each run wrote. */
+    numbers: new Map<string, number>(),
+    /** Why the journal does not show all changes; undefined for an undamaged journal. */
+    damage: undefined as string | undefined,
+    /** The number of a line that is not a record. A crash leaves one before the next claim or at the end. */
+    tornLine: undefined as number | undefined,
+  };
+}
+
+const SUM = /,"sum":"([0-9a-f]{8})"}$/;
+
+function sumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8);
+}
+
+/** The fields of a record. */
+interface JournalRecord
+  extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
+  start?: Partial<Start>;
+  at?: number;
+  sending?: string;
+  answered?: string;
+  after_ms?: number;
+  before?: Before;
+  values?: ChangedValues;
+  [name: string]: unknown;
+}
+
+/** The line of a record, with a checksum at its end. */
+export function lineOf(record: object): string {
+  const text = JSON.stringify(record).slice(0, -1);
+  return `${text},"sum":"${sumOf(text)}"}\n`;
+}
+
+/** Returns the record on a line, and whether its checksum is right; undefined for other text. */
+function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
+  try {
+    const value: unknown = parseJson(line);
+    if (!isObject(value)) return undefined;
+    const text = line.trim();
+    const found = SUM.exec(text);
+    return {
+      record: value,
+      isWhole: found !== null && sumOf(text.slice(0, found.index)) === found[1],
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads further bytes of a journal. Any beginning of a journal is usable, because a crash can cut it
+ * anywhere and no request leaves before its line is on the disk. Edited lines are noted as damage.
+ * Throws a FleetError of kind `usage` for a file that is not a journal, and for another version.
+ */
+export function readOn(journal: Journal, bytes: Buffer, path: string): void {
+  let from = 0;
+  for (let end = bytes.indexOf(LINE_FEED); end !== -1; end = bytes.indexOf(LINE_FEED, from)) {
+    const line = bytes.toString('utf8', from, end);
+    journal.bytes += end + 1 - from;
+    from = end + 1;
+    journal.lines += 1;
+    // An editor may have made its line ends CR LF.
+    if (line.trim() !== '') takeLine(journal, line, path);
+  }
+  if (journal.binding === undefined && from < bytes.length)
+    checkFirst(bytes.toString('utf8', from), path);
+}
+
+/** Skips whole records that this run appended. */
+export function skipOwn(journal: Journal, written: Buffer, run: string): void {
+  let count = 0;
+  for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
+    count += 1;
+  journal.bytes += written.length;
+  journal.lines += count;
+  journal.records += count;
+  journal.numbers.set(run, (journal.numbers.get(run) ?? 0) + count);
+}
+
+function takeLine(journal: Journal, line: string, path: string): void {
+  const { record, isWhole } = parseLine(line) ?? {};
+  const isHeader = record?.['fleet_journal'] !== undefined;
+  if (journal.binding === undefined && !isHeader) checkFirst(line, path);
+  else if (record === undefined) journal.tornLine ??= journal.lines;
+  else {
+    if (isHeader) takeHeader(journal, record, path);
+    if (isWhole) takeWhole(journal, record, isHeader);
+    else journal.damage ??= `line ${journal.lines} was changed`;
+  }
+}
+
+function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): void {
+  if (journal.tornLine !== undefined && record['claim'] === undefined && !isHeader)
+    journal.damage ??= `line ${journal.tornLine} is damaged`;
+  journal.tornLine = undefined;
+  journal.records += 1;
+  if (isHeader) return;
+  checkNumber(journal, record);
+  noteRun(journal, record);
+  takeRecord(journal, record);
+}
+
+/** Checks the number of a record. Each run numbers its records, and its claim counts the earlier ones. */
+function checkNumber(journal: Journal, record: JournalRecord): void {
+  const { n, claim, after, accepts, run: id, beat, released } = record;
+  const run = String(claim ?? id ?? beat ?? released);
+  const before = journal.numbers.get(run) ?? 0;
+  const isMissing = n !== before + 1 || (typeof after === 'number' && journal.records - 1 < after);
+  if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
+  journal.numbers.set(run, Number(n));
+  // Accepted with `--unknown resend`.
+  if (accepts !== true) return;
+  journal.damage = undefined;
+  journal.latestAtMs = undefined;
+}
+
+/** Notes when a run began, when it last wrote, and whether it ended by itself. */
+function noteRun({ runs }: Journal, { claim, released, run, start, at }: JournalRecord): void {
+  const id = String(claim ?? released ?? run ?? '');
+  if (id === '') return;
+  const known = runs.get(id) ?? {
+    startedAtMs: undefined,
+    lastAtMs: undefined,
+    isEnded: false,
+    user: [],
+  };
+  const date = typeof at === 'number' ? at : undefined;
+  const isStart = start !== undefined;
+  runs.set(id, {
+    startedAtMs: isStart ? date : known.startedAtMs,
+    lastAtMs: date ?? known.lastAtMs,
+    isEnded: known.isEnded || released !== undefined,
+    user: Array.isArray(start?.user) ? start.user : known.user,
+  });
+}
+
+/** The largest accepted difference between the dates of two machines. */
+const LARGEST_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
+
+/** Notes as damage that records are dated later than now, so that their order is not certain. */
+export function checkDates(journal: Journal, nowMs: number): void {
+  const { latestAtMs } = journal;
+  if (latestAtMs === undefined || latestAtMs <= nowMs + LARGEST_CLOCK_DIFFERENCE_MS) return;
+  const [latest, now] = [latestAtMs, nowMs].map(showDay);
+  journal.damage ??= `it has records of ${latest}, and the date of this machine is ${now}`;
+}
+
+function showDay(milliseconds: number): string {
+  const isDate = Math.abs(milliseconds) <= LATEST_DATE_MS;
+  return isDate ? new Date(milliseconds).toISOString().slice(0, 10) : 'an impossible date';
+}
+
+/** The latest date that JavaScript has. */
+const LATEST_DATE_MS = 8.64e15;
+
+/** The hint for a journal with `damage`. */
+export const DAMAGE_HINT =
+  'look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done';
+
+/** Throws a FleetError of kind `usage` for a damaged journal. */
+export function checkDamage({ damage }: Journal, path: string): void {
+  if (damage !== undefined)
+    throw usageError(
+      `the journal ${path} cannot be trusted: ${damage}; nothing was sent`,
+      DAMAGE_HINT,
+    );
+}
+
+/** Refuses a file of another program. Without a whole first line no request can have left. */
+function checkFirst(text: string, path: string): void {
+  const start = text.slice(0, FIRST_WORDS.length);
+  if (!FIRST_WORDS.startsWith(start))
+    throw usageError(
+      `${path} is not a fleet journal, and was left unchanged`,
+      'use a new file for --journal',
+    );
+}
+
+/** The first header counts: of two runs that begin a file at once, one wins the claim. */
+function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
+  const { fleet_journal: version, sum, ...binding } = record;
+  if (version !== JOURNAL_VERSION) {
+    throw usageError(
+      `the journal ${path} is of version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
+      'finish that run with the version of fleet that started it, or use a new file for --journal',
+    );
+  }
+  journal.binding ??= binding as Binding;
+}
+
+function takeRecord(journal: Journal, record: JournalRecord): void {
+  const { entries } = journal;
+  const {
+    sending,
+    answered,
+    run = '',
+    start,
+    at = null,
+    before = null,
+    result,
+    uuid = null,
+  } = record;
+  const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
+  journal.holder = followHolder(journal.holder, record);
+  if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
+  // A run that lost the journal can still write until it notices, but it sends nothing.
+  const isHolder = run !== '' && run === journal.holder?.id;
+  if (isHolder && start !== undefined) {
+    journal.start = { ...NO_START, ...start };
+    journal.startedAtMs = at;
+  }
+  const known = entries.get(sending ?? answered ?? '');
+  const values = readValues(record.values) ?? known?.values;
+  const about = { name: name ?? known?.name ?? null, how, run, values };
+  const now = { start: journal.start, afterMs, before };
+  if (isHolder && sending !== undefined) {
+    const first = judgeEntry(known) === 'doubt' ? known?.sending : undefined;
+    const atMs = at ?? (journal.startedAtMs === null ? null : journal.startedAtMs + afterMs);
+    entries.set(sending, { ...about, result: undefined, uuid: null, atMs, sending: first ?? now });
+  } else if (answered !== undefined && isObject(result))
+    entries.set(answered, { ...about, result, uuid, atMs: at, sending: known?.sending ?? now });
+}
+
+function readValues(values: unknown): ChangedValues | undefined {
+  if (!isObject(values)) return undefined;
+  return { before: String(values['before'] ?? ''), after: String(values['after'] ?? '') };
+}
+
+/** Statuses of a request that was not carried out and can succeed later. */
+const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
+
+/** Returns the state of a task after earlier runs: done, refused, open (to send), or in doubt. */
+export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
+  if (entry === undefined) return 'open';
+  if (entry.result === undefined) return 'doubt';
+  const { outcome, status } = entry.result;
+  if (
+    outcome === 'not-sent' ||
+    outcome === 'changed' ||
+    (outcome !== 'done' && outcome !== 'unknown' && NOT_NOW.includes(status))
+  )
+    return 'open';
+  if (outcome === 'done' || outcome === 'skipped') return 'done';
+  return outcome === 'refused' ? 'refused' : 'doubt';
+}
+
+/** Refuses a journal that belongs to something else, with a FleetError of kind `usage` that says what differs. */
+export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
+  if (found === undefined) return;
+  const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];
+  const other = names.filter((name) => found[name] !== wanted[name]);
+  if (other.length === 0) return;
+  const parts = other.map(
+    (name) => `${name} ${found[name] ?? 'none'}, not ${wanted[name] ?? 'none'}`,
+  );
+  throw usageError(
+    `the journal ${path} belongs to another run: ${parts.join('; ')}`,
+    'use a new journal for each run, or repeat the command this one belongs to',
+  );
+}

@@ -1,0 +1,360 @@
+// The journal of a bulk run. Each request and each answer is on the disk before the run continues.
+// After each flush the run checks that it still holds the file.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, fstatSync, statSync } from 'node:fs';
+import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { FleetError, reasonOf, usageError } from '../errors.js';
+import { type Clock, every } from '../system/clock.js';
+import { hasCode, isDeviceName } from '../system/folder.js';
+import type { ChangeResult } from '../views/action.js';
+import { checkCounter, openRecordCounter, type RecordCounter } from './journal-counter.js';
+import * as records from './journal-records.js';
+import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
+import { type Suspension, watchSuspension } from './suspension.js';
+
+export type OpenJournal = ReturnType<typeof openRecords>;
+
+/** When the last check is older, the file is looked at again before a request leaves: another run can take over a journal after two silent beats. */
+const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
+
+/** A flush that takes longer is reported once. */
+const SLOW_FLUSH_MS = 1000;
+
+export interface JournalOptions extends LockOptions {
+  /** Whether a damaged journal is used anyway. */
+  isTrusted: boolean;
+}
+
+/** Returns the error for a file that cannot be a journal. */
+function unusable(path: string, why: string, cause?: unknown): FleetError {
+  const hint = 'nothing was sent; give --journal the name of a file that can be written';
+  return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
+}
+
+/** Returns the error for a run whose journal is gone or cannot be written; exit 10. */
+function lost(path: string, why: string, cause?: unknown): FleetError {
+  return new FleetError('output', `the journal ${path} ${why}`, {
+    cause,
+    hint: 'no request is sent without a record, so the run was stopped; check the disk and the results before you run it again',
+  });
+}
+
+/** Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it cannot be opened. */
+async function openRegular(path: string, flags: number): Promise<FileHandle> {
+  // Opening a named pipe without a writer would block.
+  const opening = isDeviceName(path) ? undefined : open(path, flags | constants.O_NONBLOCK, 0o666);
+  const handle = await opening?.catch((error: unknown) => {
+    throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
+  });
+  if (handle !== undefined && fstatSync(handle.fd).isFile()) return handle;
+  await handle?.close();
+  throw unusable(path, 'is not a regular file');
+}
+
+/** The size of a block that is read at once, larger than the longest record. */
+const BLOCK_BYTES = 64 * 1024 * 1024;
+
+/** Reads the lines that were appended since, block by block. */
+async function readAppended(
+  journal: records.Journal,
+  handle: FileHandle,
+  path: string,
+): Promise<void> {
+  for (let from = -1; journal.bytes !== from; ) {
+    from = journal.bytes;
+    const block = Buffer.alloc(
+      Math.min(Math.max(fstatSync(handle.fd).size - from, 0), BLOCK_BYTES),
+    );
+    const { bytesRead } = await handle
+      .read(block, 0, block.length, from)
+      .catch((error: unknown) => {
+        throw unusable(path, `cannot be read: ${reasonOf(error)}`, error);
+      });
+    records.readOn(journal, block.subarray(0, bytesRead), path);
+    if (bytesRead === BLOCK_BYTES && journal.bytes === from)
+      throw unusable(path, 'has a line longer than any record');
+  }
+}
+
+/** Reads a journal without creating or locking it. A missing one is empty, unless it must exist. */
+export async function readJournalFile(
+  path: string,
+  nowMs: number,
+  mustExist = true,
+): Promise<records.Journal> {
+  const handle = await openRegular(path, constants.O_RDONLY).catch((error: FleetError) => {
+    if (hasCode(error.cause, 'ENOENT')) return undefined;
+    throw error;
+  });
+  if (handle === undefined && mustExist)
+    throw usageError(`there is no journal ${path}`, 'check the name of the file');
+  const journal = records.emptyJournal();
+  if (handle !== undefined) await readAppended(journal, handle, path).finally(() => handle.close());
+  records.checkDates(journal, nowMs);
+  return journal;
+}
+
+/** Returns what earlier runs left, for `--dry-run`. The journal must be whole, unless it is trusted. */
+export async function peekEntries(
+  path: string,
+  binding: records.Binding,
+  { isTrusted, clock }: Pick<JournalOptions, 'isTrusted' | 'clock'>,
+) {
+  const journal = await readJournalFile(path, clock.wallMs(), false);
+  records.checkBinding(journal, binding, path);
+  if (!isTrusted) await checkCounter(journal, path);
+  if (!isTrusted) records.checkDamage(journal, path);
+  return journal.entries;
+}
+
+/** Appends and flushes. After a failure the file can end in half a line, so nothing more may be written. */
+async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
+  try {
+    await handle.appendFile(bytes);
+    await handle.datasync();
+  } catch (error) {
+    throw lost(path, `could not be written: ${reasonOf(error)}`, error);
+  }
+}
+
+/** Returns a function that appends texts. Its promise resolves after the flush; texts that arrive during a flush share the next one. After a failure nothing is written. */
+function openAppender(flush: (bytes: Buffer) => Promise<void>) {
+  let waiting: string[] = [];
+  let flushed = Promise.resolve();
+  const flushAll = () => {
+    const bytes = Buffer.from(waiting.join(''));
+    waiting = [];
+    return flush(bytes);
+  };
+  return (text: string): Promise<void> => {
+    if (waiting.push(text) === 1) flushed = flushed.then(flushAll);
+    return flushed;
+  };
+}
+
+/**
+ * Opens the journal of a run: a new one, or one of an earlier run of the same command. Throws a
+ * FleetError of kind `usage` when it belongs to another command, is not a journal, is in use, or
+ * cannot be opened.
+ */
+export async function openJournal(
+  path: string,
+  binding: records.Binding,
+  options: JournalOptions,
+): Promise<OpenJournal> {
+  const id = randomBytes(6).toString('hex');
+  const journal = records.emptyJournal();
+  const isMissing = !existsSync(path);
+  // Before the file is created.
+  if (isMissing && !options.isTrusted) await checkCounter(journal, path);
+  const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
+  const refresh = async () => {
+    await readAppended(journal, handle, path);
+    records.checkBinding(journal, binding, path);
+    return journal.holder;
+  };
+  const over = new AbortController();
+  const suspension = watchSuspension(options.clock, over.signal);
+  const flush = openFlush(handle, path, suspension, options);
+  const check: LastCheck = { atMs: options.clock.monotonicMs(), suspendedMs: 0, writing: 0 };
+  let counter: RecordCounter | undefined;
+  const append = openAppender(async (written) => {
+    check.writing = written.length;
+    await flush(written);
+    // Whatever happens after this moment is not covered by the check that follows.
+    check.atMs = options.clock.monotonicMs();
+    check.suspendedMs = suspension.totalMs();
+    check.writing = 0;
+    if (!isSameFile(handle, path))
+      throw lost(path, 'was deleted or replaced while the run used it');
+    const { size } = fstatSync(handle.fd);
+    const expected = journal.bytes + written.length;
+    if (size < expected) throw lost(path, 'was cut short while the run used it');
+    // Records of others can contain a claim.
+    if (size === expected) records.skipOwn(journal, written, id);
+    else await refresh();
+    if (journal.damage !== undefined)
+      throw lost(path, `was changed while the run used it (${journal.damage})`);
+    if (journal.holder?.id !== id) throw lost(path, 'was taken over by another run');
+    await counter?.count(journal.records);
+  });
+  try {
+    await refresh();
+    records.checkDates(journal, options.clock.wallMs());
+    if (!options.isTrusted) await checkCounter(journal, path);
+    if (!options.isTrusted) records.checkDamage(journal, path);
+    const isNew = journal.binding === undefined;
+    const claim = async (record: object) => {
+      const header = isNew
+        ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
+        : '';
+      const accepts = options.isTrusted ? { accepts: true } : {};
+      // The line feed ends a line that a crash cut.
+      const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
+      await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
+      return refresh();
+    };
+    await takeLock({ path, refresh, claim }, id, options);
+    counter = await openRecordCounter(path, options.say);
+    await counter.write(journal.records);
+    if (isNew) await keepName(path);
+    const finish = async (isWhole: boolean) => {
+      if (isWhole) await counter?.write(journal.records);
+      await counter?.close();
+    };
+    const whyUncertain = () => {
+      const suspendedMs = suspension.totalMs() - check.suspendedMs;
+      if (suspendedMs > 0)
+        return `this process was stopped for ${(suspendedMs / 1000).toFixed(1)} s`;
+      if (options.clock.monotonicMs() - check.atMs <= LONGEST_SILENCE_MS) return undefined;
+      const addedBytes = fstatSync(handle.fd).size - journal.bytes;
+      const isOwn = addedBytes === 0 || addedBytes === check.writing;
+      return isOwn && isSameFile(handle, path) ? undefined : 'the journal was changed';
+    };
+    return openRecords(id, journal, { ...options, append, handle, whyUncertain, over, finish });
+  } catch (error) {
+    over.abort();
+    await counter?.close();
+    await handle.close();
+    throw error;
+  }
+}
+
+/** When a run last found that it holds its journal. */
+interface LastCheck {
+  /** On the monotonic clock. */
+  atMs: number;
+  /** The time that the process had been suspended until then. */
+  suspendedMs: number;
+  /** The bytes that are being appended now. */
+  writing: number;
+}
+
+/** Whether the path still names the open file. */
+function isSameFile(handle: FileHandle, path: string): boolean {
+  const { dev, ino } = fstatSync(handle.fd);
+  const named = statSync(path, { throwIfNoEntry: false });
+  return named?.dev === dev && named.ino === ino;
+}
+
+/** Returns a function that appends and flushes. It reports a slow disk once. */
+function openFlush(
+  handle: FileHandle,
+  path: string,
+  suspension: Suspension,
+  { clock, say }: LockOptions,
+) {
+  let isReported = false;
+  return async (bytes: Buffer): Promise<void> => {
+    const startedAtMs = clock.monotonicMs();
+    const suspendedMs = suspension.totalMs();
+    await appendTo(handle, bytes, path);
+    const tookMs = clock.monotonicMs() - startedAtMs;
+    if (isReported || tookMs <= SLOW_FLUSH_MS || suspension.totalMs() > suspendedMs) return;
+    isReported = true;
+    const seconds = (tookMs / 1000).toFixed(1);
+    say(
+      `the disk of the journal ${path} is slow: it took ${seconds} s to store a record; the run waits for it`,
+    );
+  };
+}
+
+/** Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let folders be opened. */
+async function keepName(path: string): Promise<void> {
+  try {
+    const folder = await open(dirname(await realpath(path)), 'r');
+    await folder.sync().finally(() => folder.close());
+  } catch {}
+}
+
+/** The record of a task that is about to be sent. */
+interface Announcement {
+  name: string | null;
+  before: records.Before | null;
+  values?: records.ChangedValues | undefined;
+}
+
+/** The parts that write records. */
+interface RecordsOptions {
+  clock: Clock;
+  append(text: string): Promise<void>;
+  handle: FileHandle;
+  whyUncertain(): string | undefined;
+  /** Aborted when the journal is closed. */
+  over: AbortController;
+  /** Closes the counter file. Stores the number of records before, unless the journal is lost. */
+  finish(isWhole: boolean): Promise<void>;
+}
+
+function openRecords(
+  id: string,
+  journal: records.Journal,
+  { clock, append, handle, whyUncertain, over, finish }: RecordsOptions,
+) {
+  const gone = new AbortController();
+  let begunAt = clock.monotonicMs();
+  let written = 1;
+
+  const write = async (record: object): Promise<void> => {
+    written += 1;
+    try {
+      await append(records.lineOf({ ...record, n: written }));
+    } catch (error) {
+      gone.abort(error);
+      throw error;
+    }
+  };
+  every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
+  return {
+    /** The records of earlier runs, by key. */
+    before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
+    /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
+    lost: gone.signal,
+    /** Records the start of this run and the service's state. */
+    begin(start: records.Start): Promise<void> {
+      begunAt = clock.monotonicMs();
+      return write({ run: id, start, at: clock.wallMs() });
+    },
+    /** Resolves when the record is on the disk. Only then may the request leave. */
+    announce(key: string, { name, before, values }: Announcement) {
+      const afterMs = Math.round(clock.monotonicMs() - begunAt);
+      return write({
+        sending: key,
+        run: id,
+        after_ms: afterMs,
+        name: name ?? undefined,
+        before: before ?? undefined,
+        values,
+      });
+    },
+    /**
+     * Returns why another run may hold the journal by now, so that a record must be written and
+     * checked before a request leaves. Undefined when this run certainly holds it.
+     */
+    whyUncertain,
+    /** Resolves when the record is on the disk. */
+    record(
+      key: string,
+      result: ChangeResult,
+      { uuid, name, how }: Pick<records.JournalEntry, 'uuid' | 'name' | 'how'>,
+    ) {
+      const known = {
+        uuid: uuid ?? undefined,
+        name: name ?? undefined,
+        how: how === 'answered' ? undefined : how,
+      };
+      return write({ answered: key, run: id, ...known, result, at: clock.wallMs() });
+    },
+    /** Releases the lock and closes the file. */
+    async close() {
+      // A lost journal belongs to another run.
+      if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
+      await finish(!gone.signal.aborted);
+      gone.abort();
+      over.abort();
+      await handle.close();
+    },
+  };
+}

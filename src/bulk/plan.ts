@@ -1,0 +1,154 @@
+// The types of a bulk command: the tasks, the request of each, and the evidence for unresolved ones.
+
+import type { NewBicycle } from '../api/bicycle.js';
+import type { Resource } from '../api/resource.js';
+import type { FleetError } from '../errors.js';
+import type { Client } from '../http/client.js';
+import type { HttpAnswer, HttpRequest } from '../http/types.js';
+import type { Shape } from '../terminal/formats.js';
+import type { ChangeResult, Ended } from '../views/action.js';
+import type { UnknownChoice } from './flags.js';
+import type { Before, ChangedValues, How, JournalEntry } from './journal-records.js';
+
+/** The flags of every change. */
+export interface ChangeOptions {
+  yes?: boolean;
+  dryRun?: boolean;
+  concurrency: number;
+  failFast?: boolean;
+  journal?: string;
+  /** Seconds during which requests of a crashed run can still arrive. */
+  settle: number;
+  /** Undefined: asked on a terminal, `leave` elsewhere. */
+  unknown?: UnknownChoice;
+}
+
+/** One bicycle or alert to change, or one bicycle to create. */
+export interface Task {
+  /** The key in a journal. */
+  key: string;
+  /** Null for a creation. */
+  uuid: string | null;
+  /** The name in the input. */
+  name: string | null;
+  /** State and version in the input. */
+  before?: Before;
+  /** The values of an edit, for the journal. */
+  values?: ChangedValues;
+  creation?: Creation;
+}
+
+/** A bicycle to create, and its row in the input, from 1. Results are printed in this order. */
+export interface Creation {
+  row: number;
+  body: NewBicycle;
+}
+
+/** The kind of a change. */
+interface ChangeKind {
+  resource: Resource;
+  /** `retire`, `create`. */
+  verb: string;
+  /** Each journal belongs to one command. */
+  command: 'create' | 'act' | 'edit';
+  /** Whether it asks before a single one too, and asks for a word to be typed. */
+  isGrave?: boolean;
+  /** A sentence about the way back, for the question. */
+  warning?: string | undefined;
+  /** Whether it asks before a single one too, on a terminal. */
+  isAlwaysAsked?: boolean;
+}
+
+/** How the values in an answer differ from those that were sent. */
+export interface StoredCheck {
+  /** The service ignored or cut values. */
+  error?: FleetError;
+  /** The service normalised values. */
+  notice?: string;
+}
+
+/** The change, and how each task is sent and judged. */
+export interface BulkChange extends ChangeKind {
+  requestOf(task: Task): HttpRequest;
+  /** Whether the bicycle already has the values of the task, which is then reported as unchanged. */
+  isUnchanged?(task: Task): boolean;
+  /** Whether the request can be sent in another form after this refusal. From then on `requestOf` returns that form. */
+  mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
+  /** Compares the values that were sent with those that the answer to a success shows. */
+  checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
+  /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed. */
+  checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
+  /** Returns a failure with a better message. */
+  explain?(error: FleetError, task: Task): FleetError;
+  /** Decides unresolved tasks by the service's data and by earlier answers. Throws when the service cannot be reached. */
+  lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
+  /** Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a question. Throws when the service does not show it. */
+  lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
+}
+
+export interface BulkPlan {
+  change: BulkChange;
+  tasks: readonly Task[];
+  /** Whether stdin is the input, so that questions need the terminal behind it. */
+  isStdin: boolean;
+  /** The shape of the results. The failure of a `single` task is the failure of the command. */
+  shape: Shape<Ended>;
+  /** Prints the answer to a single task, in place of its result. */
+  show?(answer: HttpAnswer): Promise<void>;
+  /** Identifies the journal, together with the command, the profile and the address. */
+  identity?: { readonly [name: string]: string };
+  /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
+  checkKeys?(keys: Iterable<string>): void;
+}
+
+/** A task that an earlier run sent, and whose outcome is not known. */
+export interface Doubt {
+  task: Task;
+  entry: JournalEntry;
+}
+
+/** The outcome of a task, how it is known, and its effect on the run. */
+export interface TaskEnd {
+  result: ChangeResult;
+  /** The values in the answer. */
+  uuid?: string | null;
+  name?: string | null;
+  /** `answered` when absent. */
+  how?: How;
+  error?: FleetError | undefined;
+  /** Whether the journal records it: a request may have left, or evidence decided the task. */
+  isRecorded?: boolean;
+  /** The answer to a change that the service accepted. */
+  answer?: HttpAnswer | undefined;
+  /** A line about what the service stored in place of the values that were sent. */
+  notice?: string;
+  /** Whether the service works: it answered, even with a refusal. */
+  isWell?: boolean;
+  /** Whether all other tasks would end the same way, so that the run stops. */
+  isFatal?: boolean;
+}
+
+/** A task in the queue of a run. Its outcome is already set when it needs no request. */
+export interface Turn extends Task {
+  end?: TaskEnd;
+  /** Whether an earlier request for this task may have been carried out. */
+  wasSent?: boolean;
+}
+
+/** Facts that the answers of this run and of earlier runs show. */
+export interface ShownByAnswers {
+  /** The states of bicycles after the change. */
+  reached: ReadonlySet<string>;
+  /** The bicycles that other tasks created. */
+  made: ReadonlySet<string>;
+}
+
+export type TaskDecision =
+  /** The change was not carried out and can be sent. */
+  | { kind: 'untouched' }
+  /** Evidence proves the change; `why` names it. */
+  | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
+  /** Neither is certain. `state` is the state now, or null. */
+  | { kind: 'unknown'; state: string | null; why: string };
+
+export type DecidedDoubt = Doubt & TaskDecision;

@@ -1,0 +1,117 @@
+// Asks before many are changed, also where stdin is the input: then the terminal itself is asked.
+
+import { closeSync, openSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { ReadStream } from 'node:tty';
+import type { Context } from '../context.js';
+import { FleetError, usageError } from '../errors.js';
+import { clean } from '../terminal/clean.js';
+import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
+import type { BulkChange, BulkPlan, Task } from './plan.js';
+
+/** As many names or UUIDs as one line holds beside the rest. */
+const EXAMPLES_SHOWN = 3;
+
+/** How a question begins. */
+const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
+
+/**
+ * Asks for confirmation where it is necessary, and names the first targets. A grave change asks for
+ * the number of targets, or for the name of the change of a single one. Throws a FleetError of kind
+ * `usage` when the answer is no and without a terminal, and of kind `interrupted` on Ctrl-C.
+ */
+export async function askBefore(
+  context: Context,
+  { change, isStdin }: BulkPlan,
+  tasks: readonly Task[],
+): Promise<void> {
+  const { resource, verb, command, isGrave, isAlwaysAsked, warning } = change;
+  const { one, many } = resource;
+  const { profile, baseUrl, protected: isProtected } = await context.settings();
+  const count = tasks.length;
+  context.signal.throwIfAborted();
+  // "A profile can be marked protected": then every change asks, also one that else would not.
+  const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
+  if (count === 0 || isAsked !== true) return;
+  const isGraveOne = isGrave && count === 1;
+  const shown = tasks.slice(0, EXAMPLES_SHOWN);
+  const labels = await Promise.all(
+    shown.map((task) => describeTask(context, change, task, isGraveOne)),
+  );
+  const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
+  const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
+  const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
+  const question = clean(`${ASKED[command] ?? `Run ${verb} on`} ${what} ${where}?`);
+  const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
+  const isSure = await withTerminal(context, isStdin, async (asking) => {
+    if (!isGrave) return askYesNo(asking, { message: question, instead });
+    const proof = isGraveOne ? verb : String(count);
+    const about = warning === undefined ? '' : `${warning} `;
+    const message = `${question} ${about}Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
+    return (await askText(asking, { message, instead })).trim() === proof;
+  });
+  if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/**
+ * Returns the label of a task in a question: `Ada`, or with details
+ * `Ada (d238dc92-…; available, at 52.5,13.4)`. Details that cannot be read are left out.
+ */
+export async function describeTask(
+  { io, signal }: Context,
+  { lookAt }: BulkChange,
+  { uuid, name, key }: Task,
+  isDetailed = false,
+): Promise<string> {
+  if (uuid === null || (name && !isDetailed)) return name || key;
+  const looking = io.stderr.isTerminal ? lookAt?.(uuid) : undefined;
+  const found = await looking?.catch((error: unknown) => {
+    if (signal.aborted || !(error instanceof FleetError)) throw error;
+    return undefined;
+  });
+  const label = name || found?.name || uuid;
+  const details = isDetailed
+    ? [label === uuid ? '' : uuid, found?.detail ?? ''].filter((part) => part !== '')
+    : [];
+  return details.length === 0 ? label : `${label} (${details.join('; ')})`;
+}
+
+/** Asks whether unresolved requests are sent again; the answer is no without a terminal. */
+export async function askAgain(
+  context: Context,
+  message: string,
+  isStdinTaken: boolean,
+): Promise<boolean> {
+  return withTerminal(context, isStdinTaken, async (asking) => {
+    return canAsk(asking) && askYesNo(asking, { message: clean(message), instead: '' });
+  });
+}
+
+/** Hands out stdin for a question or, where it is the input, the terminal behind it, as ssh and fzf do. */
+async function withTerminal<T>(
+  context: Context,
+  isStdinTaken: boolean,
+  ask: (asking: Asking) => Promise<T>,
+): Promise<T> {
+  if (!isStdinTaken) return ask(context);
+  const { io } = context;
+  const terminal =
+    io.stderr.isTerminal && context.flags.input !== false ? openTerminal() : undefined;
+  const stdin = terminal ?? Readable.from([]);
+  try {
+    return await ask({ ...context, io: { ...io, stdin, streams: { ...io.streams, stdin } } });
+  } finally {
+    terminal?.destroy();
+  }
+}
+
+function openTerminal(): ReadStream | undefined {
+  let descriptor: number | undefined;
+  try {
+    descriptor = openSync('/dev/tty', 'r');
+    return new ReadStream(descriptor);
+  } catch {
+    if (descriptor !== undefined) closeSync(descriptor);
+    return undefined;
+  }
+}

@@ -1,0 +1,264 @@
+// Runs the tasks of a plan: workers take tasks from one queue, pass one gate, and stop together.
+
+import { setMaxListeners } from 'node:events';
+import type { Context } from '../context.js';
+import { asFleetError, FleetError } from '../errors.js';
+import type { HttpAnswer } from '../http/types.js';
+import { sleep } from '../system/clock.js';
+import { ReaderLeft } from '../terminal/delivery.js';
+import { isBad } from '../views/action.js';
+import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
+import { isSignal, openPatience, waitingFor } from './in-flight.js';
+import type { OpenJournal } from './journal.js';
+import type { Before } from './journal-records.js';
+import { openGate } from './pace.js';
+import type { BulkPlan, ChangeOptions, Task, TaskEnd, Turn } from './plan.js';
+import type { Reporter } from './report.js';
+
+/** The parts of a run. */
+export interface BulkOptions {
+  context: Context;
+  plan: BulkPlan;
+  options: ChangeOptions;
+  journal: OpenJournal | undefined;
+  reporter: Reporter;
+  /** Returns the known state of a bicycle before its request. */
+  beforeOf(task: Task): Promise<Before | null>;
+}
+
+/** A run in progress. */
+export type BulkRun = Awaited<ReturnType<typeof openRun>>;
+
+/** Retries of a request in a bulk run after 429 or without a connection: more than half a minute in all. */
+const BULK_PATIENCE = 8;
+
+/** After this many consecutive failures of all workers the service counts as down, and the run stops. */
+const OUTAGE_FAILURES = 20;
+
+/** The pause before a retry after a concurrent save of the same bicycle. */
+const CONCURRENT_EDIT_PAUSE_MS = 250;
+
+/** The time limit for reporting unsent tasks after a signal, or after the reader closed the pipe. */
+const REST_LIMIT_MS = 500;
+
+/** Opens a run. */
+export async function openRun(options: BulkOptions) {
+  const { context, plan, journal } = options;
+  const retries = (await context.settings()).retries.value;
+  const { clock, signal } = context;
+  const stopped = new AbortController();
+  const over = AbortSignal.any([
+    signal,
+    stopped.signal,
+    ...(journal === undefined ? [] : [journal.lost]),
+  ]);
+  const most = options.options.concurrency;
+  const gate = openGate({ most, clock, over, say: context.notice });
+  const { givenUp, close } = openPatience(context, () => {
+    const count = gate.inFlight();
+    if (count > 0) void context.notice(waitingFor(count));
+  });
+  // Up to 64 workers listen, so Node must not warn of a leak.
+  setMaxListeners(0, over, givenUp);
+  return {
+    ...options,
+    client: await context.client({ signal: givenUp }),
+    gate,
+    /** Aborted when no further request may be sent. Its reason is the cause of the stop. */
+    over,
+    /** Stops the run, unless it is stopped already. */
+    stop: (reason: unknown) => stopped.abort(reason),
+    /** Aborted when requests in flight are abandoned: a second after the first signal, or at the second one. */
+    ...{ givenUp, close },
+    /** Retries of a request that the service provably did not accept. */
+    patience:
+      plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
+    /** The states that answers showed after the change, and the bicycles that were created. */
+    shown: { reached: new Set<string>(), made: new Set<string>() },
+    /** What the service stored in place of the values that were sent. */
+    notes: [] as string[],
+    /** The last failure of a task. */
+    lastError: undefined as FleetError | undefined,
+    /** False when there was no time to report all unsent tasks. */
+    isWhole: true,
+  };
+}
+
+/** Records the end of a task in the journal where necessary, and always in the report. */
+export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
+  const { plan, journal, reporter } = run;
+  const { change } = plan;
+  const {
+    result,
+    uuid = null,
+    name = null,
+    how = 'answered',
+    error,
+    isRecorded = false,
+    answer,
+    notice,
+  } = ending;
+  if (notice !== undefined) run.notes.push(notice);
+  const { key, creation } = task;
+  const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
+  if (error !== undefined) run.lastError = error;
+  if (!isBad(result.outcome)) {
+    // A state from other evidence than an answer may be the result of a later change.
+    if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
+    if (about.uuid !== null) run.shown.made.add(about.uuid);
+  }
+  try {
+    if (isRecorded) await journal?.record(key, result, about);
+    if (answer !== undefined) await plan.show?.(answer);
+  } finally {
+    await reporter.take(
+      creation === undefined
+        ? { uuid: task.uuid, name: task.name ?? name, transition: change.verb, ...result }
+        : { row: creation.row, name: task.name, uuid, ...result },
+    );
+  }
+}
+
+/**
+ * Carries out the tasks and reports each once. Never rejects: a failure stops the run. The client
+ * decides about retries (cli.md section 4, promise 1). When the run stops, requests in flight finish
+ * and the remaining tasks end as `not-sent`.
+ */
+export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
+  const { over, options, stop } = run;
+  const left = turns.values();
+
+  async function work(): Promise<void> {
+    let taking: Promise<void> | undefined;
+    while (!over.aborted) {
+      const { value: turn } = left.next();
+      if (turn === undefined) break;
+      const end = turn.end ?? (await attempt(run, turn));
+      // The next request does not wait until this end is on the disk.
+      await taking;
+      taking = take(run, turn, end).catch(stop);
+    }
+    await taking;
+  }
+
+  await Promise.all(Array.from({ length: options.concurrency }, work));
+  if (over.aborted) await reportTheRest(run, left);
+}
+
+/** Reports the remaining tasks as not sent, within the time limit. */
+async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
+  const { over, context } = run;
+  const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
+  const untilMs = isHurried
+    ? context.clock.monotonicMs() + REST_LIMIT_MS
+    : Number.POSITIVE_INFINITY;
+  for (const turn of rest) {
+    if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
+    if (!run.isWhole) return;
+    // The run has stopped already, so a failure of the report changes nothing.
+    await take(run, turn, turn.end ?? NOT_SENT).catch(() => {});
+  }
+}
+
+/** Carries out one task: passes the gate, records it, sends it and judges the answer. Never rejects. */
+async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
+  const { context, gate, journal, stop, givenUp } = run;
+  const { clock } = context;
+  const { change } = run.plan;
+  let hasLeave = await gate.enter();
+  if (!hasLeave) return NOT_SENT;
+  let sentAtMs: number | undefined;
+  let changed: FleetError | undefined;
+  /** Checks the target and this run's hold on the journal, and records that the task is about to be sent. */
+  const announce = async () => {
+    changed = await change.checkBefore?.(run.client, task);
+    if (changed !== undefined) throw changed;
+    const before = await run.beforeOf(task);
+    await journal?.announce(task.key, { name: task.name, before, values: task.values });
+    sentAtMs = clock.monotonicMs();
+  };
+  const pause = async (milliseconds: number, failure: FleetError) => {
+    hasLeave = await gate.pause(
+      milliseconds,
+      failure.status === 429 ? 'the service asks to slow down' : failure.message,
+    );
+    if (!hasLeave) throw failure;
+    // Another run may have taken over the journal during the pause.
+    await announce();
+  };
+  let end: TaskEnd;
+  try {
+    await announce();
+    end = judgeAnswer(await exchange(run, task, announce, pause), task, change);
+  } catch (thrown) {
+    const error = asFleetError(thrown);
+    if (error === changed) end = endOf('changed', { error, isWell: true });
+    else if (sentAtMs === undefined && isGone(error))
+      end = endOf('refused', { error, isWell: true });
+    else if (!hasLeave || sentAtMs === undefined)
+      end = endOf('not-sent', { error, isFatal: hasLeave });
+    else end = judgeFailure(change.explain?.(error, task) ?? error, givenUp.aborted);
+  }
+  if (task.wasSent === true && task.creation !== undefined) end = doubtRefusal(end);
+  const { error, isFatal, isWell = false, result } = end;
+  if (hasLeave && sentAtMs !== undefined)
+    result.milliseconds = Math.round(clock.monotonicMs() - sentAtMs);
+  if (isFatal) stop(error);
+  if (hasLeave && gate.leave(isWell) >= OUTAGE_FAILURES) stop(error);
+  if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
+  return { ...end, isRecorded: sentAtMs !== undefined };
+}
+
+/** Whether the service does not show the target of a change any more. */
+function isGone({ status }: FleetError): boolean {
+  return status === 404 || status === 410;
+}
+
+const NOT_SENT = endOf('not-sent', {});
+
+const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
+
+/** The failure of a request that was held back, because another run may hold the journal by now. */
+const HELD_BACK = new FleetError(
+  'output',
+  'another run may have taken over the journal, and nothing was sent',
+);
+
+/**
+ * Sends the request of a task, and again after a concurrent edit, which proves that nothing was
+ * carried out. A process can be stopped at any moment, by Ctrl-Z or sleep, and lose its journal.
+ * Therefore the journal is checked again right before the bytes leave.
+ */
+async function exchange(
+  run: BulkRun,
+  task: Task,
+  announce: () => Promise<void>,
+  pause: (milliseconds: number, failure: FleetError) => Promise<void>,
+): Promise<HttpAnswer> {
+  const { context, client, plan, patience, journal, over } = run;
+  let why: string | undefined;
+  const holdBack = () => {
+    why = journal?.whyUncertain();
+    return why === undefined ? undefined : HELD_BACK;
+  };
+  const { change } = plan;
+  // An edit sends the version that was read, which stays outdated.
+  for (let mayRepeat = change.command !== 'edit'; ; ) {
+    const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
+    try {
+      return await client.send(request);
+    } catch (error) {
+      if (!(error instanceof FleetError) || over.aborted) throw error;
+      if (error === HELD_BACK) {
+        void context.notice(`${why}; checking that no other run took over the journal`);
+      } else if (mayRepeat && isConcurrentEdit(error)) {
+        mayRepeat = false;
+        // Only this bicycle has to wait.
+        await sleep(context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
+          throw error;
+        });
+      } else if (change.mayTryOtherwise?.(error, request) !== true) throw error;
+      await announce();
+    }
+  }
+}

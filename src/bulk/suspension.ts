@@ -1,0 +1,34 @@
+// Measures how long this process did not run: it was stopped by Ctrl-Z, or the machine slept.
+
+import { type Clock, every, momentOf } from '../system/clock.js';
+
+/** How often the process notes that it runs. */
+const TICK_MS = 250;
+
+/** A longer time without a tick is a suspension, and not only a busy processor. */
+const LONGEST_GAP_MS = 2000;
+
+export type Suspension = ReturnType<typeof watchSuspension>;
+
+/** Watches for suspensions until the signal is aborted. */
+export function watchSuspension(clock: Clock, signal: AbortSignal) {
+  let last = momentOf(clock);
+  let suspendedMs = 0;
+
+  function look(): void {
+    const now = momentOf(clock);
+    // The monotonic clock stands still while the machine sleeps; the date does not.
+    const gapMs = Math.max(now.monotonicMs - last.monotonicMs, Math.abs(now.wallMs - last.wallMs));
+    if (gapMs > LONGEST_GAP_MS) suspendedMs += gapMs;
+    last = now;
+  }
+
+  every(clock, TICK_MS, signal, look);
+  return {
+    /** Returns the milliseconds of all suspensions so far, including one that has just ended. */
+    totalMs(): number {
+      look();
+      return suspendedMs;
+    },
+  };
+}

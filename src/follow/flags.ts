@@ -1,0 +1,76 @@
+// The flags of watch, board, map and alerts watch.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { TOPIC_ROLES } from '../api/push.js';
+import { createOption } from '../cli/command.js';
+import { oneOf, wholeNumber } from '../cli/options.js';
+import { usageError } from '../errors.js';
+import type { Condition } from '../list/where.js';
+import { parseDuration, showDuration } from '../terminal/time.js';
+
+/** Returns a parser for commander: a duration of at least `leastMs`, in milliseconds. */
+export function readDuration(flag: string, leastMs = 1): (text: string) => number {
+  return (text) => {
+    const milliseconds = parseDuration(text, flag);
+    if (milliseconds >= leastMs) return milliseconds;
+    throw usageError(
+      `${flag} takes ${leastMs === 1 ? 'a time above 0' : `${showDuration(leastMs)} or more`}, not "${text}"`,
+    );
+  };
+}
+
+/** The default limit for silence of the push channel. */
+export const IDLE_MS = 90_000;
+/** How many pages of the list are read at the start and after a gap, by default. */
+export const RESYNC_PAGES = 5;
+
+/** A day is the longest useful limit. Node's timers can wait 24 days at most. */
+const LONGEST_IDLE_SECONDS = 86_400;
+
+function readIdle(text: string): number {
+  const seconds = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS)
+    return seconds * 1000;
+  throw usageError(
+    `--idle must be above 0 and at most ${LONGEST_IDLE_SECONDS} seconds, not "${text}"`,
+  );
+}
+
+/** Adds `--idle`, in milliseconds after parsing. */
+export function addIdleFlag<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  const idle = createOption(
+    '--idle <seconds>',
+    'treat the connection as dead after this much silence',
+  );
+  // The default is stored in milliseconds.
+  return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
+}
+
+/** Adds `--role`. */
+export function addRoleFlag<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return command.option(
+    '--role <role>',
+    'subscribe as admin, fleet_operator, mechanic, renter, spectator, or as the user of the token',
+    oneOf('role', TOPIC_ROLES),
+  );
+}
+
+/** Adds the flags that end the command; `readUntil` parses a condition. */
+export function addEndFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  nouns: 'messages' | 'alerts',
+  readUntil: (text: string, before: Condition[] | undefined) => Condition[],
+) {
+  return command
+    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
+    .option(
+      '--for <duration>',
+      'exit after this time: with 0, or 124 when --until was not met',
+      readDuration('--for'),
+    )
+    .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
+}

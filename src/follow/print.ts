@@ -1,0 +1,107 @@
+// Prints followed messages as lines, as JSON lines or through jq. A message that cannot be shown is
+// reported and skipped.
+
+import type { Context } from '../context.js';
+import { asFleetError, usageError } from '../errors.js';
+import { escapeJson } from '../terminal/clean.js';
+import { loadPaint } from '../terminal/colour.js';
+import { changeLine, type ShownEntry } from '../views/watch.js';
+import type { Form, Stderr } from './stderr.js';
+
+/**
+ * Chooses lines or JSON lines for `verb`. Other formats in the settings only apply to lists and are
+ * ignored; other formats in a flag are a usage error.
+ */
+export async function chooseLines(
+  { settings, flags }: Context,
+  verb: string,
+): Promise<'lines' | 'json'> {
+  const { output } = await settings();
+  const isJson = output.value === 'json' || output.value === 'jsonl';
+  if (flags.file !== undefined)
+    throw usageError(`${verb} writes lines continuously and takes no --file`, 'use > FILE');
+  if (output.origin === 'flag' && !isJson && output.value !== 'table')
+    throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
+  if (flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
+  return isJson || flags.jq !== undefined ? 'json' : 'lines';
+}
+
+/** A message, or a change found in the list, for printing. */
+export interface Printable {
+  readonly entry: ShownEntry;
+  /** The time of arrival by the machine's date. */
+  readonly atMs: number;
+  /** The original JSON text; undefined for an entry without one. */
+  readonly data: string | undefined;
+}
+
+/** Prints the items in order. Calls `onDelivered` with the number of items that were written. */
+export type Print = (
+  items: readonly Printable[],
+  onDelivered: (count: number) => void,
+) => Promise<void>;
+
+/**
+ * How many items are written at once. When the reader stops, the count of undelivered items is
+ * wrong by at most this number.
+ */
+const TOGETHER = 100;
+
+/**
+ * Reports items that cannot be shown or filtered on `stderr`. The signal stops the program of
+ * `--jq`.
+ */
+export async function openPrinter(
+  context: Context,
+  form: Form,
+  stderr: Stderr,
+  signal: AbortSignal,
+): Promise<Print> {
+  const { stdout } = context.io;
+  const isJson = form === 'json';
+  const textsOf = isJson
+    ? await openJson(context, stderr, signal)
+    : await openLines(context, stderr);
+  return async (items, onDelivered) => {
+    // Entries without JSON text were already reported on stderr.
+    const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
+    onDelivered(items.length - printed.length);
+    const texts = await textsOf(printed);
+    for (let at = 0; at < texts.length; at += TOGETHER) {
+      const chunk = texts.slice(at, at + TOGETHER);
+      await stdout.write(chunk.join(''));
+      onDelivered(chunk.length);
+    }
+  };
+}
+
+async function openLines({ io: { stdout } }: Context, { zone, unshown }: Stderr) {
+  const paint = await loadPaint(stdout.colorLevel);
+  const lineOf = ({ entry, atMs, data }: Printable) => {
+    try {
+      const place = { width: stdout.width(), terminal: stdout.isTerminal, zone, paint };
+      return `${changeLine(entry, atMs, place)}\n`;
+    } catch (error) {
+      unshown(asFleetError(error), data ?? '');
+      return '';
+    }
+  };
+  return async (items: readonly Printable[]) => items.map(lineOf);
+}
+
+async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
+  const jq = await context.jq();
+  // The contract promises "one envelope a line, exactly as received", so only newlines between
+  // tokens are replaced.
+  const lineOf = (data: string) =>
+    `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
+  return async (items: readonly Printable[]) => {
+    const messages = items.map(({ data = '' }) => data);
+    if (jq === undefined) return messages.map(lineOf);
+    const results = await jq.run(messages, signal);
+    return results.map(({ text, error }, index) => {
+      if (error !== undefined) unshown(error, messages[index] ?? '');
+      return text;
+    });
+  };
+}

@@ -1,0 +1,120 @@
+// Sends the requests of a follower: for a page of the list, the whole list, or one bicycle.
+
+import { BICYCLE, type Bicycle } from '../api/bicycle.js';
+import { asFleetError, FleetError } from '../errors.js';
+import type { FollowerAnswer, FollowerRequest } from '../follower/events.js';
+import type { Follower } from '../follower/follower.js';
+import type { Client } from '../http/client.js';
+import { openSeen, RECENT_ITEMS } from '../http/distinct.js';
+import { firstPage, LARGE_PAGE } from '../http/first-page.js';
+import { readJson, unexpected } from '../http/json.js';
+import type { Item, Query } from '../http/types.js';
+import { isObject } from '../json/parse.js';
+import type { EventSink } from './loop.js';
+
+/** Receives answers, and provides the follower's state for reading a whole list. */
+export interface AnswerSink extends EventSink<FollowerAnswer> {
+  readonly follower: Pick<Follower, 'known' | 'whole'>;
+  /** Filters or changes the items before they are used. Default: unchanged. */
+  admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
+}
+
+const SUBJECT = 'the list of bicycles';
+/** How many pages are requested ahead. It hides the service's latency. */
+const PAGES_AHEAD = 4;
+/**
+ * In the queue, an item of a list counts this many times its text length. This keeps batches small:
+ * a list arrives page by page, and larger batches have little benefit.
+ */
+const ITEM_WEIGHT = 8;
+
+export function isRequest(output: { readonly type: string }): output is FollowerRequest {
+  return output.type.startsWith('read-');
+}
+
+/** Sends a request and passes the answer to the sink. Never rejects. */
+export async function answer(
+  client: Client,
+  request: FollowerRequest,
+  sink: AnswerSink,
+): Promise<void> {
+  if (request.type === 'read-whole') return readWhole(client, request, sink);
+  const { id } = request;
+  try {
+    if (request.type === 'read-bicycle')
+      return sink.emit({ type: 'bicycle', id, bicycle: await readBicycle(client, request.uuid) });
+    const size = request.isCount ? (['page_size', '1'] as const) : LARGE_PAGE;
+    const query: Query = request.next ?? [
+      ['ordering', '-modified'],
+      ['organization', request.organization],
+      size,
+    ];
+    const page = await firstPage<Bicycle>(client, {
+      path: BICYCLE.listPath,
+      query,
+      subject: SUBJECT,
+    });
+    sink.emit({
+      type: 'page',
+      id,
+      page: { ...page, items: sink.admit?.(page.items) ?? page.items },
+    });
+  } catch (thrown) {
+    sink.emit({ type: 'failed', id, error: asFleetError(thrown) });
+  }
+}
+
+/** Reads the complete list of an organization, several pages ahead. */
+async function readWhole(
+  client: Client,
+  { id, organization }: FollowerRequest & { type: 'read-whole' },
+  sink: AnswerSink,
+): Promise<void> {
+  const { signal, follower, emit, room, admit } = sink;
+  const { known, whole } = follower;
+  // New bicycles are added at the end, so that other bicycles do not move between pages.
+  const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
+  const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
+  // A page was requested at the earliest when the page `PAGES_AHEAD` before it arrived.
+  const mergedAt = [known.merged];
+  try {
+    for await (const page of client.pages<Bicycle>(request, {
+      ahead: PAGES_AHEAD,
+      seen: openSeen(RECENT_ITEMS),
+    })) {
+      if (signal.aborted || whole.id !== id) return;
+      const items = admit?.(page.items) ?? page.items;
+      const size = ITEM_WEIGHT * items.reduce((sum, { json }) => sum + json.length, 0);
+      const isLast = page.next === undefined;
+      const { count, dated } = page;
+      const askedAt = mergedAt[0] ?? 0;
+      emit({ type: 'whole-page', id, items, count, isLast, dated, askedAt }, size);
+      mergedAt.push(known.merged);
+      if (mergedAt.length > PAGES_AHEAD + 2) mergedAt.shift();
+      await room();
+    }
+  } catch (thrown) {
+    if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown) }, 0);
+  }
+}
+
+/**
+ * Reads a bicycle at its own URL, or returns undefined when the service answers that it does not
+ * exist. Assumed: this URL exists, because alerts link to bicycles (section 2.2). Other content,
+ * such as a login page, is an error, so that it is not mistaken for a deletion.
+ */
+export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
+  try {
+    const answer = await client.send({
+      path: `${BICYCLE.listPath}${uuid}/`,
+      subject: `the bicycle ${uuid}`,
+    });
+    const value = readJson(answer);
+    if (!isObject(value)) throw unexpected(answer, 'something that is not a bicycle');
+    return value as Bicycle;
+  } catch (thrown) {
+    const status = thrown instanceof FleetError ? thrown.status : undefined;
+    if (status === 404 || status === 405 || status === 410) return undefined;
+    throw thrown;
+  }
+}

@@ -1,0 +1,172 @@
+// Reads the bicycles or alerts that an input names. The input is read and checked to its end
+// before anything is sent.
+
+import { otherResource, wholeUuid } from '../api/links.js';
+import type { Context } from '../context.js';
+import { type FleetError, usageError } from '../errors.js';
+import { shorten } from '../list/pick-one.js';
+import { type InputSource, nameOfInput, readInputRows } from './open.js';
+import {
+  describePlace,
+  type InputRow,
+  type RowFields,
+  type RowPlace,
+  UnreadableInput,
+} from './row.js';
+import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
+
+/** More than any fleet has. It ends an input that would never end. */
+const MOST_TARGETS = 1_000_000;
+
+/** A row that names its bicycle or alert. */
+export interface TargetRow {
+  place: RowPlace;
+  uuid: string;
+  /** Empty when the row is a plain UUID. */
+  fields: RowFields;
+  /** Whether the fields are cells of CSV or a workbook: texts, or null for an empty cell. */
+  isCells: boolean;
+  /** Whether a cell such as `'-1` can mean `-1`. */
+  hasGuards: boolean;
+  /** The sign between the columns of CSV; undefined for any other input. */
+  delimiter?: string | undefined;
+  /** The field that identified the bicycle. */
+  namedBy: string;
+}
+
+/**
+ * The columns that may identify a bicycle in a row without a UUID:
+ * - `all`: every naming column of the row must match the same bicycle.
+ * - `first`: the most reliable one; the other columns are values.
+ * - `none`: only the UUID.
+ */
+export type Naming = 'all' | 'first' | 'none';
+
+/**
+ * Reads the rows of an input. Rows without a UUID are looked up together at the end. Throws a
+ * FleetError of kind `usage` that names the row, and the signal's reason when the signal is
+ * aborted.
+ */
+export async function* readTargets(
+  context: Context,
+  source: InputSource,
+  naming: Naming,
+): AsyncGenerator<TargetRow, void, undefined> {
+  const name = nameOfInput(source.path);
+  const named: (TargetRow & NamedRow)[] = [];
+  let count = 0;
+  const options = { isHeader: headerCheck(naming), hasComments: true };
+  try {
+    for await (const row of readInputRows(context, source, options)) {
+      count += 1;
+      if (count > MOST_TARGETS)
+        throw new UnreadableInput(`more than ${MOST_TARGETS} rows`, row.place);
+      const target = readTarget(row, naming);
+      if ('names' in target) named.push(target);
+      else yield target;
+    }
+  } catch (error) {
+    throw error instanceof UnreadableInput ? badRow(name, error.place, error.message) : error;
+  }
+  if (named.length === 0) return;
+  const found = await findNamedRows(context, named);
+  for (const row of named) yield { ...row, uuid: found.get(row) ?? '' };
+}
+
+/**
+ * A header has a column that identifies the bicycle. A line that only looks like a header, because
+ * it has other column names of fleet, is refused instead of being read as a UUID.
+ */
+function headerCheck(naming: Naming) {
+  const namingColumns: readonly string[] =
+    naming === 'none' ? ['uuid'] : ['uuid', 'id', ...NAMING_FIELDS];
+  return (names: readonly string[], place: RowPlace): boolean => {
+    refuseRepeatedNames(names, place);
+    const isHeader = names.some((name) => namingColumns.includes(name));
+    const heading = names.find((name) => UUID_INSIDE.test(name));
+    if (isHeader && heading !== undefined)
+      throw new UnreadableInput(
+        `the heading "${shorten(heading)}" contains a UUID; each row needs its own line`,
+        place,
+      );
+    if (isHeader) return true;
+    if (names.length === 1 || names.some((name) => wholeUuid(name) !== undefined)) return false;
+    throw new UnreadableInput(
+      `no column names the ${naming === 'none' ? 'alert' : 'bicycle'}; the columns are ${names.map((name) => `"${shorten(name)}"`).join(', ')}`,
+      place,
+    );
+  };
+}
+
+/** Matches a heading that contains a UUID: the line ends of the file are probably lost. */
+const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
+
+/** Throws UnreadableInput when two columns have the same name. */
+export function refuseRepeatedNames(names: readonly string[], place: RowPlace): void {
+  const repeated = names.find((name, index) => name !== '' && names.indexOf(name) < index);
+  if (repeated !== undefined)
+    throw new UnreadableInput(`two columns are named "${repeated}"`, place);
+}
+
+function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & NamedRow) {
+  const { place } = row;
+  const isCells = row.kind === 'cells';
+  const fields: RowFields = row.kind === 'text' ? {} : row.fields;
+  const written = row.kind === 'text' ? row.text : (fields['uuid'] ?? fields['id']);
+  const hasUuid = typeof written === 'string' && written.trim() !== '';
+  const names = naming === 'none' || hasUuid ? [] : namesOf(fields);
+  const [first] = names;
+  const hasGuards = row.kind === 'cells' && row.hasGuards;
+  const delimiter = row.kind === 'cells' ? row.delimiter : undefined;
+  const rest = { place, fields, isCells, hasGuards, delimiter };
+  const collection = naming === 'none' ? 'alerts' : 'bicycles';
+  refuseOtherRow(fields, place, collection);
+  if (first === undefined)
+    return { ...rest, uuid: readUuid(written, place, collection), namedBy: 'uuid' };
+  return {
+    ...rest,
+    uuid: '',
+    namedBy: first.field,
+    names: naming === 'all' ? names : [first],
+  };
+}
+
+/** Refuses a row of another list, which its link or its type reveals: its UUID is no bicycle. */
+function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
+  const { url } = fields;
+  const byLink = typeof url === 'string' ? otherResource(url, collection) : undefined;
+  const isAlert = collection === 'bicycles' && Object.hasOwn(fields, 'alert_type');
+  const other = byLink ?? (isAlert ? 'an alert' : undefined);
+  if (other === undefined) return;
+  const wanted = collection === 'alerts' ? 'an alert' : 'a bicycle';
+  throw new UnreadableInput(`the row describes ${other}, not ${wanted}`, place);
+}
+
+/** Reads the UUID of a row. A comment may follow it. */
+function readUuid(written: unknown, place: RowPlace, collection: string): string {
+  const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
+  const uuid = wholeUuid(text.trim());
+  const other = uuid === undefined ? undefined : otherResource(text.trim(), collection);
+  if (other !== undefined)
+    throw new UnreadableInput(`"${shorten(text.trim())}" is the address of ${other}`, place);
+  if (uuid !== undefined) return uuid;
+  throw new UnreadableInput(
+    text.trim() === '' ? '"uuid" is missing or not a UUID' : `"${shorten(text)}" is not a UUID`,
+    place,
+  );
+}
+
+/** The error for a row that cannot be read. `source` is the name of the input. */
+export function badRow(source: string, place: RowPlace, reason: string): FleetError {
+  return usageError(
+    `${describePlace(place)} of ${source}: ${reason}; nothing was sent`,
+    hintFor(reason),
+  );
+}
+
+function hintFor(reason: string): string {
+  if (reason.startsWith('no column names'))
+    return "give a column uuid, serial_number, bleid or name, or rename one: --map 'Rahmennummer=serial_number'";
+  if (reason.startsWith('two columns')) return 'remove one of the two columns, or rename it';
+  return 'the input has UUIDs, JSON lines, a JSON array, CSV or .xlsx with a column "uuid" (or "name"); lists write them with -o uuid, jsonl, json or csv';
+}

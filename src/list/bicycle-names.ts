@@ -1,0 +1,26 @@
+// Looks up names of bicycles by link in a mirror, if there is one.
+
+import { wholeUuid } from '../api/links.js';
+import type { Context } from '../context.js';
+import type { Mirror } from '../mirror/open.js';
+import { within } from '../system/clock.js';
+import { openChosen, withMirror } from './offline.js';
+
+/** Returns the name of a linked bicycle, or undefined when it is unknown. */
+export type NameOf = (link: unknown) => string | undefined;
+
+/** The maximum time for reading names. */
+const WAIT_LIMIT_MS = 2_000;
+
+/** Reads the names of all bicycles in the mirror; none without a readable mirror. */
+export async function readBicycleNames(context: Context): Promise<NameOf> {
+  const names = new Map<string, string>();
+  const read = async (mirror: Mirror) => {
+    for (const { uuid, name } of await mirror.database.all('SELECT uuid, name FROM bicycles'))
+      if (typeof name === 'string' && name !== '') names.set(String(uuid), name);
+  };
+  const look = (signal: AbortSignal) => withMirror(openChosen({ ...context, signal }), read);
+  if (context.flags.mirror !== false)
+    await within(context, WAIT_LIMIT_MS, look).catch(() => undefined);
+  return (link) => (typeof link === 'string' ? names.get(wholeUuid(link) ?? '') : undefined);
+}

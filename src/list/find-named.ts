@@ -1,0 +1,159 @@
+// Finds organizations, zones, models, locks and users by name in the lists of the service.
+
+import { wholeUuid } from '../api/links.js';
+import { NAMED, type Named, type NamedKind } from '../api/named.js';
+import { refuseOtherKind } from '../api/other-kind.js';
+import { nearest } from '../cli/nearest.js';
+import type { Context } from '../context.js';
+import { FleetError, usageError } from '../errors.js';
+import type { Client } from '../http/client.js';
+import { withHint } from '../http/failure.js';
+import { LARGE_PAGE } from '../http/first-page.js';
+import { ifOffered } from '../http/optional.js';
+import { within } from '../system/clock.js';
+import { ID_DIGITS } from '../views/bicycle.js';
+import { mirrorOf } from './current-mirror.js';
+import { listSome, shorten } from './pick-one.js';
+
+/** The names by UUID, most common name first. */
+export type Names = Map<string, string[]>;
+
+/**
+ * Reads names from the service until `isEnough`. Returns undefined when the service has no such
+ * list or refuses it to this token.
+ */
+export function readNames(
+  client: Client,
+  kind: NamedKind,
+  isEnough: (names: Names) => boolean = () => false,
+): Promise<Names | undefined> {
+  // A token that was refused with 401 is refused everywhere.
+  return ifOffered(readAllNames(client, kind, isEnough), ({ status }) => status !== 401);
+}
+
+/** Reads names like `readNames`, but throws when the service refuses them. */
+function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | undefined> {
+  return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
+    (thrown: unknown) => {
+      if (!(thrown instanceof FleetError) || thrown.status !== 403) throw thrown;
+      throw withHint(thrown, `give the UUID of the ${kind.one}, or log in again: fleet auth login`);
+    },
+  );
+}
+
+async function readAllNames(
+  client: Client,
+  { path, many, nameFields }: NamedKind,
+  isEnough: (names: Names) => boolean = () => false,
+): Promise<Names> {
+  const names: Names = new Map();
+  const request = { path, query: [LARGE_PAGE], subject: `the list of ${many}` };
+  for await (const { items } of client.pages<Named>(request, { ahead: 1 })) {
+    for (const { value } of items) {
+      const uuid = wholeUuid(String(value.uuid ?? value.url ?? ''));
+      const own = nameFields
+        .map((field) => value[field])
+        .filter((name) => typeof name === 'string' && name !== '');
+      if (uuid !== undefined) names.set(uuid, own as string[]);
+    }
+    if (isEnough(names)) break;
+  }
+  return names;
+}
+
+/** How long a heading waits for names. */
+const NAME_LIMIT_MS = 1_000;
+
+/**
+ * Returns names of organizations for a heading. Without a quick answer, uses `organization` and the
+ * first digits of the UUID. Never throws.
+ */
+export async function showOrganizations(
+  context: Context,
+  uuids: readonly string[],
+): Promise<Map<string, string>> {
+  if (uuids.length === 0) return new Map();
+  const read = async (signal: AbortSignal) => {
+    const client = await context.client({ retries: 0, signal });
+    // A mirror does not contain names.
+    return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
+  };
+  const names = await within(context, NAME_LIMIT_MS, read).catch(() => undefined);
+  return new Map(
+    uuids.map((uuid) => [
+      uuid,
+      names?.get(uuid)?.[0] ?? `organization ${uuid.slice(0, ID_DIGITS)}`,
+    ]),
+  );
+}
+
+/**
+ * Returns the UUID of the resource that a text means: a UUID, a link of that kind of resource, or an
+ * exact name, which is looked up. Throws a FleetError of kind `usage` for the link of another kind.
+ */
+export async function uuidOfNamed(
+  context: Context,
+  kind: NamedKind,
+  text: string,
+): Promise<string> {
+  const uuid = wholeUuid(text);
+  if (uuid === undefined) return findByName(context, kind, text);
+  refuseOtherKind(kind, text);
+  return uuid;
+}
+
+/**
+ * Caches the names that a command has read: the organization of the settings is needed in several
+ * places, and rows of a file may contain many names.
+ */
+const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
+
+function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined> {
+  const lists = NAMES_READ.get(context) ?? new Map<NamedKind, Promise<Names | undefined>>();
+  NAMES_READ.set(context, lists);
+  const names =
+    lists.get(kind) ?? context.client().then((client) => readNamesOrRefusal(client, kind));
+  lists.set(kind, names);
+  return names;
+}
+
+async function findByName(context: Context, kind: NamedKind, text: string): Promise<string> {
+  if (text.trim() === '') throw usageError(`the ${kind.one} is empty`, 'give its UUID or its name');
+  return pickByName(kind, text, await readOnce(context, kind));
+}
+
+/**
+ * Returns the UUID of a name; ignores case when only one name matches. Throws a FleetError that
+ * lists the other names.
+ */
+export function pickByName(
+  { one, many }: NamedKind,
+  text: string,
+  names: Names | undefined,
+): string {
+  const wanted = text.trim();
+  if (names === undefined)
+    throw usageError(
+      `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
+      'give its UUID, and see whether the address of the service is right',
+    );
+  const called = (isIt: (name: string) => boolean) =>
+    [...names].filter(([, own]) => own.some(isIt));
+  const exact = called((name) => name === wanted);
+  const found =
+    exact.length > 0 ? exact : called((name) => name.toLowerCase() === wanted.toLowerCase());
+  const [first, ...others] = found;
+  const show = (some: readonly [string, string[]][]) =>
+    listSome(some.map(([uuid, [name]]) => [uuid, name]));
+  const near = nearest(wanted, [...names.values()].flat());
+  if (first === undefined)
+    throw new FleetError('not-found', `no ${one} is named "${shorten(text)}"`, {
+      hint: `${near === undefined ? '' : `did you mean "${near}"? `}${many}: ${show([...names])}`,
+    });
+  if (others.length > 0)
+    throw usageError(
+      `${found.length} ${many} are named "${shorten(text)}"; nothing was sent`,
+      `give the UUID: ${show(found)}`,
+    );
+  return first[0];
+}

@@ -1,0 +1,132 @@
+// The flags of all list commands.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { wholeUuid } from '../api/links.js';
+import { NAMED } from '../api/named.js';
+import { refuseOtherKind } from '../api/other-kind.js';
+import type { Resource, Vocabulary } from '../api/resource.js';
+import { createOption } from '../cli/command.js';
+import type { Offers } from '../cli/completions.js';
+import {
+  MODELS,
+  ORGANIZATIONS,
+  offerColumns,
+  plain,
+  withOffers,
+  ZONES,
+} from '../cli/completions.js';
+import { ordering, wholeNumber } from '../cli/options.js';
+import { usageError } from '../errors.js';
+import { OFFLINE, readTo, TO } from './mirror-flags.js';
+import { type Condition, checkCondition, parseCondition } from './where.js';
+
+/** The parsed flags of lists. */
+export interface ListOptions {
+  organization?: string;
+  ordering?: string;
+  page?: number;
+  limit?: number;
+  all?: boolean;
+  count?: boolean;
+  /** Items must meet all conditions. */
+  where?: Condition[];
+  /** Further query parameters, in order. */
+  param?: (readonly [name: string, value: string])[];
+}
+
+const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
+
+/**
+ * Returns a parser for commander. A UUID, or the link of such a resource, becomes the UUID in lower
+ * case. Any other text is a name, which is looked up later.
+ */
+export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
+  const read = (text: string) => {
+    if (text.trim() === '') throw usageError(`--${kind} needs a UUID or a name`);
+    refuseOtherKind(NAMED[kind], text);
+    return wholeUuid(text) ?? text;
+  };
+  return withOffers(read, NAMED_OFFERS[kind]);
+}
+
+/** The organization filter. */
+export const ORGANIZATION_FLAG = [
+  '--organization <uuid|name>',
+  'filter by organization (default: from the settings)',
+  readNamed('organization'),
+] as const;
+
+/** Returns a parser for commander: a condition on fields, repeatable. */
+export function readCondition(
+  vocabulary: Vocabulary,
+): (text: string, before: Condition[] | undefined) => Condition[] {
+  const read = (text: string, before: Condition[] = []) => {
+    const condition = parseCondition(text, vocabulary);
+    checkCondition(condition, vocabulary);
+    return [...before, condition];
+  };
+  return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
+}
+
+/** Offers `FIELD=`, and the states after `state=`. */
+function offerConditions(
+  typed: string,
+  { fields, words }: Pick<Vocabulary, 'fields' | 'words'>,
+): Offers {
+  const [, field = '', operator] = /^([^=!<>~]+)(!?=)/.exec(typed) ?? [];
+  if (operator === undefined)
+    return { words: plain(fields.map((name) => `${name}=`)), isOpen: true };
+  const known = Object.hasOwn(words, field) ? (words[field] ?? []) : [];
+  return { words: plain(known.map((value) => `${field}${operator}${value}`)) };
+}
+
+/** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
+export function readParameter(
+  text: string,
+  before: ListOptions['param'] = [],
+): NonNullable<ListOptions['param']> {
+  const equals = text.indexOf('=');
+  if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
+  return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
+}
+
+const WHERE =
+  'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
+
+/** Adds the flags of every command that reads a list: organization, conditions and source. */
+export function addScopeFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  vocabulary: Vocabulary,
+) {
+  return command
+    .option(...ORGANIZATION_FLAG)
+    .option('--where <condition>', WHERE, readCondition(vocabulary))
+    .option(...OFFLINE)
+    .option(...TO, readTo);
+}
+
+/** How many orderings help shows. Completion and errors show all. */
+const MOST_ORDERINGS_SHOWN = 10;
+
+/** Adds the flags that lists share. `byDefault` is the list's own default order. */
+export function addListFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  resource: Resource,
+  byDefault?: string,
+) {
+  const { fields, orderings } = resource;
+  offerColumns(command, fields);
+  return addScopeFlags(command, resource)
+    .option(
+      '--ordering <field,…>',
+      `sort by these; -${orderings[0]} is descending: ${orderings.slice(0, MOST_ORDERINGS_SHOWN).join(', ')}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`,
+      ordering(resource),
+    )
+    .option('--page <n>', 'start at this page (default: 1)', wholeNumber('--page', 1))
+    .option('--limit <n>', 'show at most this many, following the pages', wholeNumber('--limit', 1))
+    .addOption(createOption('--all', 'show all, following the pages').conflicts('page'))
+    .addOption(
+      createOption('--count', 'print only the number of matches').conflicts(['limit', 'page']),
+    )
+    .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
+}

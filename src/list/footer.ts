@@ -1,0 +1,124 @@
+// Counts the received and shown items of a list, and writes the closing lines.
+
+import { FleetError } from '../errors.js';
+import { countNoun } from '../terminal/formats/renderer.js';
+import type { Shape } from '../terminal/formats.js';
+import type { ListOptions } from './flags.js';
+
+export type Tally = ReturnType<typeof startTally>;
+
+export function startTally() {
+  return {
+    pages: 0,
+    /** Different items that arrived, and items that arrived again in the same read. */
+    ...{ read: 0, repeated: 0 },
+    /**
+     * How many items the service counts that did not arrive, even after reading the pages again.
+     */
+    missing: 0,
+    /** Items that passed fleet's own filters, and how many of them were shown. */
+    ...{ kept: 0, shown: 0 },
+    /** The service's first and last total; undefined without a total. */
+    firstTotal: undefined as number | undefined,
+    lastTotal: undefined as number | undefined,
+    /** Whether there are more items than were shown. */
+    hasMore: false,
+    /** The number of the next page; undefined when its link does not have a page number. */
+    nextPage: undefined as number | undefined,
+  };
+}
+
+/** Formats the progress: `12 pages, 240 of 2003 bicycles, 812 a second`. */
+export function showProgress(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+  elapsedMs: number,
+): string {
+  const { pages, read, lastTotal } = tally;
+  const count =
+    lastTotal === undefined ? countNoun(read, noun) : `${read} of ${countNoun(lastTotal, noun)}`;
+  const rate = Math.round((read / Math.max(1, elapsedMs)) * 1000);
+  return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
+}
+
+/** The options that the closing lines depend on. */
+export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all' | 'count'> {
+  /** Whether the nearest items were shown. */
+  isNearest: boolean;
+  /** Whether fleet removed items, so that the service's total does not apply. */
+  isFiltered: boolean;
+}
+
+/**
+ * Returns the closing lines: first problems during the read, then how many items were shown and how
+ * to see more.
+ */
+export function closingLines(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+  options: TallyOptions,
+): string[] {
+  const { read, repeated, missing, hasMore, firstTotal, lastTotal } = tally;
+  const lines: string[] = [];
+  if (firstTotal !== lastTotal)
+    lines.push(`! the total changed from ${firstTotal} to ${lastTotal} while the list was read`);
+  if (repeated > 0) {
+    const doubt =
+      lastTotal === undefined ? '; the service gives no count, so some may be missing' : '';
+    lines.push(
+      `! ${countNoun(repeated, noun)} came twice and ${repeated === 1 ? 'is' : 'are'} shown once: the list changed while it was read${doubt}`,
+    );
+  }
+  const isWhole = !hasMore && options.page === undefined && missing === 0 && lines.length === 0;
+  if (isWhole && lastTotal !== undefined && read !== lastTotal)
+    lines.push(`! the service counts ${countNoun(lastTotal, noun)} and sent ${read}`);
+  if (options.count !== true && missing === 0) lines.push(...describeShown(tally, noun, options));
+  return lines;
+}
+
+/**
+ * Returns the error for a list with fewer items than the service counts, or undefined when the list
+ * is complete.
+ */
+export function incompleteError(
+  tally: Tally,
+  noun: Shape<unknown>['noun'],
+): FleetError | undefined {
+  const { read, missing } = tally;
+  if (missing === 0) return undefined;
+  const what = `${missing} of ${countNoun(read + missing, noun)} ${missing === 1 ? 'is' : 'are'} missing`;
+  return new FleetError('partial', `${what}: the output above is incomplete`, {
+    detail: { count: read + missing, came: read, missing },
+    hint: 'the service counts more than it sends, or its list changes faster than it can be read; order by a field that does not change, or try again',
+  });
+}
+
+function describeShown(
+  { read, kept, shown, hasMore, nextPage, lastTotal: total }: Tally,
+  noun: Shape<unknown>['noun'],
+  { page = 1, limit, all, isNearest, isFiltered }: TallyOptions,
+): string[] {
+  const isOnePage = limit === undefined && all !== true;
+  if (isFiltered && isOnePage && hasMore) {
+    const inAll = total === undefined ? '' : ` (${total} in all)`;
+    const match = kept === 1 ? 'matches' : 'match';
+    return [`${kept} of ${countNoun(read, noun)} on this page ${match}${inAll}. Every page: --all`];
+  }
+  if (shown === 0) {
+    const none = read > 0 ? ` match: none of the ${read} checked` : ' found';
+    const other = page > 1 ? 'a smaller --page' : 'fewer filters, or another --organization';
+    return [
+      `No ${noun.many}${none}. Try ${isNearest ? 'a larger --radius; --near is LATITUDE,LONGITUDE' : other}`,
+    ];
+  }
+  if (!hasMore) return [];
+  const of = isNearest ? kept : isFiltered ? undefined : total;
+  // With a filter of fleet, the rest of the list may not contain further matches.
+  const more = isFiltered ? '' : '; there are more';
+  const what =
+    of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
+  // Lists with cursors do not have page numbers.
+  const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
+  const how = all === true ? 'leave out --limit' : '--all';
+  return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];
+}

@@ -1,0 +1,254 @@
+// Prints a list page by page: each item once, and with an error when items are missing.
+
+import type { Resource } from '../api/resource.js';
+import { unknownWord } from '../cli/nearest.js';
+import type { Context } from '../context.js';
+import { asFleetError, type FleetError, usageError } from '../errors.js';
+import { withHint } from '../http/failure.js';
+import { firstPage } from '../http/first-page.js';
+import { hasTotal } from '../http/pages.js';
+import type { HttpRequest, Item, Query } from '../http/types.js';
+import { momentOf } from '../system/clock.js';
+import { fieldsOf, firstSegment, hasField } from '../terminal/formats/columns.js';
+import type { Format, Shape } from '../terminal/formats.js';
+import { openProgress } from '../terminal/progress.js';
+import type { ListOptions } from './flags.js';
+import { closingLines, incompleteError, showProgress, startTally } from './footer.js';
+import { readMerged } from './merged.js';
+import { writeResult } from './output-file.js';
+import { openResult, type Result } from './result.js';
+import { type Condition, isDocumented, matches } from './where.js';
+import { writeFooter } from './write-footer.js';
+
+/** An item of a list, identified by its uuid. */
+export interface Listed {
+  uuid?: unknown;
+}
+
+/** A list to print. */
+export interface ListPlan<T> {
+  shape: Shape<T>;
+  /**
+   * The requests with the service's filters. Several requests form one list; they have the same
+   * ordering and no common items.
+   */
+  requests: readonly HttpRequest[];
+  /** A line below one page of the list, printed when there are more pages. */
+  pageNote?: string;
+  /** The documented fields, for `--where`. */
+  resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
+  /** Changes each item before it is filtered and shown. */
+  extend?(item: Item<T>): Item<T>;
+  /** Whether an item is kept, checked before `--where`. Default: all items. */
+  keep?(item: Item<T>): boolean;
+  /**
+   * The distance of an item in metres. With it, the nearest items are shown first, which requires
+   * reading all items. Default: the order of the service.
+   */
+  distance?(item: Item<T>): number;
+  /** Overrides the format of the settings. */
+  format?: Format;
+}
+
+/**
+ * Prints a list, or with `--count` its number of items. Throws the error of the first page that
+ * cannot be read after its retries, and a FleetError of kind `partial` when fewer items arrived
+ * than the service counts.
+ */
+export async function printList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+): Promise<void> {
+  const requests = makeRequests(plan, options);
+  let incomplete: FleetError | undefined;
+  if (options.count === true) {
+    if (context.flags.jq !== undefined)
+      throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
+    const total = isFilteredHere(plan, options) ? undefined : await readTotal(context, requests);
+    let counted = 0;
+    const count = (items: readonly Item<T>[]) => {
+      counted += items.length;
+    };
+    if (total === undefined) incomplete = await readList(context, plan, options, count);
+    await writeResult(context, `${total ?? counted}\n`);
+  } else {
+    await context.io.startPager(context.notice);
+    const result = await openResult(context, plan.shape, plan.format);
+    incomplete = await showList(context, { ...plan, requests }, options, result);
+  }
+  if (incomplete !== undefined) throw incomplete;
+}
+
+/** Whether fleet itself filters the items. */
+function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boolean {
+  return keep !== undefined || where !== undefined;
+}
+
+/**
+ * Passes every item of a list to `take`, for results that need the whole list. Throws like
+ * `printList`, except for missing items: that error is returned, so that the result can be printed
+ * first.
+ */
+export async function readList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  take: (items: readonly Item<T>[]) => void,
+): Promise<FleetError | undefined> {
+  const end = (footer: readonly string[] = []) => writeFooter(context, footer, false);
+  const result = { write: async (items: readonly Item<T>[]) => take(items), end };
+  return showList(
+    context,
+    { ...plan, requests: makeRequests(plan, options) },
+    { ...options, all: true },
+    result,
+  );
+}
+
+/**
+ * Reads and shows a list: page by page as it arrives, or nearest first after all items have
+ * arrived.
+ */
+async function showList<T extends Listed>(
+  context: Context,
+  plan: ListPlan<T>,
+  options: ListOptions,
+  result: Result<T>,
+): Promise<FleetError | undefined> {
+  const { distance, keep, extend } = plan;
+  const { noun } = plan.shape;
+  const { where = [], limit, all = false } = options;
+  const tally = startTally();
+  const { wallMs, monotonicMs: startedAt } = momentOf(context.clock);
+  const now = { ms: wallMs, zone: context.zone };
+  const draw = () => showProgress(tally, noun, context.clock.monotonicMs() - startedAt);
+  const wanted = limit ?? (all ? Number.POSITIVE_INFINITY : undefined);
+  const progress = wanted === undefined ? undefined : openProgress(context, { draw });
+  const how = { isNearest: distance !== undefined, isFiltered: isFilteredHere(plan, options) };
+  const isKept = (item: Item<T>) =>
+    (keep?.(item) ?? true) && where.every((condition) => matches(condition, item.value, now));
+  const show = async (kept: readonly Item<T>[]) => {
+    const rows = wanted === undefined ? kept : kept.slice(0, wanted - tally.shown);
+    tally.shown += rows.length;
+    tally.hasMore ||= rows.length < kept.length;
+    await result.write(rows);
+  };
+  let checked = 0;
+  const gathered: { item: Item<T>; metres: number }[] = [];
+  // A separate function, so that its variables can be freed before the next page is read.
+  const take = async (came: readonly Item<T>[]): Promise<void> => {
+    const items = extend === undefined ? came : came.map(extend);
+    if (checked === 0 && items.length > 0) checkFields(where, items, plan);
+    checked += items.length;
+    const kept = how.isFiltered ? items.filter(isKept) : items;
+    tally.kept += kept.length;
+    if (distance === undefined) return show(kept);
+    for (const item of kept) gathered.push({ item, metres: distance(item) });
+  };
+  try {
+    // The number of items to request for --limit is only known when every item is shown.
+    const most = how.isFiltered || how.isNearest ? undefined : wanted;
+    for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
+      await take(items);
+      if (wanted === undefined || tally.shown >= wanted) break;
+    }
+    gathered.sort((a, b) => a.metres - b.metres);
+    if (how.isNearest) await show(gathered.map(({ item }) => item));
+    progress?.end();
+    // The service's total includes items that a condition or fleet itself removed.
+    const isFiltered = options.where !== undefined || tally.kept < checked;
+    const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
+    if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
+      lines.push(plan.pageNote);
+    await result.end(lines);
+  } catch (thrown) {
+    throw withListHint(thrown, plan, options);
+  } finally {
+    progress?.end();
+  }
+  return incompleteError(tally, noun);
+}
+
+/**
+ * Adds a hint. Services answer 400 or 500 to an ordering that they do not support, and 404 to a
+ * missing page as well as to a wrong address.
+ */
+function withListHint<T>(
+  thrown: unknown,
+  { resource }: ListPlan<T>,
+  { ordering, page = 1 }: ListOptions,
+): unknown {
+  const error = asFleetError(thrown);
+  const { status } = error;
+  const { orderings = [] } = resource ?? {};
+  const isOdd = ordering?.split(',').some((field) => !orderings.includes(field.replace(/^-/, '')));
+  if (isOdd === true && (status === 400 || status === 500))
+    return withHint(error, `orderings that usually work: ${orderings.join(', ')}`);
+  if (status !== 404 || page === 1) return thrown;
+  return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
+}
+
+/**
+ * Adds page and parameters to the requests. Throws a usage error for a parameter that is already
+ * sent.
+ */
+function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpRequest[] {
+  const { page, param = [] } = options;
+  const further: Query = page === undefined ? param : [...param, ['page', String(page)]];
+  return requests.map((request) => {
+    const query = request.query ?? [];
+    const twice = param.find(
+      ([name]) => name === 'page' || query.some(([known]) => known === name),
+    );
+    if (twice !== undefined)
+      throw usageError(
+        `the query parameter "${twice[0]}" is sent by a flag or the settings`,
+        'leave it out of --param',
+      );
+    return further.length === 0 ? request : { ...request, query: [...query, ...further] };
+  });
+}
+
+/**
+ * Refuses a condition on a field that is neither documented nor in the first page, before anything
+ * is shown. With `!=` such a condition would match every item.
+ */
+function checkFields<T>(
+  conditions: readonly Condition[],
+  items: readonly Item<T>[],
+  { shape, resource }: ListPlan<T>,
+): void {
+  const values = items.map(({ value }) => value);
+  for (const condition of conditions) {
+    if (
+      resource === undefined ||
+      isDocumented(condition, resource) ||
+      hasField(values, condition.field)
+    )
+      continue;
+    throw unknownWord('field', firstSegment(condition.field), [
+      ...new Set([...shape.fields, ...fieldsOf(values)]),
+    ]);
+  }
+}
+
+/**
+ * Returns the service's total for all requests, or undefined when the service does not send a total
+ * and the items must be counted.
+ */
+async function readTotal(
+  context: Context,
+  requests: readonly HttpRequest[],
+): Promise<number | undefined> {
+  const client = await context.client();
+  let total = 0;
+  for (const request of requests) {
+    const page = await firstPage(client, request);
+    const all = page.next === undefined ? page.items.length : undefined;
+    const part = hasTotal(page) ? page.count : all;
+    if (part === undefined) return undefined;
+    total += part;
+  }
+  return total;
+}

@@ -1,0 +1,20 @@
+// The flags of commands that a mirror can answer: `--offline`, and `--to` for the database.
+
+import { usageError } from '../errors.js';
+import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';
+
+/** The flag for the database; `readTo` parses it. */
+export const TO = [
+  '--to <address>',
+  'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
+] as const;
+
+/** The flag that reads from the mirror; use together with `TO`. */
+export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
+
+/** Parses `--to`; a relative path is below the current directory. Throws a usage error. */
+export function readTo(text: string): MirrorAddress {
+  const parsed = parseMirrorAddress(text, process.cwd());
+  if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);
+  return parsed.value;
+}

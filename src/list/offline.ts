@@ -1,0 +1,141 @@
+// `--offline`: runs a command with a client that reads from the mirror, and prints the mirror's
+// age.
+
+import { ALERT } from '../api/alert.js';
+import { BICYCLE } from '../api/bicycle.js';
+import type { Context } from '../context.js';
+import { asFleetError, FleetError, usageError } from '../errors.js';
+import { defaultAddress, type MirrorAddress } from '../mirror/address.js';
+import type { Mirror } from '../mirror/open.js';
+import type { MirrorStatus } from '../mirror/status.js';
+import { findStateFolder } from '../settings/config-folder.js';
+import { showDuration } from '../terminal/time.js';
+
+export interface OfflineFlags {
+  offline?: boolean;
+  /** The database; undefined for that of the profile. */
+  to?: MirrorAddress;
+}
+
+/** The parts of a context that are needed to find the mirror. */
+export type MirrorContext = Pick<Context, 'settings' | 'io'>;
+
+/**
+ * Returns the database of the mirror: that of `--to`, then of the profile, then the default file.
+ */
+export async function chosenDatabase(
+  { settings, io }: MirrorContext,
+  to?: MirrorAddress,
+): Promise<MirrorAddress> {
+  const { mirror, profile } = await settings();
+  return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
+}
+
+/**
+ * Opens the mirror for reading, in the database `to` or that of the profile. The caller closes it.
+ */
+export async function openChosen(
+  context: MirrorContext & Pick<Context, 'signal'>,
+  to?: MirrorAddress,
+): Promise<Mirror> {
+  const { openMirror } = await import('../mirror/open.js');
+  const { signal, io } = context;
+  const baseUrl = (await context.settings()).baseUrl.value;
+  return openMirror(await chosenDatabase(context, to), { signal, env: io.env, baseUrl });
+}
+
+/** Passes an opened mirror to `use` and closes it afterwards. */
+export async function withMirror<T>(
+  opening: Promise<Mirror>,
+  use: (mirror: Mirror) => Promise<T>,
+): Promise<T> {
+  const mirror = await opening;
+  return use(mirror).finally(() => mirror.close().catch(() => undefined));
+}
+
+/**
+ * Runs the action with a client that reads from the mirror in the database `to` or that of the
+ * profile.
+ */
+export async function runOffline(
+  context: Context,
+  action: (context: Context) => Promise<void>,
+  to?: MirrorAddress,
+) {
+  if (context.flags.mirror === false)
+    throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
+  await withMirror(openChosen(context, to), async (mirror) => {
+    const { openMirrorClient } = await import('../mirror/client.js');
+    const status = await mirror.status();
+    await context.notice(describeAge(status));
+    const client = openMirrorClient(mirror);
+    const refuse = async (): Promise<never> => {
+      throw usageError(
+        'this needs the service, but --offline only uses the mirror',
+        'leave --offline out',
+      );
+    };
+    let missing: unknown;
+    await action({ ...context, client: async () => client, token: refuse, network: refuse }).catch(
+      (thrown) => {
+        if (asFleetError(thrown).kind !== 'not-found') throw thrown;
+        missing = thrown;
+      },
+    );
+    const { isWhole, hasAlerts } = status;
+    const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
+    // Counts and cards of bicycles also show alerts, but work without them.
+    const isOfAlerts =
+      client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
+    const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
+    if (what === undefined && missing === undefined) return;
+    if (what === undefined) throw missing;
+    const hint = 'complete it: fleet mirror once';
+    throw new FleetError(
+      'partial',
+      `the mirror does not contain all ${what}: no reading of the whole list has ended`,
+      { hint },
+    );
+  });
+}
+
+/** Describes the mirror: `from the mirror, current, 2 s old`, or why it is not current. */
+export function describeAge(status: MirrorStatus): string {
+  const {
+    ageMs,
+    behindMs,
+    isBehind,
+    isCurrent,
+    isWhole,
+    hasAlerts,
+    isStarting,
+    isWritten,
+    openGaps,
+  } = status;
+  const age =
+    ageMs === undefined
+      ? 'of unknown age'
+      : ageMs < 1000
+        ? 'less than 1 s old'
+        : `${showDuration(ageMs)} old`;
+  if (isCurrent) return `from the mirror, current, ${age}`;
+  const reasons = [
+    ...(isWhole ? [] : ['its first reading of the fleet is not complete']),
+    ...(hasAlerts ? [] : ['its alerts were not read to the end yet']),
+    ...(openGaps.length === 0
+      ? []
+      : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
+    ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
+    ...(isStarting ? ['its writer has just started'] : []),
+    ...(isWritten ? [] : [`no writer is running${unwritten(status)} (start fleet mirror run)`]),
+  ];
+  return `! from the mirror, ${age}: ${reasons.join(', ')}`;
+}
+
+/** Returns the organizations without a running writer, if others have one. */
+function unwritten({ writers }: MirrorStatus): string {
+  const silent = writers.flatMap(({ isWritten, organization }) =>
+    isWritten ? [] : [organization],
+  );
+  return silent.length === writers.length ? '' : ` for ${silent.join(', ')}`;
+}

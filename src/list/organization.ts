@@ -1,0 +1,93 @@
+// Chooses the organization of a command: the given one, then that of the settings, then the only
+// one available.
+
+import { BICYCLE, type Bicycle } from '../api/bicycle.js';
+import { wholeUuid } from '../api/links.js';
+import { NAMED } from '../api/named.js';
+import type { Context } from '../context.js';
+import { type FleetError, usageError } from '../errors.js';
+import { firstPage } from '../http/first-page.js';
+import { organizationsOf } from '../settings/token.js';
+import { readNames, uuidOfNamed } from './find-named.js';
+import { listSome } from './pick-one.js';
+
+/**
+ * Returns the UUID of the given organization or that of the settings; undefined without both. A
+ * name is looked up.
+ */
+export async function chosenOrganization(
+  context: Context,
+  text?: string,
+): Promise<string | undefined> {
+  const chosen = text ?? (await context.settings()).organization.value;
+  return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
+}
+
+/** Returns the organization as a part of the query of a list. */
+export async function scopeOf(
+  context: Context,
+  text?: string,
+): Promise<[name: string, value: string][]> {
+  const organization = await chosenOrganization(context, text);
+  return organization === undefined ? [] : [['organization', organization]];
+}
+
+/**
+ * Returns the only result of `requireOrganizations`. Throws a FleetError of kind `usage` that lists
+ * several.
+ */
+export async function requireOrganization(
+  context: Context,
+  text: string | undefined,
+): Promise<string> {
+  const found = await requireOrganizations(context, text === undefined ? [] : [text]);
+  const [only = ''] = found;
+  if (found.length > 1) throw await notChosen(context, found);
+  return only;
+}
+
+/**
+ * Returns the given organizations, then that of the settings, then all in the token, then the only
+ * one that the first page of bicycles contains. Without duplicates and in lower case. An
+ * organization that was found automatically is reported. Throws a FleetError of kind `usage` when
+ * there is none, or when only the bicycles name several.
+ */
+export async function requireOrganizations(
+  context: Context,
+  texts: readonly string[],
+): Promise<string[]> {
+  const asked = texts.length > 0 ? texts : [undefined];
+  const chosen = await Promise.all(asked.map((text) => chosenOrganization(context, text)));
+  const known = chosen.filter((one) => one !== undefined).map((one) => one.toLowerCase());
+  if (known.length > 0) return [...new Set(known)];
+  const ofToken = organizationsOf(await (await context.token()).get());
+  const found = ofToken.length > 0 ? ofToken : await readOwners(context);
+  if (found.length === 0 || (found.length > 1 && ofToken.length === 0))
+    throw await notChosen(context, found);
+  const source = ofToken.length > 0 ? 'in the token' : 'on the first page of bicycles';
+  if (found.length === 1)
+    await context.notice(`using the organization ${found[0]}, the only one ${source}`);
+  return [...found];
+}
+
+/** Observed: a bicycle has a link to its organization. */
+async function readOwners(context: Context): Promise<string[]> {
+  const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
+  const { items } = await firstPage<Bicycle>(await context.client(), request);
+  const owners = items.map(({ value }) => wholeUuid(String(value['organization'] ?? '')));
+  return [...new Set(owners.filter((owner) => owner !== undefined))];
+}
+
+async function notChosen(context: Context, several: readonly string[]): Promise<FleetError> {
+  if (several.length === 0) {
+    return usageError(
+      'no organization is given, and neither the token nor the bicycles name one',
+      'give its name or UUID, or set it with "fleet config set organization NAME"',
+    );
+  }
+  const names = await readNames(await context.client(), NAMED.organization).catch(() => undefined);
+  return usageError(
+    `there are ${several.length} organizations, and none was chosen`,
+    `give one of them, or set it with "fleet config set organization NAME": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
+  );
+}

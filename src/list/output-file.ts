@@ -1,0 +1,120 @@
+// Writes a result or a drawing to stdout, or atomically to a file.
+
+import { constants, promises as files } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import type { Context } from '../context.js';
+import { FleetError, reasonOf } from '../errors.js';
+import { moveFile } from '../system/folder.js';
+import type { NamedOutput } from '../system/named-file.js';
+
+/** A replaced file keeps its permissions. */
+const PERMISSIONS = 0o777;
+
+/** Resolves symbolic links, also one with a target that does not exist yet. */
+async function followLink(file: string): Promise<string> {
+  const readLink = async () => resolve(dirname(file), await files.readlink(file));
+  return files.realpath(file).catch(() => readLink().catch(() => file));
+}
+
+/**
+ * Opens the file of `--file`, or stdout. Call `end` after writing; when the command fails before,
+ * the file is not created or changed. Throws a FleetError of kind `output` when the file cannot be
+ * written.
+ */
+export async function openTarget(context: Context) {
+  const target = await openFile(context, context.flags.file);
+  context.atEnd(target.discard);
+  return target;
+}
+
+async function openFile(context: Context, file: string | undefined) {
+  if (file === undefined)
+    return { write: context.io.stdout.write, async end() {}, async discard() {} };
+  const { signal } = context;
+  const attempt = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw new FleetError('output', `${file} could not be written: ${reasonOf(error)}`, {
+        cause: error,
+      });
+    }
+  };
+  // A pipe or a device, such as /dev/null, is written to instead of replaced. A link is followed to
+  // its target.
+  const path = await followLink(file);
+  const before = await files.stat(path).catch(() => undefined);
+  const isReplaced = before === undefined || before.isFile();
+  // A rename only needs write access to the folder, so the file's own access is checked here.
+  if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
+  if (!isReplaced) {
+    const output = await attempt(() => openPipe(context, path));
+    return {
+      write: (text: string | Buffer) => attempt(() => output.write(Buffer.from(text))),
+      end: () => attempt(output.close),
+      discard: async () => output.close().catch(() => {}),
+    };
+  }
+  const draft = draftOf(path);
+  const handle = await attempt(() => files.open(draft, 'wx'));
+  if (before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
+  const discard = async () => {
+    await handle.close().catch(() => {});
+    await files.rm(draft, { force: true });
+  };
+  return {
+    write: (text: string | Buffer) => attempt(() => handle.appendFile(text)),
+    end: () =>
+      attempt(async () => {
+        await handle.close();
+        moveFile(draft, path);
+      }),
+    discard,
+  };
+}
+
+/** The longest file name in common file systems, in bytes. */
+const LONGEST_NAME_BYTES = 255;
+
+/**
+ * Returns the path of a draft in the folder of the target. The complete draft replaces the target.
+ */
+function draftOf(path: string): string {
+  const ending = `.${crypto.randomUUID()}.draft`;
+  const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
+  return isShort ? path + ending : join(dirname(path), `fleet${ending}`);
+}
+
+/** Opens a pipe or a device. The signal and `--timeout` limit the wait. */
+async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
+  const silenceMs = (await settings()).timeout.value;
+  const { openNamedOutput } = await import('../system/named-file.js');
+  return openNamedOutput(path, { clock, signal, silenceMs });
+}
+
+/** Whether the result is shown on a terminal. */
+export function isScreen({ io, flags }: Context): boolean {
+  return io.stdout.isTerminal && flags.file === undefined;
+}
+
+/** Writes a complete result to stdout or to the file of `--file`. */
+export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
+  await writeWhole(context, context.flags.file, text);
+}
+
+/** Writes a text to a file, or to stdout without a file name. Throws like `openTarget`. */
+export async function writeWhole(
+  context: Context,
+  file: string | undefined,
+  text: string | Buffer,
+): Promise<void> {
+  const target = await openFile(context, file);
+  try {
+    await target.write(text);
+    await target.end();
+  } catch (thrown) {
+    await target.discard();
+    throw thrown;
+  }
+}

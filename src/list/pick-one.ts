@@ -1,0 +1,64 @@
+// Finds the one item that a prefix or name identifies, or lists all matches in an error.
+
+import type { Resource } from '../api/resource.js';
+import { type FleetError, usageError } from '../errors.js';
+import { cutTo } from '../http/server-text.js';
+import type { Item } from '../http/types.js';
+import { clean } from '../terminal/clean.js';
+
+/** The identified item. */
+export interface Meant<T> {
+  /** The UUID in lower case. */
+  uuid: string;
+  /** The item from the list; undefined for a complete UUID, which is not looked up. */
+  item: Item<T> | undefined;
+}
+
+/** How many items an error lists, and the longest name in it. */
+const MOST_LISTED = 10;
+const LONGEST_NAME_CHARACTERS = 40;
+
+/** Longer texts are cut in an error. */
+const LONGEST_TEXT_CHARACTERS = 200;
+
+/**
+ * Returns the only match. Throws a FleetError of kind `usage` that lists several matches, or
+ * `missing` without a match.
+ */
+export function pickOne<T extends { [field: string]: unknown }>(
+  text: string,
+  matches: ReadonlyMap<string, Item<T>>,
+  { many, nameField }: Resource,
+  missing: FleetError,
+): Meant<T> {
+  const [first, ...others] = matches;
+  if (first === undefined) throw missing;
+  if (others.length === 0) return { uuid: first[0], item: first[1] };
+  throw usageError(
+    `"${shorten(text)}" matches ${matches.size} ${many}; nothing was sent`,
+    `give more digits or the UUID of one: ${listSome([...matches].map(([uuid, { value }]) => [uuid, value[nameField]]))}`,
+  );
+}
+
+/** Lists the first items on one line. */
+export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
+  const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
+  if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);
+  return shown.join(', ');
+}
+
+/**
+ * Formats an item without control characters as `0b9f2c1e-… (Emmy 0001)`: the id to paste and the
+ * name.
+ */
+export function describe(uuid: unknown, name: unknown): string {
+  const id = clean(String(uuid ?? '').slice(0, 36));
+  return typeof name === 'string' && name !== ''
+    ? `${id} (${clean(name.slice(0, LONGEST_NAME_CHARACTERS))})`
+    : id;
+}
+
+/** Shortens a typed text for an error. */
+export function shorten(text: string): string {
+  return text.length <= LONGEST_TEXT_CHARACTERS ? text : `${cutTo(text, LONGEST_TEXT_CHARACTERS)}…`;
+}

@@ -1,0 +1,90 @@
+// Finds items by a prefix of their UUID, by binary search in a list ordered by UUID.
+
+import type { Client } from '../http/client.js';
+import { firstPage, LARGE_PAGE } from '../http/first-page.js';
+import { pageNumber } from '../http/pages.js';
+import type { HttpRequest, Item, Page, Query } from '../http/types.js';
+import type { Listed } from './list.js';
+
+/** A list and its filters. */
+export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
+
+/** Shorter prefixes would often match by accident. */
+const SHORTEST_PREFIX_DIGITS = 4;
+
+/** The beginning of a UUID: hexadecimal digits, with dashes at the positions of a UUID. */
+const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
+
+/** Whether the text may be the beginning of a UUID of any length. */
+export function isBeginning(text: string): boolean {
+  return BEGINNING.test(text);
+}
+
+/** Whether the text may be the beginning of a UUID and is long enough to be a deliberate prefix. */
+export function isPrefix(text: string): boolean {
+  return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
+}
+
+/**
+ * Returns the items with UUIDs that begin with the text, by UUID in lower case. Empty for a prefix
+ * that is too short.
+ */
+export async function findByPrefix<T extends Listed>(
+  client: Client,
+  list: List,
+  text: string,
+): Promise<Map<string, Item<T>>> {
+  const found = new Map<string, Item<T>>();
+  const prefix = text.toLowerCase();
+  if (!isPrefix(text)) return found;
+  for await (const items of pagesAround<T>(client, list, prefix)) {
+    const named = items.map((item) => [String(item.value.uuid ?? '').toLowerCase(), item] as const);
+    for (const [uuid, item] of named) if (uuid.startsWith(prefix)) found.set(uuid, item);
+  }
+  return found;
+}
+
+/**
+ * Yields the pages with UUIDs that begin with the prefix, and some neighbours. Binary search in a
+ * list ordered by UUID takes about ten requests for a large fleet. All pages are read instead when
+ * pages are not numbered or not in order.
+ */
+export async function* pagesAround<T extends Listed>(
+  client: Client,
+  list: List,
+  prefix: string,
+): AsyncGenerator<readonly Item<T>[], void, undefined> {
+  const query: Query = [...(list.query ?? []), ['ordering', 'uuid'], LARGE_PAGE];
+  const at = (page: number) => ({ ...list, query: [...query, ['page', String(page)] as const] });
+  const first = await firstPage<T>(client, at(1));
+  if (first.next === undefined) return yield first.items;
+  // Pages of a list with cursors cannot be requested by number.
+  const isNumbered = pageNumber(first.next) !== undefined;
+  const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
+  let [low, high] = [1, isNumbered ? pages : 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const end = compareEnd(middle === 1 ? first : await firstPage<T>(client, at(middle)), prefix);
+    if (end === undefined) [low, high] = [1, 1];
+    else if (end < 0) low = middle + 1;
+    else high = middle;
+  }
+  for await (const page of client.pages<T>(at(low), { ahead: 0 })) {
+    const end = compareEnd(page, prefix) ?? 0;
+    yield page.items;
+    if (end > 0) return;
+  }
+}
+
+/**
+ * Whether a page ends before the items with this prefix (below 0), among them (0) or after them
+ * (above 0). Undefined when the page is empty or not ordered by UUID.
+ */
+function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
+  const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());
+  const last = uuids.at(-1);
+  if (last === undefined || uuids.some((uuid, index) => (uuids[index - 1] ?? '') > uuid))
+    return undefined;
+  const end = last.slice(0, prefix.length);
+  return end === prefix ? 0 : end < prefix ? -1 : 1;
+}

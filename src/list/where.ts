@@ -1,0 +1,176 @@
+// Conditions (FIELD OPERATOR VALUE) that fleet evaluates itself. They are parsed once and tested on
+// many values.
+
+import { fieldOf, type Vocabulary } from '../api/resource.js';
+import { nearest, unknownWord } from '../cli/nearest.js';
+import { usageError } from '../errors.js';
+import type { TimeZone } from '../system/time-zone.js';
+import { firstSegment } from '../terminal/formats/columns.js';
+import { readTime } from '../terminal/time.js';
+import { type Now, parseTypedTime } from '../terminal/typed-time.js';
+import { isJsonNumber, numberOf, readPath, textOf } from '../terminal/values.js';
+
+export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
+export type Operator = (typeof OPERATORS)[number];
+
+export interface Condition {
+  /** The typed text, trimmed. */
+  readonly text: string;
+  /** A dotted path: `state`, `extra.location.type`, `roles.0`. */
+  readonly field: string;
+  readonly operator: Operator;
+  /** The typed right side, trimmed. */
+  readonly value: string;
+}
+
+const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)((?![=<>~]).*)$/s;
+const FORM = 'FIELD, then one of = != < <= > >= ~ (contains), then VALUE';
+const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >; a value that begins with an operator has a space before it`;
+
+/** The names of fields. */
+type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
+
+/**
+ * Parses a condition; spaces around its three parts are ignored. Throws a usage error for other
+ * text, and for two consecutive operators such as `==`, because the second one could be part of the
+ * value.
+ */
+export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
+  const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
+  const value = right.trim();
+  if (word === '' || (value === '' && /[<>]/.test(operator)))
+    throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
+  return {
+    text: text.trim(),
+    field: fieldOf(word, vocabulary),
+    operator: operator as Operator,
+    value,
+  };
+}
+
+function isEquality(operator: Operator): boolean {
+  return operator === '=' || operator === '!=';
+}
+
+/** Whether the interface documents the condition's field. */
+export function isDocumented({ field }: Condition, { fields }: FieldWords): boolean {
+  return fields.includes(field) || fields.includes(firstSegment(field));
+}
+
+/**
+ * Refuses (exit 2) likely mistakes: a field or word that is similar to a documented one, and a
+ * number or time compared with something else. Other unknown fields and words are accepted, because
+ * the service may have more than the document.
+ */
+export function checkCondition(condition: Condition, vocabulary: Vocabulary): void {
+  const { text, field, operator, value } = condition;
+  if (!isDocumented(condition, vocabulary)) {
+    const first = firstSegment(field);
+    const words = [...vocabulary.fields, ...Object.keys(vocabulary.headers ?? {})];
+    if (nearest(first, words) !== undefined) throw unknownWord('field', first, words);
+    return;
+  }
+  const words = vocabulary.words[field];
+  const isOther =
+    words !== undefined && isEquality(operator) && value !== 'null' && !words.includes(value);
+  if (isOther && (value === '' || nearest(value, words) !== undefined))
+    throw unknownWord(field, value, words);
+  if (!/[<>]/.test(operator)) return;
+  const refuse = (kind: string, hint: string) =>
+    usageError(`"${text}" compares ${field}, which is a ${kind}, with "${value}"`, hint);
+  if (vocabulary.numbers.includes(field) && numberOf(value) === undefined)
+    throw refuse('number', `write a plain number: "${field}${operator}20"`);
+  if (vocabulary.times.includes(field) && parseTypedTime(value) === undefined)
+    throw refuse(
+      'time',
+      `write an age ("${field}<-2h" is older than two hours) or a time such as yesterday, monday, "2026-11-23 08:00", 23.11.2026 or 2026-03-01T12:00:00Z`,
+    );
+}
+
+/**
+ * Whether a value meets the condition. A missing or null field meets `=null`, and `!=` with any
+ * other value. A list meets the condition when one of its elements does. Numbers (also as strings)
+ * are compared as numbers, times as times, and everything else as text; `~` ignores case.
+ * @param now the current time and the zone of typed times, for ages such as `-2h` and words such as
+ * `yesterday`
+ */
+export function matches(condition: Condition, value: unknown, now: Now): boolean {
+  const { operator } = condition;
+  const found = readPath(value, condition.field);
+  if (condition.value === 'null' && isEquality(operator))
+    return (found === undefined || found === null) === (operator === '=');
+  const isMet = (Array.isArray(found) ? found : [found]).some((element) =>
+    meets(condition, element, now),
+  );
+  return isMet !== (operator === '!=');
+}
+
+/** Tests one element. `!=` is tested as the negation of `=`. */
+function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
+  if (found === undefined || found === null) return false;
+  if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
+  // `"null"` in quotes means the text. Without quotes it means a missing value.
+  if (isEquality(operator)) return isEqual(value === '"null"' ? 'null' : value, found, now);
+  const order = compare(found, value, now);
+  if (order === undefined) return false;
+  return order === 0 ? operator.endsWith('=') : order < 0 === operator.startsWith('<');
+}
+
+/**
+ * Longer texts are not normalized: `normalize` takes quadratic time for many consecutive accents.
+ */
+const NORMALIZED_CHARACTERS = 2_000;
+
+/** Returns a text in the form that `~` compares: lower case, with composed accents. */
+function fold(text: string): string {
+  return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
+}
+
+/**
+ * Whether the values are equal. A number equals all its spellings, but a text such as `007` only
+ * equals itself.
+ */
+function isEqual(wanted: string, found: unknown, now: Now): boolean {
+  const text = (textOf(found) ?? '').trim();
+  const isLiteral =
+    typeof found === 'string' &&
+    numberOf(text) !== undefined &&
+    !(isJsonNumber(text) && isJsonNumber(wanted));
+  return text === wanted || (!isLiteral && compare(found, wanted, now) === 0);
+}
+
+/**
+ * Returns a negative number when the found value is less than the wanted one, a positive number
+ * when it is greater, and undefined when they cannot be compared.
+ */
+function compare(found: unknown, wanted: string, now: Now): number | undefined {
+  if (numberOf(wanted) !== undefined) {
+    const value = numberOf(found);
+    return value === undefined ? undefined : value - Number(numberOf(wanted));
+  }
+  const limit = momentOf(wanted, now);
+  const value = limit === undefined ? undefined : readTime(found);
+  if (limit !== undefined && value !== undefined) return value - limit;
+  // A word such as `monday` may be meant as text. An ISO 8601 time or `-2h` cannot.
+  if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
+    return undefined;
+  return found === wanted ? 0 : found < wanted ? -1 : 1;
+}
+
+const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
+
+/**
+ * Caches parsed times for one current time, because a list compares every item with the same times.
+ */
+let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
+const MOST_REMEMBERED_TIMES = 100;
+
+/** Returns the instant of a typed time, or undefined for other text. */
+function momentOf(text: string, now: Now): number | undefined {
+  const isSame = readTimes?.ms === now.ms && readTimes.zone === now.zone;
+  if (readTimes === undefined || !isSame || readTimes.times.size > MOST_REMEMBERED_TIMES)
+    readTimes = { ...now, times: new Map() };
+  const { times } = readTimes;
+  if (!times.has(text)) times.set(text, parseTypedTime(text)?.(now));
+  return times.get(text);
+}

@@ -1,0 +1,31 @@
+// Prints the lines below a result on stderr: how much was shown and how to see more.
+
+import type { Context } from '../context.js';
+import { wrap } from '../terminal/cells.js';
+import { clean } from '../terminal/clean.js';
+import { loadPaint } from '../terminal/colour.js';
+import { forScreen, splitMark } from '../terminal/marks.js';
+
+/**
+ * Writes the lines, unless `--quiet` is given. With `isBelow`, the result is above on the same
+ * terminal, and an empty line is printed first. Lines that begin with a mark are not dimmed.
+ */
+export async function writeFooter(
+  { io, flags, notice }: Context,
+  lines: readonly string[],
+  isBelow: boolean,
+): Promise<void> {
+  const { stderr } = io;
+  if (lines.length === 0 || flags.quiet === true) return;
+  const isScreen = stderr.isTerminal && !io.isJson;
+  const paint = await loadPaint(isScreen ? stderr.colorLevel : 0);
+  if (isScreen && isBelow) await stderr.write('\n');
+  for (const line of lines) {
+    if (isScreen && splitMark(line).mark === undefined) {
+      const drawn = wrap(forScreen(clean(line), stderr), stderr.width()).map(
+        (part) => `${paint.dim(part)}\n`,
+      );
+      await stderr.write(drawn.join(''));
+    } else await notice(line);
+  }
+}
