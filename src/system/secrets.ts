@@ -1,5 +1,9 @@
 // Hides secrets in text from other parties, even when they are encoded as base64, hex, or nested
-// escapes of URLs, JSON and HTML.
+// escapes of URLs, JSON and HTML. Long secrets are also found in parts, and with line breaks, markup
+// or other characters between their letters.
+
+import { findParts, partsOf, type Range } from './token-parts.js';
+import { type Decoded, decodeEscapes, undecoded } from './unescape.js';
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
@@ -52,25 +56,42 @@ export function looksLikeToken(text: string): boolean {
 
 export function openSecrets(): Secrets {
   const known = new Set<string>();
-  /** Longest first, because a secret may be part of another. */
-  let spellings: readonly string[] = [];
+  /** Undefined until a text is searched: most runs print no text of others. */
+  let search: Search | undefined;
 
   function add(secret: string, isPassword = false): void {
     if (secret.length < (isPassword ? SHORTEST_PASSWORD : SHORTEST_TOKEN)) return;
     known.add(secret);
     const [oldest] = known;
     if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
-    const all = new Set([...known].flatMap(spellingsOf));
-    spellings = [...all].sort((one, other) => other.length - one.length);
+    search = undefined;
   }
 
   function hide(text: string): string {
-    if (spellings.length === 0) return text;
+    if (known.size === 0) return text;
+    search ??= searchFor(known);
+    const { spellings } = search;
     const hidden = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, HIDDEN), text);
-    return hideEscaped(hidden, spellings);
+    return hideEncoded(hidden, search);
   }
 
   return { add, hide };
+}
+
+/** The texts to look for. */
+interface Search {
+  /** Longest first, because a secret may be part of another. */
+  spellings: readonly string[];
+  /** The parts of long secrets, which are found with other characters between their letters. */
+  parts: ReadonlySet<string>;
+}
+
+function searchFor(secrets: Iterable<string>): Search {
+  const all = new Set([...secrets].flatMap(spellingsOf));
+  return {
+    spellings: [...all].sort((one, other) => other.length - one.length),
+    parts: partsOf(all),
+  };
 }
 
 /** Returns the spellings of a secret without escapes. */
@@ -109,124 +130,27 @@ function base64Of(secret: Buffer): string[] {
   });
 }
 
-/** A decoded text, with the position of each character in the original text. */
-interface Decoded {
-  text: string;
-  /** Has one more entry than characters: the end of the original text. */
-  starts: readonly number[];
-}
-
 /** Hides secrets that appear after decoding the text once or several times. */
-function hideEscaped(text: string, spellings: readonly string[]): string {
+function hideEncoded(text: string, search: Search): string {
   let hidden = text;
-  let decoded = decodeOnce({ text, starts: startsOf(text) });
-  for (let round = 1; decoded !== undefined && round <= MOST_ROUNDS; round++) {
-    const ranges = findAll(decoded, spellings, hidden);
+  let decoded: Decoded | undefined = undecoded(text);
+  for (let round = 0; decoded !== undefined && round <= MOST_ROUNDS; round++) {
+    const ranges = findAll(decoded, search, hidden);
     if (ranges.length > 0) {
       // The positions of the other characters have changed, so decoding starts again.
       hidden = replaceRanges(hidden, ranges);
-      decoded = { text: hidden, starts: startsOf(hidden) };
+      decoded = undecoded(hidden);
       round = 0;
     }
-    decoded = decodeOnce(decoded);
+    decoded = decodeEscapes(decoded);
   }
   return hidden;
 }
 
-function startsOf(text: string): number[] {
-  return Array.from({ length: text.length + 1 }, (_, index) => index);
-}
-
-/** Percent-encoding in runs, escapes of JSON and JavaScript, and HTML entities. */
-const ESCAPE =
-  /(?:%[0-9a-f]{2})+|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\["\\/]|&#x0{0,6}[0-9a-f]{1,6};|&#0{0,6}\d{1,7};|&(?:amp|lt|gt|quot|apos|nbsp|plus|equals|period|sol|colon|lowbar|hyphen);/gi;
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&',
-  lt: '<',
-  gt: '>',
-  quot: '"',
-  apos: "'",
-  nbsp: ' ',
-  plus: '+',
-  equals: '=',
-  period: '.',
-  sol: '/',
-  colon: ':',
-  lowbar: '_',
-  hyphen: '-',
-};
-
-/** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
-function decodeOnce({ text, starts }: Decoded): Decoded | undefined {
-  let decoded = '';
-  const places: number[] = [];
-  let end = 0;
-  const takePlain = (to: number) => {
-    for (let index = end; index < to; index++) places.push(starts[index] ?? 0);
-    decoded += text.slice(end, to);
-  };
-  for (const match of text.matchAll(ESCAPE)) {
-    takePlain(match.index);
-    for (const { character, offset } of decodeEscape(match[0])) {
-      for (let unit = 0; unit < character.length; unit++)
-        places.push(starts[match.index + offset] ?? 0);
-      decoded += character;
-    }
-    end = match.index + match[0].length;
-  }
-  if (end === 0) return undefined;
-  takePlain(text.length);
-  places.push(starts[text.length] ?? 0);
-  return { text: decoded, starts: places };
-}
-
-/** Returns the characters of an escape with their positions in it. */
-function decodeEscape(escaped: string): { character: string; offset: number }[] {
-  if (escaped.startsWith('%')) return decodePercent(escaped);
-  if (/^\\[ux]/i.test(escaped))
-    return [{ character: String.fromCharCode(Number.parseInt(escaped.slice(2), 16)), offset: 0 }];
-  if (escaped.startsWith('\\')) return [{ character: escaped.slice(1), offset: 0 }];
-  if (!escaped.startsWith('&#'))
-    return [{ character: ENTITIES[escaped.slice(1, -1).toLowerCase()] ?? escaped, offset: 0 }];
-  const isHex = /^&#x/i.test(escaped);
-  const code = Number.parseInt(escaped.slice(isHex ? 3 : 2), isHex ? 16 : 10);
-  return [
-    { character: code <= LAST_CODE_POINT ? String.fromCodePoint(code) : '\uFFFD', offset: 0 },
-  ];
-}
-
-const LAST_CODE_POINT = 0x10ffff;
-/** Characters of one percent-encoded byte. */
-const PERCENT_CHARACTERS = 3;
-
-/** Decodes a percent-encoded run as UTF-8, or as Latin-1 when it is not valid UTF-8. */
-function decodePercent(run: string): { character: string; offset: number }[] {
-  let text: string;
-  let sizeOf = (character: string) => Buffer.byteLength(character);
-  try {
-    text = decodeURIComponent(run);
-  } catch {
-    text = Buffer.from(run.replaceAll('%', ''), 'hex').toString('latin1');
-    sizeOf = () => 1;
-  }
-  let offset = 0;
-  return [...text].map((character) => {
-    const place = offset;
-    offset += sizeOf(character) * PERCENT_CHARACTERS;
-    return { character, offset: place };
-  });
-}
-
-type Range = readonly [from: number, to: number];
-
-/** Returns the ranges of the original text that contain a secret only after decoding. */
-function findAll(
-  { text, starts }: Decoded,
-  spellings: readonly string[],
-  original: string,
-): Range[] {
-  const ranges: Range[] = [];
+/** Returns the ranges of the original text that contain a secret, in ascending order. */
+function findAll(decoded: Decoded, { spellings, parts }: Search, original: string): Range[] {
+  const ranges = [...findParts(decoded, parts), ...findEncodedRuns(decoded, parts)];
+  const { text, starts } = withoutInvisible(decoded);
   for (const spelling of spellings)
     for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
       const from = starts[at] ?? 0;
@@ -235,6 +159,57 @@ function findAll(
       if (original.slice(from, to) !== spelling) ranges.push([from, to]);
     }
   return ranges.sort(([one], [other]) => one - other);
+}
+
+/** Control characters and characters without a width. Line breaks and tabs are white space. */
+const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cf}]/u;
+
+/** Removes characters that a terminal does not show. They can separate the letters of a password. */
+function withoutInvisible(decoded: Decoded): Decoded {
+  if (!INVISIBLE.test(decoded.text)) return decoded;
+  let text = '';
+  const starts: number[] = [];
+  for (let at = 0; at < decoded.text.length; at++) {
+    const character = decoded.text[at] ?? '';
+    if (INVISIBLE.test(character)) continue;
+    text += character;
+    starts.push(decoded.starts[at] ?? 0);
+  }
+  starts.push(decoded.starts.at(-1) ?? 0);
+  return { text, starts };
+}
+
+/** Words in base64 or hex. Shorter ones cannot contain a part of a token. */
+const ENCODED_RUN = /[\w+/-]{22,}/g;
+
+/** Returns the ranges of words in base64 or hex that contain a token which is encoded again. */
+function findEncodedRuns(
+  { text, starts }: Decoded,
+  parts: ReadonlySet<string>,
+  depth = 1,
+): Range[] {
+  const ranges: Range[] = [];
+  for (const match of text.matchAll(ENCODED_RUN)) {
+    const holdsToken = decodeRun(match[0]).some((inner) => {
+      const decoded = undecoded(inner);
+      if (findParts(decoded, parts).length > 0) return true;
+      return depth < MOST_ROUNDS && findEncodedRuns(decoded, parts, depth + 1).length > 0;
+    });
+    if (holdsToken) {
+      ranges.push([starts[match.index] ?? 0, starts[match.index + match[0].length] ?? 0]);
+    }
+  }
+  return ranges;
+}
+
+/** Returns the texts that a word in base64 or hex can stand for, from each possible first group. */
+function decodeRun(run: string): string[] {
+  const inBase64 = [0, 1, 2, 3].map((from) =>
+    Buffer.from(run.slice(from), 'base64').toString('latin1'),
+  );
+  if (!/^[0-9a-f]+$/i.test(run)) return inBase64;
+  const inHex = [0, 1].map((from) => Buffer.from(run.slice(from), 'hex').toString('latin1'));
+  return [...inBase64, ...inHex];
 }
 
 function replaceRanges(text: string, ranges: readonly Range[]): string {

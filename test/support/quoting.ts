@@ -14,6 +14,10 @@ const everyCharacter = (text: string, encode: (code: number) => string) =>
   [...text].map((character) => encode(character.codePointAt(0) ?? 0)).join('');
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
 
+/** Puts a separator after each of these many characters. */
+const folded = (text: string, length: number, separator: string) =>
+  text.replace(new RegExp(`.{${length}}(?!$)`, 'gs'), (part) => part + separator);
+
 /** How a service may quote a token inside another text, or escape every character of it. */
 export const ESCAPES: Record<string, (text: string) => string> = {
   'in base64 with its scheme': (text) => Buffer.from(`JWT ${text}`).toString('base64'),
@@ -31,6 +35,28 @@ export const ESCAPES: Record<string, (text: string) => string> = {
   'as hexadecimal HTML entities': (text) => everyCharacter(text, (code) => `&#x${hex(code, 4)};`),
   'as escapes of JSON': (text) => everyCharacter(text, (code) => `\\u${hex(code, 4)}`),
   'as escapes of JSON in JSON': (text) => everyCharacter(text, (code) => `\\\\u${hex(code, 4)}`),
+  'as HTML entities without semicolons': (text) =>
+    everyCharacter(text, (code) => `&#x${hex(code, 4)}`).replaceAll('&', ' &'),
+  'as octal escapes': (text) =>
+    everyCharacter(text, (code) => `\\${code.toString(8).padStart(3, '0')}`),
+  'as escapes of JavaScript with braces': (text) =>
+    everyCharacter(text, (code) => `\\u{${hex(code, 2)}}`),
+  'as quoted-printable': (text) => everyCharacter(text, (code) => `=${hex(code, 2).toUpperCase()}`),
+  'as quoted-printable with soft line breaks': (text) => folded(text, 10, '=\r\n'),
+  'in upper case': (text) => text.toUpperCase(),
+  'on several lines': (text) => folded(text, 7, '\n'),
+  'with a NUL after each character': (text) => folded(text, 1, '\0'),
+  'with an invisible character after each character': (text) => folded(text, 1, '\u200B'),
+  'in letters of full width': (text) =>
+    everyCharacter(text, (code) => String.fromCharCode(code + 0xfee0)),
+  'with markup after each character': (text) => folded(text, 1, '<b class="x">'),
+  'in UTF-16 that is read as UTF-8': (text) => Buffer.from(text, 'utf16le').toString('utf8'),
+  'in hex with colons': (text) => folded(Buffer.from(text).toString('hex'), 2, ':'),
+  'in base64 on several lines': (text) => folded(Buffer.from(text).toString('base64'), 20, '\r\n'),
+  'in base64 twice': (text) =>
+    Buffer.from(Buffer.from(`JWT ${text}`).toString('base64')).toString('base64'),
+  'in base64 of hex': (text) =>
+    Buffer.from(Buffer.from(`JWT ${text}`).toString('hex')).toString('base64'),
   'as HTML entities in a URL': (text) =>
     encodeURIComponent(everyCharacter(text, (code) => `&#${code};`)),
 };

@@ -32,7 +32,7 @@ describe('a secret in text of other programs', () => {
     // At most the letters around the token are left of the encoded text.
     const left = hidden.replace('token ', '').replace(' is no good', '').replace(HIDDEN, '');
     expect(left.length).toBeLessThan(32);
-    expect(encoded.length).toBeGreaterThan(100);
+    expect(encoded.length).toBeGreaterThanOrEqual(TOKEN.length);
   });
 
   it.each([
@@ -61,11 +61,32 @@ describe('a secret in text of other programs', () => {
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
   });
 
-  it('is hidden in linear time in a large text of escape sequences', () => {
-    const text = '%41&#66;\\u0043'.repeat(4_000);
+  it.each([
+    ['escape sequences', '%41&#66;\\u0043'.repeat(4_000)],
+    ['base64', 'QUJD'.repeat(16_000)],
+    ['hex', '4a'.repeat(32_000)],
+    ['tags', '<b>'.repeat(21_000)],
+    ['starts of tags', '<'.repeat(64_000)],
+    ['equals signs', '='.repeat(64_000)],
+    ['backslashes', '\\'.repeat(64_000)],
+  ])('is looked for in bounded time in a large text of %s', (_name, text) => {
     const startedAt = performance.now();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
+  });
+
+  it.each([
+    ['control characters', 'Se\u0000cr\u0007et!9'],
+    ['invisible characters', 'Se\u200Bcret\u00AD!9'],
+  ])('is hidden when it is a password with %s', (_name, text) => {
+    const secrets = openSecrets();
+    secrets.add('Secret!9', true);
+    expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
+  });
+
+  it('is hidden when only a part of it is quoted', () => {
+    const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
+    expect(hidden).toBe(`"${HIDDEN}…" has expired`);
   });
 
   it('is hidden completely when another secret contains it, and in lower case', () => {

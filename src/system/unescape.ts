@@ -1,0 +1,131 @@
+// Decodes the escapes of URLs, JSON, JavaScript, e-mail and HTML in a text, and remembers the
+// position of each character in the original text.
+
+/** A decoded text, with the position of each character in the original text. */
+export interface Decoded {
+  text: string;
+  /** Has one more entry than characters: the end of the original text. */
+  starts: readonly number[];
+}
+
+/** Returns a text that is not decoded yet. */
+export function undecoded(text: string): Decoded {
+  return { text, starts: Array.from({ length: text.length + 1 }, (_, index) => index) };
+}
+
+/**
+ * Percent-encoding in runs, escapes of JSON and JavaScript, quoted-printable, and HTML entities.
+ * Browsers also read entities without a semicolon.
+ */
+const ESCAPE =
+  /(?:%[0-9a-f]{2})+|\\u\{0{0,6}[0-9a-f]{1,6}\}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[0-3]?[0-7]{2}|\\["\\/]|=[0-9a-f]{2}|=\r?\n|&#x0{0,6}[0-9a-f]{1,6};?|&#0{0,6}\d{1,7};?|&(?:amp|lt|gt|quot|apos|nbsp|plus|equals|period|sol|colon|comma|lowbar|hyphen|dash|newline|tab|shy|zerowidthspace|zwj|zwnj);?/gi;
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  plus: '+',
+  equals: '=',
+  period: '.',
+  sol: '/',
+  colon: ':',
+  comma: ',',
+  lowbar: '_',
+  hyphen: '-',
+  dash: '-',
+  newline: '\n',
+  tab: '\t',
+  shy: '\u00AD',
+  zerowidthspace: '\u200B',
+  zwj: '\u200D',
+  zwnj: '\u200C',
+};
+
+/** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
+export function decodeEscapes({ text, starts }: Decoded): Decoded | undefined {
+  let decoded = '';
+  const places: number[] = [];
+  let end = 0;
+  const takePlain = (to: number) => {
+    for (let index = end; index < to; index++) places.push(starts[index] ?? 0);
+    decoded += text.slice(end, to);
+  };
+  for (const match of text.matchAll(ESCAPE)) {
+    takePlain(match.index);
+    for (const { character, offset } of decodeEscape(match[0])) {
+      for (let unit = 0; unit < character.length; unit++)
+        places.push(starts[match.index + offset] ?? 0);
+      decoded += character;
+    }
+    end = match.index + match[0].length;
+  }
+  if (end === 0) return undefined;
+  takePlain(text.length);
+  places.push(starts[text.length] ?? 0);
+  return { text: decoded, starts: places };
+}
+
+interface PlacedCharacter {
+  character: string;
+  /** The position of the character in the escape. */
+  offset: number;
+}
+
+function decodeEscape(escaped: string): PlacedCharacter[] {
+  if (escaped.startsWith('%')) return decodePercent(escaped);
+  if (escaped.startsWith('\\')) return [{ character: decodeBackslash(escaped), offset: 0 }];
+  if (escaped.startsWith('=')) return [{ character: decodeQuotedPrintable(escaped), offset: 0 }];
+  return [{ character: decodeEntity(escaped), offset: 0 }];
+}
+
+function decodeBackslash(escaped: string): string {
+  const digits = escaped.slice(1);
+  if (/^u/i.test(digits)) return characterOf(digits.replace(/[^0-9a-f]/gi, ''), 16);
+  if (/^x/i.test(digits)) return characterOf(digits.slice(1), 16);
+  if (/^[0-7]/.test(digits)) return characterOf(digits, 8);
+  return digits;
+}
+
+/** Decodes `=41`. The end of a line after `=` is not part of the text (RFC 2045, 6.7). */
+function decodeQuotedPrintable(escaped: string): string {
+  const digits = escaped.slice(1).trim();
+  return digits === '' ? '' : characterOf(digits, 16);
+}
+
+function decodeEntity(escaped: string): string {
+  const name = escaped.slice(1).replace(/;$/, '');
+  if (/^#x/i.test(name)) return characterOf(name.slice(2), 16);
+  if (name.startsWith('#')) return characterOf(name.slice(1), 10);
+  return ENTITIES[name.toLowerCase()] ?? escaped;
+}
+
+const LAST_CODE_POINT = 0x10ffff;
+
+function characterOf(digits: string, base: number): string {
+  const code = Number.parseInt(digits, base);
+  return code <= LAST_CODE_POINT ? String.fromCodePoint(code) : '\uFFFD';
+}
+
+/** Characters of one percent-encoded byte. */
+const PERCENT_CHARACTERS = 3;
+
+/** Decodes a percent-encoded run as UTF-8, or as Latin-1 when it is not valid UTF-8. */
+function decodePercent(run: string): PlacedCharacter[] {
+  let text: string;
+  let sizeOf = (character: string) => Buffer.byteLength(character);
+  try {
+    text = decodeURIComponent(run);
+  } catch {
+    text = Buffer.from(run.replaceAll('%', ''), 'hex').toString('latin1');
+    sizeOf = () => 1;
+  }
+  let offset = 0;
+  return [...text].map((character) => {
+    const place = offset;
+    offset += sizeOf(character) * PERCENT_CHARACTERS;
+    return { character, offset: place };
+  });
+}
