@@ -10,6 +10,20 @@ function isTooOld() {
   return (major - oldestMajor || minor - oldestMinor || patch - oldestPatch) < 0;
 }
 
+// Closes standard streams whose terminal was closed. Node restores the mode of each terminal at its exit, and aborts with a core dump when
+// that fails (ResetStdio in node.cc). It skips closed streams.
+function closeGoneTerminals() {
+  const { closeSync, fstatSync } = require('node:fs');
+  const { isatty } = require('node:tty');
+  for (const fd of [0, 1, 2]) {
+    try {
+      if (fstatSync(fd).isCharacterDevice() && !isatty(fd)) closeSync(fd);
+    } catch (_error) {
+      // The stream is closed already.
+    }
+  }
+}
+
 if (isTooOld()) {
   process.stderr.write(
     `error: fleet needs Node ${OLDEST} or later; ${process.execPath} is ${process.versions.node}\n`,
@@ -55,6 +69,7 @@ if (isTooOld()) {
     // Whoever still writes there, or could type there, is not waited for.
     if (stdin !== undefined) stdin.destroy();
     if (stdin !== undefined && stdin.unref !== undefined) stdin.unref();
+    closeGoneTerminals();
     // What a reader does not take would keep the process waiting for ever, and what a name server does not answer for ten seconds.
     if (isAbandoned) process.exit();
   });

@@ -10,6 +10,7 @@ import {
   errorLines,
   FleetError,
 } from './errors.js';
+import { isHangupIgnored } from './system/hangup.js';
 import { programVersion } from './system/program-files.js';
 import { hideJwts } from './system/secrets.js';
 import { clean, cleanMultiline, escapeJson } from './terminal/clean.js';
@@ -37,7 +38,7 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
     clock: world.clock,
   });
   const isVerbose = argv.includes('--verbose') || argv.includes('-v');
-  const signals = listenForSignals(world.signals, io.beginEnd);
+  const signals = listenForSignals(world, io.beginEnd);
   const stopWarnings = listenForWarnings(world.signals, io, isVerbose);
   try {
     const thrown = await run(argv, world, io, signals);
@@ -88,14 +89,16 @@ async function run(
 
 /**
  * The first signal asks for an orderly end and the second one for an immediate end. The third ends
- * the process by default.
+ * the process by default. SIGHUP is ignored when the caller ignores it, for example with `nohup`.
  */
-function listenForSignals(source: World['signals'], onFirst: () => void): Signals {
+function listenForSignals({ signals: source, env }: World, onFirst: () => void): Signals {
   const first = new AbortController();
   const second = new AbortController();
+  const ignoresHangup = isHangupIgnored(env);
   const listeners = END_SIGNALS.map(([name, kind]) => {
     const reason = new FleetError(kind, kind);
     const listener = () => {
+      if (name === 'SIGHUP' && ignoresHangup) return;
       if (!first.signal.aborted) {
         first.abort(reason);
         return onFirst();
@@ -107,7 +110,10 @@ function listenForSignals(source: World['signals'], onFirst: () => void): Signal
     return [name, listener] as const;
   });
   function leaveSignals(): void {
-    for (const [name, listener] of listeners) source.off(name, listener);
+    for (const [name, listener] of listeners) {
+      // Without a listener SIGHUP would end the process.
+      if (name !== 'SIGHUP' || !ignoresHangup) source.off(name, listener);
+    }
   }
   return { signal: first.signal, urgentSignal: second.signal, leaveSignals };
 }

@@ -1,7 +1,7 @@
 // Asks the operator: questions go to stderr, answers come from stdin; never without a terminal.
 
 import type { Interface } from 'node:readline/promises';
-import { Writable } from 'node:stream';
+import { PassThrough, Writable } from 'node:stream';
 import { FleetError, usageError } from '../errors.js';
 import { loadPaint } from './colour.js';
 import type { Io } from './io.js';
@@ -35,7 +35,10 @@ export function askText(asking: Asking, question: Question): Promise<string> {
   return ask(asking, question, asking.io.streams.stderr);
 }
 
-/** Asks for a text that is not shown while it is typed. Throws as askText does. */
+/**
+ * Asks for a text that is not shown while it is typed. Throws as askText does. Refuses a pasted text
+ * of several lines or with a NUL character, because the user cannot see that a part is missing.
+ */
 export async function askSecret(asking: Asking, question: Question): Promise<string> {
   return ask(asking, question, new Writable({ write: (_chunk, _encoding, done) => done() }));
 }
@@ -65,9 +68,20 @@ async function ask(
   const showStatus = io.stderr.holdStatus();
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
-  const reader = createInterface({ input: stdin, output: echo, terminal: true, historySize: 0 });
+  // When the terminal is closed, its end can arrive before SIGHUP.
+  const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
+  const keys = openKeys(stdin, hangUp);
+  const reader = createInterface({
+    input: keys.input,
+    output: echo,
+    terminal: true,
+    historySize: 0,
+  });
   reader.on('SIGINT', interrupt).on('close', interrupt);
-  const leaveJobControl = obeyJobControl(reader, stdin, () => {
+  /** Non-empty lines after the answer, in one pasted text. */
+  let furtherLines: string[] = [];
+  reader.on('line', (line) => line !== '' && furtherLines.push(line));
+  const leaveJobControl = obeyJobControl(reader, keys, () => {
     if (isShown) reader.prompt(true);
     else stderr.write(`\r${ERASE_LINE}${prompt}`);
   });
@@ -77,8 +91,10 @@ async function ask(
       if (!isShown) stderr.write(prompt);
       const answer = await reader.question(isShown ? prompt : '', { signal: ended });
       if (!isShown) stderr.write('\n');
-      const reason = refuse?.(answer);
+      const reason =
+        refuse?.(answer) ?? (isShown ? undefined : missingPart(furtherLines, keys.takeNul()));
       if (reason === undefined) return answer;
+      furtherLines = [];
       stderr.write(`${paint.red('>')} ${reason}\n`);
     }
   } catch (error) {
@@ -88,8 +104,70 @@ async function ask(
   } finally {
     leaveJobControl();
     reader.close();
+    keys.close();
     showStatus();
   }
+}
+
+/** Returns why an answer is incomplete: readline drops NUL characters and the lines after the first. */
+function missingPart(furtherLines: readonly string[], hasNul: boolean): string | undefined {
+  if (hasNul) return 'it must not contain a NUL character (Ctrl-Space)';
+  return furtherLines.length > 0 ? 'it must be one line' : undefined;
+}
+
+/** The keys that the user types, for a reader of lines. */
+interface Keys {
+  readonly input: NodeJS.ReadableStream;
+  /** Undefined when stdin has no modes. */
+  setRaw: ((isRaw: boolean) => void) | undefined;
+  /** Whether a NUL character was typed since the last call. */
+  takeNul(): boolean;
+  close(): void;
+}
+
+/**
+ * Passes the keys of a terminal to readline. Readline sets the mode of its input also when the
+ * terminal was closed, and Node then throws an error that ends the program. `onGone` is called when
+ * the terminal was closed.
+ */
+function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
+  let hasNul = false;
+  const set = stdin.setRawMode?.bind(stdin);
+  const setRaw =
+    set &&
+    ((isRaw: boolean) => {
+      try {
+        set(isRaw);
+      } catch {
+        onGone();
+      }
+    });
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
+  const onData = (chunk: Buffer | string) => {
+    hasNul ||= chunk.includes('\0');
+    input.write(chunk);
+  };
+  const onEnd = () => input.end();
+  stdin.on('data', onData).on('end', onEnd).on('error', onGone).resume();
+  return {
+    input,
+    setRaw,
+    takeNul() {
+      const had = hasNul;
+      hasNul = false;
+      return had;
+    },
+    close() {
+      // Another error of a closed terminal must not end the program.
+      stdin
+        .off('data', onData)
+        .off('end', onEnd)
+        .off('error', onGone)
+        .on('error', () => {});
+      stdin.pause();
+      input.destroy();
+    },
+  };
 }
 
 /** ECMA-48 EL: erases from the cursor to the end of the line. */
@@ -101,8 +179,11 @@ const CTRL_BACKSLASH = '\x1c';
  * the program ends in the middle of a question. `redraw` prints the question and the typed text
  * again. Returns a function that removes the listeners.
  */
-function obeyJobControl(reader: Interface, stdin: TerminalInput, redraw: () => void): () => void {
-  const setRaw = stdin.setRawMode?.bind(stdin);
+function obeyJobControl(
+  reader: Interface,
+  { input, setRaw }: Keys,
+  redraw: () => void,
+): () => void {
   // Windows has no job control, and a stdin without modes is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
   let isStopping = false;
@@ -133,11 +214,11 @@ function obeyJobControl(reader: Interface, stdin: TerminalInput, redraw: () => v
   };
   const leave = () => {
     reader.off('SIGTSTP', onStop);
-    stdin.off('keypress', onKey);
+    input.off('keypress', onKey);
     process.off('SIGCONT', onContinue).off('SIGQUIT', onQuit);
   };
   reader.on('SIGTSTP', onStop);
-  stdin.on('keypress', onKey);
+  input.on('keypress', onKey);
   process.on('SIGCONT', onContinue).on('SIGQUIT', onQuit);
   return leave;
 }

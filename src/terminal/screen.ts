@@ -78,6 +78,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   stdout.on('resize', onResize);
   process.on('exit', leave);
   if (stdin.isTTY === true) stdin.on('data', onData);
+  // Reading fails when the terminal was closed. SIGHUP ends the program then.
+  stdin.on('error', () => {});
   enter();
   return {
     frame(lines) {

@@ -84,6 +84,24 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 130);
     }));
 
+  test.each([
+    ['of several lines', 'first line\rsecond line\r', /it must be one line/],
+    ['with a NUL character', 'secr\0et\r', /it must not contain a NUL character/],
+  ])('asks again for a password %s', (_what, keys, reason) =>
+    inTerminal(login, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press(keys);
+      const refused = await terminal.until(
+        new RegExp(`${reason.source}[\\s\\S]*${PASSWORD.source}`),
+      );
+      expect(refused).not.toMatch(/first|second|secr/);
+      terminal.press('secret words\r');
+      await terminal.until(ORGANIZATION);
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }),
+  );
+
   test('continues after kill -STOP and fg', () =>
     inTerminal(asJob(login), async (terminal) => {
       await terminal.until(PASSWORD);

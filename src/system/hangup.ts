@@ -1,0 +1,50 @@
+// Tells whether the caller of fleet ignores SIGHUP, as `nohup fleet watch` asks for.
+
+import { fstatSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+
+/** The bit of SIGHUP (1) in the masks of /proc/PID/status. */
+const SIGHUP_BIT = 1n;
+/** The access mode in the flags of an open file, and the mode "write only" (fcntl.h). */
+const ACCESS_MODE = 0o3;
+const WRITE_ONLY = 0o1;
+
+/**
+ * Returns whether SIGHUP was ignored when fleet was started. Node sets every ignored signal to its
+ * default action at its start (PlatformInit in node.cc), so the process itself cannot tell. The
+ * executable of `npm run build:binary` can. For Node there are three signs of it:
+ *
+ * - The parent process ignores SIGHUP, for example after `trap '' HUP` in a script.
+ * - The shell named `nohup` as the program that it started (`$_`).
+ * - stdin is /dev/null, opened for writing only: nohup of GNU replaces a terminal with it.
+ */
+export function isHangupIgnored(env: NodeJS.ProcessEnv): boolean {
+  if (process.platform === 'win32') return false;
+  return (
+    basename(env['_'] ?? '') === 'nohup' ||
+    ignoresHangup('self') ||
+    ignoresHangup(String(process.ppid)) ||
+    isStdinOfNohup()
+  );
+}
+
+/** Returns false on systems without /proc. */
+function ignoresHangup(process: string): boolean {
+  const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readText(`/proc/${process}/status`)) ?? [];
+  return mask !== undefined && (BigInt(`0x${mask}`) & SIGHUP_BIT) !== 0n;
+}
+
+function isStdinOfNohup(): boolean {
+  const [, flags] = /^flags:\s*([0-7]+)$/m.exec(readText('/proc/self/fdinfo/0')) ?? [];
+  if (flags === undefined) return false;
+  const isWriteOnly = (Number.parseInt(flags, 8) & ACCESS_MODE) === WRITE_ONLY;
+  return isWriteOnly && fstatSync(0).isCharacterDevice();
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch {
+    return '';
+  }
+}
