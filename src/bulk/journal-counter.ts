@@ -4,6 +4,7 @@
 import { fstatSync } from 'node:fs';
 import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { reasonOf, usageError } from '../errors.js';
+import { OWN_FILE_MODE } from '../system/folder.js';
 import type { Journal } from './journal-records.js';
 
 /** The number of records between two writes of the counter. */
@@ -22,7 +23,7 @@ async function counterPathOf(journalPath: string): Promise<string> {
 
 /** Opens a regular file without blocking; undefined for any other kind of file. */
 async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
-  const handle = await open(path, flags | constants.O_NONBLOCK, 0o666);
+  const handle = await open(path, flags | constants.O_NONBLOCK, OWN_FILE_MODE);
   if (fstatSync(handle.fd).isFile()) return handle;
   await handle.close();
   return undefined;

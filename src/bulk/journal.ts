@@ -7,7 +7,7 @@ import { constants, type FileHandle, open, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../errors.js';
 import { type Clock, every } from '../system/clock.js';
-import { hasCode, isDeviceName } from '../system/folder.js';
+import { hasCode, isDeviceName, OWN_FILE_MODE } from '../system/folder.js';
 import type { ChangeResult } from '../views/action.js';
 import { checkCounter, openRecordCounter, type RecordCounter } from './journal-counter.js';
 import * as records from './journal-records.js';
@@ -44,7 +44,9 @@ function lost(path: string, why: string, cause?: unknown): FleetError {
 /** Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it cannot be opened. */
 async function openRegular(path: string, flags: number): Promise<FileHandle> {
   // Opening a named pipe without a writer would block.
-  const opening = isDeviceName(path) ? undefined : open(path, flags | constants.O_NONBLOCK, 0o666);
+  const opening = isDeviceName(path)
+    ? undefined
+    : open(path, flags | constants.O_NONBLOCK, OWN_FILE_MODE);
   const handle = await opening?.catch((error: unknown) => {
     throw unusable(path, `cannot be opened: ${reasonOf(error)}`, error);
   });

@@ -50,10 +50,10 @@ export interface StatusOutput extends Output {
   /** Draws the status line, which stays until other text is written. An empty line removes it. */
   drawStatus(line: string): void;
   /**
-   * Removes the status line until the returned function is called. For prompts, which write to the
-   * raw stream.
+   * Removes the status line and keeps back every text until the returned function is called, so that
+   * no text appears inside a question. Prompts write to the raw stream.
    */
-  holdStatus(): () => void;
+  holdOutput(): () => void;
 }
 
 export interface Io {
@@ -235,14 +235,29 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', options);
     if (isEnding) opened.beginEnd();
+    /** Resolves when no question is open. */
+    let answered: Promise<void> | undefined;
     const write: Output['write'] = async (text) => {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
+      if (answered !== undefined) await answered;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
       // If stderr is closed, its text is lost and the work continues.
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
-    return { ...opened, write: status.under(write, false), drawStatus, holdStatus: status.hold };
+    const holdOutput = () => {
+      const showStatus = status.hold();
+      let release = () => {};
+      answered = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => {
+        answered = undefined;
+        release();
+        showStatus();
+      };
+    };
+    return { ...opened, write: status.under(write, false), drawStatus, holdOutput };
   };
   let stderr: ReturnType<typeof openStderr> | undefined;
   return {

@@ -65,7 +65,7 @@ async function ask(
   const paint = await loadPaint(io.stderr.colorLevel);
   const prompt = `${paint.green('?')} ${paint.bold(message)}${choices} `;
   const isShown = echo === stderr;
-  const showStatus = io.stderr.holdStatus();
+  const releaseOutput = io.stderr.holdOutput();
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
   // When the terminal is closed, its end can arrive before SIGHUP.
@@ -105,7 +105,7 @@ async function ask(
     leaveJobControl();
     reader.close();
     keys.close();
-    showStatus();
+    releaseOutput();
   }
 }
 

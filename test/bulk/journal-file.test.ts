@@ -2,7 +2,7 @@
 // use it.
 
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import {
   appendFile,
   copyFile,
@@ -55,6 +55,17 @@ function open(path: string, binding = BINDING, hurry = 8) {
     isTrusted: false,
   });
 }
+
+test.skipIf(process.platform === 'win32')(
+  'a journal and its counter file can be read only by their user',
+  async () => {
+    const path = newJournal();
+    const journal = await open(path);
+    await journal.close();
+    const modes = [path, `${path}.count`].map((file) => statSync(file).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600]);
+  },
+);
 
 describe('reading a journal', () => {
   const key = fc.constantFrom('a', 'b', 'c', 'Žofie 🚲');

@@ -64,6 +64,16 @@ describe('a question', () => {
     expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 
+  it('keeps back other lines on stderr until it is answered', async () => {
+    const asking = openAsking();
+    const answer = answered(askText(asking, QUESTION), 'https://x\r');
+    await type('');
+    const notice = asking.io.stderr.write('the disk is slow\n');
+    expect(await answer).toBe('https://x');
+    await notice;
+    expect(screen).toMatch(/\? Address.*https:\/\/x\s+the disk is slow\n$/s);
+  });
+
   it('is asked again after an invalid answer', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
     expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe(

@@ -98,6 +98,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
     ...(body === undefined ? {} : { body }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     subject: `${method} ${address.path}`,
+    isSecret: hasPassword(body),
   };
   if (options.paginate === true) {
     // The links to further pages contain the whole query.
@@ -112,6 +113,17 @@ export async function callApi(context: Context, path: string, options: ApiOption
     format,
     options.include === true,
   );
+}
+
+/** Names of fields that hold a password or a token. */
+const SECRET_FIELD = /"[^"]*(?:passw|passphrase|secret|token|\bpin\b|otp)[^"]*"\s*:/i;
+
+/**
+ * Whether a body contains a password or a token. The answer can quote it in any encoding, so the
+ * error does not show the answer then.
+ */
+function hasPassword(body: HttpRequest['body']): boolean {
+  return typeof body === 'string' && SECRET_FIELD.test(body);
 }
 
 function checkFlags(method: string, { input, paginate, include }: ApiOptions): void {
