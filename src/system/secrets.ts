@@ -2,8 +2,8 @@
 // escapes of URLs, JSON and HTML. Long secrets are also found in parts, and with line breaks, markup
 // or other characters between their letters.
 
-import { findParts, partsOf, type Range } from './token-parts.js';
-import { type Decoded, decodeEscapes, undecoded } from './unescape.js';
+import { findParts, partsOf, type SecretRange } from './token-parts.js';
+import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
@@ -133,7 +133,7 @@ function base64Of(secret: Buffer): string[] {
 /** Hides secrets that appear after decoding the text once or several times. */
 function hideEncoded(text: string, search: Search): string {
   let hidden = text;
-  let decoded: Decoded | undefined = undecoded(text);
+  let decoded: UnescapedText | undefined = undecoded(text);
   for (let round = 0; decoded !== undefined && round <= MOST_ROUNDS; round++) {
     const ranges = findAll(decoded, search, hidden);
     if (ranges.length > 0) {
@@ -142,13 +142,17 @@ function hideEncoded(text: string, search: Search): string {
       decoded = undecoded(hidden);
       round = 0;
     }
-    decoded = decodeEscapes(decoded);
+    decoded = decodeTextEscapes(decoded);
   }
   return hidden;
 }
 
 /** Returns the ranges of the original text that contain a secret, in ascending order. */
-function findAll(decoded: Decoded, { spellings, parts }: Search, original: string): Range[] {
+function findAll(
+  decoded: UnescapedText,
+  { spellings, parts }: Search,
+  original: string,
+): SecretRange[] {
   const ranges = [...findParts(decoded, parts), ...findEncodedRuns(decoded, parts)];
   const { text, starts } = withoutInvisible(decoded);
   for (const spelling of spellings)
@@ -165,7 +169,7 @@ function findAll(decoded: Decoded, { spellings, parts }: Search, original: strin
 const INVISIBLE = /(?![\t\n\r])[\p{Cc}\p{Cf}]/u;
 
 /** Removes characters that a terminal does not show. They can separate the letters of a password. */
-function withoutInvisible(decoded: Decoded): Decoded {
+function withoutInvisible(decoded: UnescapedText): UnescapedText {
   if (!INVISIBLE.test(decoded.text)) return decoded;
   let text = '';
   const starts: number[] = [];
@@ -184,11 +188,11 @@ const ENCODED_RUN = /[\w+/-]{22,}/g;
 
 /** Returns the ranges of words in base64 or hex that contain a token which is encoded again. */
 function findEncodedRuns(
-  { text, starts }: Decoded,
+  { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,
   depth = 1,
-): Range[] {
-  const ranges: Range[] = [];
+): SecretRange[] {
+  const ranges: SecretRange[] = [];
   for (const match of text.matchAll(ENCODED_RUN)) {
     const holdsToken = decodeRun(match[0]).some((inner) => {
       const decoded = undecoded(inner);
@@ -212,7 +216,7 @@ function decodeRun(run: string): string[] {
   return [...inBase64, ...inHex];
 }
 
-function replaceRanges(text: string, ranges: readonly Range[]): string {
+function replaceRanges(text: string, ranges: readonly SecretRange[]): string {
   let replaced = '';
   let end = 0;
   for (const [from, to] of ranges) {

@@ -1,13 +1,13 @@
 // Finds parts of tokens in a text, whatever is between their letters and digits: line breaks, NUL
 // bytes, markup or separators. Upper and lower case count as equal.
 
-import type { Decoded } from './unescape.js';
+import type { UnescapedText } from './unescape.js';
 
 /** How many letters and digits of a token must follow each other to count as a part of it. */
 export const PART_LENGTH = 16;
 
 /** A range of the original text: its start, and the position after its end. */
-export type Range = readonly [from: number, to: number];
+export type SecretRange = readonly [from: number, to: number];
 
 /** Returns the letters and digits of a text in lower case. */
 export function lettersOf(text: string): string {
@@ -27,7 +27,7 @@ export function partsOf(spellings: Iterable<string>): Set<string> {
 }
 
 /** Returns the ranges of the original text that contain a part of a token, in ascending order. */
-export function findParts(decoded: Decoded, parts: ReadonlySet<string>): Range[] {
+export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);
   // Markup can separate the letters of a token, and a token can be in an attribute of a tag.
@@ -39,10 +39,10 @@ export function findParts(decoded: Decoded, parts: ReadonlySet<string>): Range[]
 const TAG = /<[^<>]{0,200}>/y;
 
 function findInLetters(
-  { text, starts }: Decoded,
+  { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,
   skipsTags: boolean,
-): Range[] {
+): SecretRange[] {
   let letters = '';
   /** The position of each letter in the decoded text. */
   const places: number[] = [];
@@ -60,7 +60,7 @@ function findInLetters(
     }
     at++;
   }
-  const ranges: Range[] = [];
+  const ranges: SecretRange[] = [];
   for (let from = 0; from + PART_LENGTH <= letters.length; from++) {
     if (!parts.has(letters.slice(from, from + PART_LENGTH))) continue;
     const last = places[from + PART_LENGTH - 1] ?? 0;

@@ -2,14 +2,14 @@
 // position of each character in the original text.
 
 /** A decoded text, with the position of each character in the original text. */
-export interface Decoded {
+export interface UnescapedText {
   text: string;
   /** Has one more entry than characters: the end of the original text. */
   starts: readonly number[];
 }
 
 /** Returns a text that is not decoded yet. */
-export function undecoded(text: string): Decoded {
+export function undecoded(text: string): UnescapedText {
   return { text, starts: Array.from({ length: text.length + 1 }, (_, index) => index) };
 }
 
@@ -45,7 +45,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
-export function decodeEscapes({ text, starts }: Decoded): Decoded | undefined {
+export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedText | undefined {
   let decoded = '';
   const places: number[] = [];
   let end = 0;

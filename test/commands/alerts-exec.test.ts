@@ -1,7 +1,7 @@
 // Tests the command of `--exec`: its limits, its output, and that all of its processes end.
 
 import { expect, test } from 'vitest';
-import { runCommand } from '../../src/commands/alerts/exec.js';
+import { runCommand } from '../../src/follow/exec.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openQuickClock } from '../support/fast-clock.js';
 

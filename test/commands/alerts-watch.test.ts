@@ -321,14 +321,14 @@ describe.concurrent('`alerts watch --exec`', () => {
       expect(stderr).toContain('3 commands run, 0 failed');
     }));
 
-  test('counts and reports a failed command, and runs the command for the next alert', () =>
+  test('sets an alert aside after --attempts, names it, and continues with the next alert', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const running = await watch(
         sandbox,
-        ['--json', '--exec', 'grep lock.bat.low > /dev/null && echo found'],
+        ['--json', '--exec', 'grep lock.bat.low > /dev/null && echo found', '--attempts', '1'],
         PATH,
       );
-      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      const poison = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
       await running.until(() => running.objects().length === 2);
       await running.until(() => running.events('exec-failed').length === 1);
@@ -336,7 +336,12 @@ describe.concurrent('`alerts watch --exec`', () => {
       await new Promise((resolve) => setTimeout(resolve, 300));
       await running.stop();
       expect(running.events('exec-failed')[0]?.['message']).toBe('it ended with exit code 1');
-      expect(running.events('closed')[0]).toMatchObject({ executed: 2, exec_failed: 1 });
+      expect(running.events('set-aside')[0]).toMatchObject({ channel: 'exec', uuid: poison.uuid });
+      expect(running.events('closed')[0]).toMatchObject({
+        executed: 2,
+        exec_failed: 1,
+        exec_set_aside: [poison.uuid],
+      });
     }));
 
   test('stops a hanging command at the end, and runs it for the same alert after a restart', () =>
@@ -350,10 +355,20 @@ describe.concurrent('`alerts watch --exec`', () => {
       const alert = sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
       const second = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
       await running.until(() => running.events('exec').length === 1);
+      await running.until(() => running.objects().length === 2);
       expect((await running.stop()).code).toBe(130);
-      const again = await watch(sandbox, ['--json', '--state-file', path]);
-      await again.until(() => again.objects().some(({ uuid }) => uuid === second.uuid));
+      expect(running.events('closed')[0]).toMatchObject({ exec_waiting: 2 });
+      const again = await watch(
+        sandbox,
+        ['--json', '--state-file', path, '--exec', 'cat; echo'],
+        PATH,
+      );
+      await again.until(() => again.events('exec').length === 2);
       await again.stop();
-      expect(alert.uuid).not.toBe(second.uuid);
+      expect(again.objects()).toEqual([]);
+      expect(again.events('exec').map(({ line }) => JSON.parse(String(line)).uuid)).toEqual([
+        alert.uuid,
+        second.uuid,
+      ]);
     }));
 });

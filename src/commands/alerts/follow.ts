@@ -1,12 +1,14 @@
-// Follows alerts: performs the effects of the state machine in state.ts. Prints, runs commands and
-// stores the state, one alert after another.
+// Follows alerts: performs the effects of the state machine in state.ts. Prints alerts, queues them
+// for --exec and --post, and stores the state, one alert after another.
 
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
-import { OVER } from '../../follow/ending.js';
+import { type Deliveries, openDeliveries } from '../../follow/deliveries.js';
+import type { DeliveryFlags } from '../../follow/delivery-flags.js';
 import { IDLE_MS } from '../../follow/flags.js';
 import { follow, type Machine, type Session } from '../../follow/loop.js';
+import { openMessageStore } from '../../follow/message-store.js';
 import { openPrinter, type Printable } from '../../follow/print.js';
 import { followTopics } from '../../follow/subscribe.js';
 import type { Client } from '../../http/client.js';
@@ -17,9 +19,9 @@ import { readBicycleNames } from '../../list/bicycle-names.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type Clock, momentOf, openTimer } from '../../system/clock.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { runCommand } from './exec.js';
 import { lastMsOf, openKnownAlerts } from './known.js';
-import { type AlertsReport, openAlertsReport, type SummaryInput } from './notices.js';
+import { openAlertsReport, type SummaryPart } from './notices.js';
+import { deliveryMessageOf, openNotifications } from './notification.js';
 import { alertsState, startAlerts } from './state.js';
 import type { Memory } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
@@ -30,7 +32,7 @@ export interface Receiver {
   pass(webhook: Webhook): void;
   /** Stops receiving and answers waiting webhooks. Resolves within a second. */
   close(): Promise<void>;
-  summary(): SummaryInput['more'];
+  summary(): SummaryPart;
 }
 
 export interface FollowInput {
@@ -38,8 +40,8 @@ export interface FollowInput {
   /** For messages: `['follow', 'alerts']` becomes "following alerts" and "followed alerts". */
   title: readonly [verb: string, what: string];
   memory: Memory | undefined;
-  /** The command of `--exec`. */
-  exec: string | undefined;
+  /** The flags `--exec` and `--post`; undefined when every alert is only printed. */
+  deliver: DeliveryFlags | undefined;
   topics: readonly string[];
   baseUrl: URL | undefined;
   openReceiver?(session: Session<AlertsEvent>): Promise<Receiver>;
@@ -74,7 +76,7 @@ async function openAlerts(
   session: Session<AlertsEvent>,
 ): Promise<Machine<AlertsEvent, AlertsEffect, AlertsEffect>> {
   const { clock } = context;
-  const { plan, memory, topics, baseUrl, exec } = input;
+  const { plan, memory, topics, baseUrl, deliver } = input;
   const { stderr, signal, emit, room, log } = session;
   const report = openAlertsReport(stderr, input.title, plan.everyMs);
   if (memory !== undefined) {
@@ -91,17 +93,17 @@ async function openAlerts(
       followTopics(context, { topics, sseUrl, idle: IDLE_MS, signal, log, emit, room }),
     );
   }
-  const done = { executed: 0, execFailed: 0 };
-  const show = await openDelivery(context, input, session, done, report);
+  const deliveries = deliver && (await openAlertDeliveries(context, deliver, session, memory));
+  if (deliveries !== undefined) session.atEnd(deliveries.finish);
+  const show = await openPrinting(context, plan, session);
+  const notificationOf = await openNotifications(context, deliver);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
   // Store the start before anything is shown, so that an interrupted run resumes instead of
   // starting again.
   memory?.move(state.marks);
-  // With a state file or a command, alerts are delivered one at a time, so that a killed run
-  // repeats at most one.
-  const together =
-    receiver === undefined && (memory !== undefined || exec !== undefined) ? 1 : TOGETHER;
+  // With a state file, alerts are printed one at a time, so that a killed run repeats at most one.
+  const together = receiver === undefined && memory !== undefined ? 1 : TOGETHER;
   const timer = openTimer(clock, () => emit({ type: 'tick' }));
   session.atEnd(timer.cancel);
   timer.want(0);
@@ -115,8 +117,8 @@ async function openAlerts(
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },
     /**
-     * Prints an alert, runs its command, then stores it. A webhook is stored for forwarding first
-     * and answered last.
+     * Prints an alert, queues it for --exec and --post, then stores it. A webhook is stored for
+     * forwarding first and answered last.
      */
     async deliver(items, onDelivered) {
       // Steps without output do not count as undelivered.
@@ -127,6 +129,8 @@ async function openAlerts(
         const batch = items.slice(at, at + together);
         const shows = batch.filter((item) => item.type === 'show');
         await show(shows);
+        for (const { item } of shows)
+          deliveries?.add(deliveryMessageOf(item, notificationOf(item)));
         memory?.keep(
           batch.flatMap((item) =>
             item.type === 'show' || item.type === 'learned' ? [item.version] : [],
@@ -146,26 +150,40 @@ async function openAlerts(
         end,
         durationMs,
         counts: state.counts,
-        done,
         undelivered,
-        more: receiver?.summary(),
+        more: [deliveries?.summary() ?? NO_DELIVERIES, receiver?.summary()].filter(
+          (part) => part !== undefined,
+        ),
       });
     },
   };
 }
 
-/**
- * Returns a function that prints alerts and runs the command of `--exec` for each. Counts commands
- * in `done`.
- */
-async function openDelivery(
+/** The part of the summary without `--exec` and `--post`. */
+const NO_DELIVERIES = { fields: { executed: 0, exec_failed: 0 }, facts: [], isPromise: false };
+
+/** Opens the receivers. Without a state file the waiting alerts are only in memory. */
+function openAlertDeliveries(
   context: Context,
-  { plan, exec }: FollowInput,
-  { stderr, signal, ending }: Session<AlertsEvent>,
-  done: { executed: number; execFailed: number },
-  report: AlertsReport,
+  flags: DeliveryFlags,
+  session: Session<AlertsEvent>,
+  memory: Memory | undefined,
+): Promise<Deliveries> {
+  return openDeliveries(context, {
+    flags,
+    session,
+    waiting: (channel) => memory?.deliveries[channel] ?? openMessageStore(channel, () => {}),
+    isKept: memory !== undefined,
+    noun: ['alert', 'alerts'],
+  });
+}
+
+/** Returns a function that prints alerts. */
+async function openPrinting(
+  context: Context,
+  plan: AlertsPlan,
+  { stderr, signal }: Session<AlertsEvent>,
 ): Promise<(shows: readonly Show[]) => Promise<void>> {
-  const { clock, io } = context;
   const print = await openPrinter(context, plan.form, stderr, signal);
   const nameOf = plan.form === 'lines' ? await readBicycleNames(context) : () => undefined;
   const printableOf = ({ item, before, mark }: Show): Printable => {
@@ -176,22 +194,9 @@ async function openDelivery(
       mark,
       name: nameOf(item.value.bicycle),
     } as const;
-    return { entry, atMs: lastMsOf(item.value) ?? clock.wallMs(), data: item.json };
+    return { entry, atMs: lastMsOf(item.value) ?? context.clock.wallMs(), data: item.json };
   };
-  return async (shows) => {
-    await print(shows.map(printableOf), () => {});
-    if (exec === undefined) return;
-    for (const show of shows) {
-      // An alert without its command counts as undelivered and is shown again after a restart.
-      if (ending.cut.aborted) throw OVER;
-      done.executed++;
-      const options = { env: io.env, clock, signal: ending.cut, say: report.execLine };
-      const reason = await runCommand(exec, show.item.json, options);
-      if (reason === undefined) continue;
-      done.execFailed++;
-      report.execFailed(show, reason);
-    }
-  };
+  return (shows) => print(shows.map(printableOf), () => {});
 }
 
 /**

@@ -15,6 +15,7 @@ import { showPairs } from '../../cli/help.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
+import { addDeliveryFlags } from '../../follow/delivery-flags.js';
 import { addEndFlags, readDuration } from '../../follow/flags.js';
 import { addInputFlags } from '../../input/flags.js';
 import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags.js';
@@ -109,7 +110,8 @@ const offerAction: Complete = ({ operands }) =>
 
 const WATCH_DESCRIPTION = `Print each new or changed alert once, until Ctrl-C. Earlier alerts are shown only with
 --since. --exec runs a command for each alert, one at a time, for 30 s at most; its output
-goes to stderr. How the list is read, and restarts: fleet help alerts`;
+goes to stderr. --post sends each alert to an address. A failed delivery is tried again after 1 s,
+then after growing pauses of at most 60 s. How the list is read, and restarts: fleet help alerts`;
 
 function addWatch(alerts: Command, run: Run): void {
   const watch = addVerb(
@@ -123,6 +125,10 @@ function addWatch(alerts: Command, run: Run): void {
     [
       'run a command once for each, also across restarts',
       "fleet alerts watch --state-file ~/alerts.state --exec 'jq -r .message >> ~/alerts.log'",
+    ],
+    [
+      'post each alert to a channel of Slack',
+      'fleet alerts watch --state-file ~/alerts.state --post https://hooks.example.com/services/T0/B0 --template slack',
     ],
     [
       'wait for a theft, an hour at most',
@@ -147,13 +153,12 @@ function addWatch(alerts: Command, run: Run): void {
       'also show what changed since this time: 2h, yesterday, "2026-11-23 08:00"',
     )
     .option('--state-file <path>', 'remember the printed alerts in this file, across restarts')
-    .option('--exec <command>', 'run this for each alert, with the alert as JSON on stdin')
     .option(
       '--topic <topic>',
       'also follow this topic of the push channel, not encoded (repeatable)',
       collect,
     );
-  addEndFlags(watch, 'alerts', readCondition(ALERT)).action(
+  addEndFlags(addDeliveryFlags(watch, 'alert'), 'alerts', readCondition(ALERT)).action(
     run(async () => (await import('./watch.js')).watchAlerts),
   );
   for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');

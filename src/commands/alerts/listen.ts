@@ -64,7 +64,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
     plan,
     title,
     memory,
-    exec: undefined,
+    deliver: undefined,
     topics: [],
     baseUrl,
     openReceiver: open,

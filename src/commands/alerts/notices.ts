@@ -1,22 +1,28 @@
-// The messages of following alerts on stderr: each failure and recovery once, the output of --exec,
-// and a summary at the end.
+// The messages of following alerts on stderr: each failure and recovery once, and a summary at
+// the end.
 
 import type { LogFields, Stderr } from '../../follow/stderr.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
 import { errorFields, showCapped, type WatchEnd } from '../../views/connection.js';
-import type { AlertsEffect, Show } from './events.js';
+import type { AlertsEffect } from './events.js';
 import type { AlertCounts } from './state.js';
 
 export interface SummaryInput {
   end: WatchEnd;
   durationMs: number;
   counts: AlertCounts;
-  /** The number of commands of --exec that ran and that failed. */
-  done: { executed: number; execFailed: number };
   undelivered: number;
-  /** The receiver's part of the summary, for programs and for people. */
-  more?: { fields: LogFields; facts: readonly string[]; isPromise: boolean } | undefined;
+  /** What --exec, --post and the receiver of webhooks add. */
+  more: readonly SummaryPart[];
+}
+
+/** A part of the summary, for programs and for people. */
+export interface SummaryPart {
+  readonly fields: LogFields;
+  readonly facts: readonly string[];
+  /** Whether the part is printed even with --quiet, because alerts were not delivered. */
+  readonly isPromise: boolean;
 }
 
 export type AlertsReport = ReturnType<typeof openAlertsReport>;
@@ -59,24 +65,18 @@ export function openAlertsReport(
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }
     },
-    execLine: (line: string) => print(true, { event: 'exec', line }, `exec: ${line}`),
-    execFailed({ version }: Show, message: string): void {
-      const line = `the command of --exec failed for the alert ${version.id}: ${message}`;
-      say({ event: 'exec-failed', uuid: version.id, message }, line);
-    },
     summary: (input: SummaryInput) => printSummary(stderr, `${verb}ed ${what}`, input),
   };
 }
 
 function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Promise<void> {
-  const { end, durationMs, counts, done, undelivered, more } = input;
+  const { end, durationMs, counts, undelivered, more } = input;
   const facts = [
     count(counts.shown, 'alert'),
     counts.caughtUp > 0 && `${counts.caughtUp} of them caught up`,
     counts.failures > 0 &&
       `${count(counts.failures, 'failed reading')} (nothing read for ${showDuration(counts.unreadMs)})`,
-    done.executed > 0 && `${count(done.executed, 'command')} run, ${done.execFailed} failed`,
-    ...(more?.facts ?? []),
+    ...more.flatMap((part) => part.facts),
   ].filter((fact) => fact !== false);
   const lines = [`${followed} for ${showDuration(durationMs)}: ${facts.join(', ')}`];
   if (undelivered > 0) lines.push(`  ${count(undelivered, 'alert')} not delivered`);
@@ -89,14 +89,8 @@ function printSummary(stderr: Stderr, followed: string, input: SummaryInput): Pr
     readings: counts.readings,
     failures: counts.failures,
     unread_seconds: Math.round(counts.unreadMs) / 1000,
-    executed: done.executed,
-    exec_failed: done.execFailed,
     undelivered,
-    ...more?.fields,
+    ...Object.assign({}, ...more.map((part) => part.fields)),
   };
-  return stderr.summary(
-    undelivered > 0 || done.execFailed > 0 || more?.isPromise === true,
-    fields,
-    lines,
-  );
+  return stderr.summary(undelivered > 0 || more.some((part) => part.isPromise), fields, lines);
 }

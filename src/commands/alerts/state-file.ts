@@ -1,9 +1,10 @@
 // The state of the follow commands for alerts that is kept across restarts, in one log: the
-// versions that were printed or existed before, the position in the list, and the webhooks that
-// wait to be forwarded.
+// versions that were printed or existed before, the position in the list, the webhooks that wait to
+// be forwarded, and the alerts that wait for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
+import { openMessageStore } from '../../follow/message-store.js';
 import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
@@ -51,7 +52,13 @@ export async function openMemory(
 ) {
   const writtenMs = statIfThere(path)?.mtimeMs ?? clock.wallMs();
   const known = openKnownAlerts();
-  const queue = openQueue((records) => log.append(records));
+  const append = (records: readonly unknown[]) => log.append(records);
+  const queue = openQueue(append);
+  const deliveries = {
+    exec: openMessageStore('exec', append),
+    post: openMessageStore('post', append),
+  };
+  const stores = Object.values(deliveries);
   let marks: Marks = {};
 
   const restore = (record: unknown) => {
@@ -67,6 +74,7 @@ export async function openMemory(
       const { began, cursor } = record;
       if (began !== undefined) marks = { beganMs: readTime(began), cursorMs: readTime(cursor) };
       queue.restore(record);
+      for (const waiting of stores) waiting.restore(record);
     }
   };
   refuseOther(path, baseUrl);
@@ -84,6 +92,7 @@ export async function openMemory(
       ...known.versions().map(recordOf),
       recordOfMarks(marks),
       ...queue.records(),
+      ...stores.flatMap((waiting) => waiting.records()),
     ],
   });
   return {
@@ -100,6 +109,7 @@ export async function openMemory(
       log.append([recordOfMarks(more)]);
     },
     queue,
+    deliveries,
   };
 }
 

@@ -1,7 +1,10 @@
-// `fleet alerts watch`: prints each new or changed alert once, and runs a command for each.
+// `fleet alerts watch`: prints each new or changed alert once, and delivers it to a command and an
+// address.
 
 import type { Context } from '../../context.js';
+import { checkDeliveryFlags } from '../../follow/delivery-flags.js';
 import type { EndOptions } from '../../follow/ending.js';
+import type { Template } from '../../follow/post-templates.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import { showOrganizations } from '../../list/find-named.js';
@@ -19,10 +22,14 @@ export interface WatchAlertsOptions extends EndOptions {
   since?: string;
   stateFile?: string;
   exec?: string;
+  post?: URL;
+  template?: Template;
+  attempts: number;
   topic?: string[];
 }
 
 export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
+  checkDeliveryFlags(options);
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs =
@@ -30,7 +37,7 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, options.for);
   const organization = await chosenOrganization(patient, options.organization);
-  const { stateFile, exec, topic: topics = [] } = options;
+  const { stateFile, exec, post, topic: topics = [] } = options;
   const memory =
     stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
@@ -52,5 +59,6 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     ? (await showOrganizations(context, owners)).values()
     : owners;
   const title = ['follow', ['alerts', ...names].join(' of ')] as const;
-  await followAlerts(context, { plan, title, memory, exec, topics, baseUrl });
+  const deliver = exec === undefined && post === undefined ? undefined : options;
+  await followAlerts(context, { plan, title, memory, deliver, topics, baseUrl });
 }

@@ -1,8 +1,8 @@
 // `--exec`: runs a command for each alert with the alert as JSON on stdin and a time limit, and
 // prints its output.
 
-import type { Clock } from '../../system/clock.js';
-import { describeEnd, readShellLines, runShell } from '../../system/shell.js';
+import type { Clock } from '../system/clock.js';
+import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;

@@ -1,0 +1,61 @@
+// The flags that deliver alerts and verdicts: --exec, --post, --template and --attempts.
+
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { oneOf, wholeNumber } from '../cli/options.js';
+import { usageError } from '../errors.js';
+import { TEMPLATES, type Template } from './post-templates.js';
+
+/** The parsed flags. `exec` is a shell command. */
+export interface DeliveryFlags {
+  readonly exec?: string | undefined;
+  readonly post?: URL | undefined;
+  readonly template?: Template | undefined;
+  readonly attempts: number;
+}
+
+const USUAL_ATTEMPTS = 20;
+const MOST_ATTEMPTS = 1_000_000;
+
+/** Adds the flags; `noun` is what they deliver, such as `alert`. */
+export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  noun: string,
+) {
+  return command
+    .option('--exec <command>', `run this for each ${noun}, with the ${noun} as JSON on stdin`)
+    .option('--post <url>', `post each ${noun} to this address, as JSON`, readPostUrl)
+    .option(
+      '--template <name>',
+      'the format of --post: slack, teams, ntfy or alertmanager',
+      oneOf('template', TEMPLATES),
+    )
+    .option(
+      '--attempts <n>',
+      `set an undelivered ${noun} aside after this many attempts`,
+      wholeNumber('--attempts', 1, MOST_ATTEMPTS),
+      USUAL_ATTEMPTS,
+    );
+}
+
+/** Parses the address of `--post`. */
+export function readPostUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw usageError(`--post needs an http or https address, not "${text}"`);
+  if (url.username !== '' || url.password !== '')
+    throw usageError('--post needs an address without a user name or password');
+  url.hash = '';
+  return url;
+}
+
+/** Checks the flags together. Throws a usage error for flags without their receiver. */
+export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): void {
+  if (template !== undefined && post === undefined)
+    throw usageError('--template sets the format of --post', 'add --post URL');
+  if (template === 'ntfy' && post !== undefined && /^\/*$/.test(post.pathname))
+    throw usageError(
+      'the address of --post has no topic',
+      `add the topic of ntfy: --post ${post.origin}/TOPIC`,
+    );
+  if (exec?.trim() === '') throw usageError('--exec needs a command');
+}

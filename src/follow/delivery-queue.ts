@@ -1,0 +1,178 @@
+// A queue of messages for one receiver: a command, or an address. Messages are delivered one at a
+// time and in order. A failed delivery is tried again with growing pauses, and set aside after too
+// many attempts.
+
+import { LONGEST_ASKED_PAUSE_MS } from '../http/retry.js';
+import { type Clock, doublingPauseMs, sleep } from '../system/clock.js';
+
+/** The result of one attempt. */
+export interface Attempt {
+  readonly isDelivered: boolean;
+  /** Why the attempt failed. */
+  readonly reason: string;
+  /** The pause that the receiver asked for, in milliseconds. */
+  readonly askedMs?: number | undefined;
+  /** Whether the receiver refused the message itself, so that a retry is unlikely to help. */
+  readonly isRefused?: boolean;
+}
+
+/** The waiting messages, oldest first. Changes are stored before the promise of a caller continues. */
+export interface MessageStore<Message> {
+  first(): Message | undefined;
+  /** The failed attempts of the first message, including those of earlier runs. */
+  tries(): number;
+  /** Counts a failed attempt of the first message. */
+  tried(): void;
+  /** Removes the first message. */
+  done(): void;
+  size(): number;
+}
+
+/** The pauses between attempts, and when a message is set aside. */
+export interface RetryPolicy {
+  readonly firstPauseMs: number;
+  readonly longestPauseMs: number;
+  /** Sets a message aside after this many failed attempts. */
+  readonly attempts: number;
+  /** Sets a message aside after this many refusals. */
+  readonly refusals: number;
+}
+
+export interface Failure<Message> {
+  readonly message: Message;
+  readonly reason: string;
+  readonly retryInMs: number | undefined;
+  /** How many messages wait, including this one. */
+  readonly waiting: number;
+}
+
+/** Reports to the operator. */
+export interface QueueReport<Message> {
+  /**
+   * The first failure after a success. `retryInMs` is undefined when the message is set aside at
+   * once.
+   */
+  failing(failure: Failure<Message>): void;
+  /** The first success after a failure. */
+  back(downMs: number): void;
+  setAside(message: Message, reason: string): void;
+}
+
+export interface QueueOptions<Message> {
+  store: MessageStore<Message>;
+  policy: RetryPolicy;
+  report: QueueReport<Message>;
+  clock: Clock;
+  /** Sends a message once. Never rejects. */
+  send(message: Message, signal: AbortSignal): Promise<Attempt>;
+  /** Called before the queue stops because its store cannot be written. */
+  onFailure(thrown: unknown): void;
+}
+
+export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
+
+/** Opens the queue and begins to deliver the messages that wait in its store. */
+export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
+  const { store, policy, report, clock, send, onFailure } = options;
+  const over = new AbortController();
+  /** Aborted when the last round begins: pauses end, and no message is tried twice. */
+  const ending = new AbortController();
+  const counts = { delivered: 0, attempts: 0, failed: 0, setAside: 0 };
+  let failingSinceMs: number | undefined;
+  let working: Promise<void> | undefined;
+  let hasMore = false;
+
+  /** Reports the first failure after a success, and the first success after a failure. */
+  function note(message: Message, attempt: Attempt, retryInMs: number | undefined): void {
+    if (attempt.isDelivered) {
+      if (failingSinceMs !== undefined) report.back(clock.monotonicMs() - failingSinceMs);
+      failingSinceMs = undefined;
+    } else if (failingSinceMs === undefined) {
+      failingSinceMs = clock.monotonicMs();
+      report.failing({ message, reason: attempt.reason, retryInMs, waiting: store.size() });
+    }
+  }
+
+  /** Delivers the first message or sets it aside. Returns false when it stays in the queue. */
+  async function deliverFirst(message: Message): Promise<boolean> {
+    let refusals = 0;
+    for (;;) {
+      const attempt = await send(message, over.signal);
+      over.signal.throwIfAborted();
+      counts.attempts++;
+      if (attempt.isDelivered) {
+        note(message, attempt, undefined);
+        counts.delivered++;
+        return true;
+      }
+      counts.failed++;
+      store.tried();
+      if (attempt.isRefused === true) refusals++;
+      const isLast = store.tries() >= policy.attempts || refusals >= policy.refusals;
+      const pauseMs = pauseAfter(attempt, store.tries(), policy);
+      note(message, attempt, isLast ? undefined : pauseMs);
+      if (isLast) {
+        counts.setAside++;
+        report.setAside(message, attempt.reason);
+        return true;
+      }
+      if (ending.signal.aborted) return false;
+      await sleep(clock, pauseMs, AbortSignal.any([over.signal, ending.signal])).catch(() => {});
+      over.signal.throwIfAborted();
+    }
+  }
+
+  async function deliverAll(): Promise<void> {
+    for (let first = store.first(); first !== undefined; first = store.first()) {
+      if (!(await deliverFirst(first))) return;
+      store.done();
+    }
+  }
+
+  /** Delivers the waiting messages, unless that is already in progress. */
+  function start(): void {
+    hasMore = true;
+    working ??= work().finally(() => {
+      working = undefined;
+    });
+  }
+
+  async function work(): Promise<void> {
+    try {
+      // A message can be added at the moment when the last one was delivered.
+      while (hasMore) {
+        hasMore = false;
+        await deliverAll();
+      }
+    } catch (thrown) {
+      if (!over.signal.aborted) onFailure(thrown);
+    }
+  }
+
+  start();
+  return {
+    /** Call it after a message was added to the store. */
+    start,
+    counts: () => ({ ...counts, waiting: store.size() }),
+    /**
+     * Makes a last attempt for the waiting messages, without pauses, and stops at the first failure.
+     * Resolves at once after `close`.
+     */
+    async finish(): Promise<void> {
+      ending.abort(new Error('the last attempts'));
+      start();
+      await working;
+    },
+    /** Cancels the attempt in progress. The waiting messages stay in the store. */
+    close: () => over.abort(new Error('the queue was closed')),
+  };
+}
+
+function pauseAfter({ askedMs = 0 }: Attempt, failures: number, policy: RetryPolicy): number {
+  const backoffMs = doublingPauseMs(
+    Math.max(1, failures),
+    policy.firstPauseMs,
+    policy.longestPauseMs,
+  );
+  return Math.max(backoffMs, Math.min(askedMs, LONGEST_ASKED_PAUSE_MS));
+}

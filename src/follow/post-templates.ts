@@ -1,0 +1,135 @@
+// The bodies of `--post --template`: one shape for each kind of receiver.
+
+/** The contents of a message for people and for alert managers. */
+export interface Notification {
+  /** One line: what happened, and to which bicycle or rule. */
+  readonly title: string;
+  /** More detail in one or several lines; can be empty. */
+  readonly text: string;
+  /** Whether it needs attention now; false when it ended. */
+  readonly isOpen: boolean;
+  /** The kind of alert, or the name of the rule. */
+  readonly kind: string;
+  /** Names and values, in the order of their importance. */
+  readonly facts: readonly (readonly [name: string, value: string])[];
+  /** Identifies the alert over all its changes. */
+  readonly key: string;
+  /** When it began and when it ended, as the service spells it (RFC 3339). */
+  readonly startsAt?: string | undefined;
+  readonly endsAt?: string | undefined;
+  /** An address with more about it. */
+  readonly link?: string | undefined;
+}
+
+export const TEMPLATES = ['slack', 'teams', 'ntfy', 'alertmanager'] as const;
+export type Template = (typeof TEMPLATES)[number];
+
+/** The address and the JSON text of one post. */
+export interface Post {
+  readonly url: URL;
+  readonly body: string;
+}
+
+/** Returns the post for a notification in the shape of this receiver. */
+export function renderPost(template: Template, url: URL, notification: Notification): Post {
+  if (template === 'slack') return jsonPost(url, slackBody(notification));
+  if (template === 'teams') return jsonPost(url, teamsBody(notification));
+  if (template === 'ntfy') return ntfyPost(url, notification);
+  return jsonPost(url, alertmanagerBody(notification));
+}
+
+function jsonPost(url: URL, body: unknown): Post {
+  return { url, body: JSON.stringify(body) };
+}
+
+/** Incoming webhooks of Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
+function slackBody({ title, text, isOpen, facts }: Notification): object {
+  const mark = isOpen ? ':red_circle:' : ':white_check_mark:';
+  const lines = facts.map(([name, value]) => `${name}: ${value}`);
+  const rest = [text, ...lines].filter((line) => line !== '').map(escapeSlack);
+  return { text: [`${mark} *${escapeSlack(title)}*`, ...rest].join('\n') };
+}
+
+/** Slack reads these three characters as markup and mentions. */
+function escapeSlack(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** A card for an incoming webhook of Teams (Workflows): https://adaptivecards.io/explorer */
+function teamsBody({ title, text, isOpen, facts }: Notification): object {
+  const heading = {
+    type: 'TextBlock',
+    text: escapeMarkdown(title),
+    weight: 'Bolder',
+    color: isOpen ? 'Attention' : 'Good',
+    wrap: true,
+  };
+  const body = { type: 'TextBlock', text: escapeMarkdown(text), wrap: true };
+  const table = {
+    type: 'FactSet',
+    facts: facts.map(([name, value]) => ({ title: name, value: escapeMarkdown(value) })),
+  };
+  return {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          body: text === '' ? [heading, table] : [heading, body, table],
+        },
+      },
+    ],
+  };
+}
+
+/** Keeps the names of others from becoming links or formatting. */
+function escapeMarkdown(text: string): string {
+  return text.replace(/[\\`*_[\]()#<>]/g, '\\$&');
+}
+
+const HIGH_PRIORITY = 4;
+const LOW_PRIORITY = 2;
+
+/**
+ * Publishing as JSON, which goes to the address without the topic:
+ * https://docs.ntfy.sh/publish/#publish-as-json
+ */
+function ntfyPost(url: URL, { title, text, isOpen, kind, facts, link }: Notification): Post {
+  const [, path = '', topic = ''] = /^(.*\/)([^/]+)\/?$/.exec(url.pathname) ?? [];
+  const server = new URL(url);
+  server.pathname = path;
+  const lines = [text, ...facts.map(([name, value]) => `${name}: ${value}`)];
+  return jsonPost(server, {
+    topic: decodeURIComponent(topic),
+    title,
+    message: lines.filter((line) => line !== '').join('\n'),
+    priority: isOpen ? HIGH_PRIORITY : LOW_PRIORITY,
+    tags: [isOpen ? 'red_circle' : 'white_check_mark', kind],
+    ...(link === undefined ? {} : { click: link }),
+  });
+}
+
+/**
+ * The body of `POST /api/v2/alerts` of Prometheus Alertmanager. The labels identify an alert, so
+ * only values that never change are labels.
+ */
+function alertmanagerBody(notification: Notification): object {
+  const { title, text, isOpen, kind, facts, key, startsAt, endsAt, link } = notification;
+  return [
+    {
+      labels: { alertname: kind, key, service: 'fleet' },
+      annotations: {
+        summary: title,
+        ...(text === '' ? {} : { description: text }),
+        ...Object.fromEntries(facts.map(([name, value]) => [name.replace(/\W+/g, '_'), value])),
+      },
+      ...(startsAt === undefined ? {} : { startsAt }),
+      ...(isOpen || endsAt === undefined ? {} : { endsAt }),
+      ...(link === undefined ? {} : { generatorURL: link }),
+    },
+  ];
+}

@@ -1,0 +1,49 @@
+// Sends one message to an address by POST.
+
+import { reasonOf } from '../errors.js';
+import { readWhole } from '../http/exchange.js';
+import type { Dispatcher } from '../http/network.js';
+import { readRetryAfter } from '../http/retry.js';
+import type { Clock } from '../system/clock.js';
+import type { Attempt } from './delivery-queue.js';
+
+export interface PostOptions {
+  readonly url: URL;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: string | Buffer;
+  readonly dispatcher: Dispatcher;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** How long the receiver may take to answer. */
+const ANSWER_LIMIT_MS = 10_000;
+const ANSWER_LIMIT_BYTES = 1024 * 1024;
+/** Client errors that ask for a retry. */
+const PASSING_STATUSES: readonly number[] = [408, 425, 429];
+
+/** Sends a message once. Every answer 2xx accepts it. Never rejects. */
+export async function postOnce(options: PostOptions): Promise<Attempt> {
+  const { url, headers, body, dispatcher, clock, signal } = options;
+  const request = {
+    method: 'POST',
+    url,
+    headers,
+    body,
+    signal,
+    limitBytes: ANSWER_LIMIT_BYTES,
+    timeoutMs: ANSWER_LIMIT_MS,
+  };
+  try {
+    const answer = await readWhole(dispatcher, request, { clock, milliseconds: ANSWER_LIMIT_MS });
+    const { status } = answer;
+    return {
+      isDelivered: status >= 200 && status < 300,
+      reason: `HTTP ${status}`,
+      askedMs: readRetryAfter(answer.headers['retry-after'], clock.wallMs()),
+      isRefused: status >= 400 && status < 500 && !PASSING_STATUSES.includes(status),
+    };
+  } catch (error) {
+    return { isDelivered: false, reason: reasonOf(error) };
+  }
+}
