@@ -16,6 +16,10 @@ export interface AlertService {
   ordersByModified: boolean;
   /** The answer instead of the list. */
   status: number;
+  /** Whether its pages have a `count`. */
+  countsAlerts: boolean;
+  /** Called after each page was read, before it is sent. */
+  onPage(page: number): void;
   /** The list requests. */
   readings(): number;
   /** Adds or changes an alert; `aheadMs`: how far its `modified` is ahead of the real time. */
@@ -43,11 +47,12 @@ export async function startAlertService(): Promise<AlertService> {
     query.set('page', String(page + 1));
     const next = all.length > page * size ? `http://elsewhere/alerts/?${query}` : null;
     const body = {
-      count: all.length,
+      ...(service.countsAlerts ? { count: all.length } : {}),
       next,
       previous: null,
       results: all.slice((page - 1) * size, page * size),
     };
+    service.onPage(page);
     sendJson(response, 200, body, { date });
   });
   const service: AlertService = {
@@ -57,6 +62,8 @@ export async function startAlertService(): Promise<AlertService> {
     skewMs: 0,
     ordersByModified: true,
     status: 200,
+    countsAlerts: true,
+    onPage: () => {},
     readings: () => server.asked.length,
     put(uuid, aheadMs = 0, changes = {}) {
       const modified = `${new Date(Date.now() + aheadMs).toISOString().slice(0, 19)}Z`;

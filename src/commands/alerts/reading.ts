@@ -25,6 +25,9 @@ const CHANGES_LIMIT_PAGES = 20;
 /** Gives up after this many consecutive pages without a new alert, because the pages repeat. */
 const STALE_PAGES_LIMIT = 10;
 
+/** How often the pages are read again at once. Later reads go as far back. */
+const REPEATS_LIMIT = 3;
+
 export function startReading(isDeep: boolean, query: Query) {
   return {
     isDeep,
@@ -48,12 +51,24 @@ export function startReading(isDeep: boolean, query: Query) {
     wallMs: 0,
     /** Consecutive pages without a new alert. */
     stalePages: 0,
+    /** How many of the items are from the first page. */
+    firstPageItems: 0,
+    /** The service's total on the last page; undefined when it gives none. */
+    lastCount: undefined as number | undefined,
+    /** Whether the list became shorter between two pages, which moves alerts to earlier pages. */
+    hasShrunk: false,
+    /** Earlier reads of the same pages. */
+    repeats: 0,
+    /** The alerts of those reads. */
+    earlierItems: new Map<string, AlertItem>(),
   };
 }
 
 export function addPage(reading: ListReading, order: Order, page: Page<Alert>): void {
   const { size } = reading.items;
   reading.pages++;
+  if (page.count !== undefined && page.count < (reading.lastCount ?? 0)) reading.hasShrunk = true;
+  reading.lastCount = page.count;
   for (const item of page.items) {
     const key = keyOf(alertVersionOf(item, 'list'));
     // New alerts move others from one page to the next.
@@ -67,7 +82,42 @@ export function addPage(reading: ListReading, order: Order, page: Page<Alert>): 
       reading.lastMs = orderMs > reading.lastMs ? undefined : orderMs;
     if (changedMs !== undefined) reading.topMs = Math.max(reading.topMs ?? changedMs, changedMs);
   }
+  if (reading.pages === 1) reading.firstPageItems = reading.items.size;
   reading.stalePages = reading.items.size > size ? 0 : reading.stalePages + 1;
+}
+
+/**
+ * Whether the list became shorter during the read. The first alert of a later page may then have
+ * moved to a page that was read already.
+ */
+export function mustRepeat({ hasShrunk, repeats }: ListReading): boolean {
+  return hasShrunk && repeats < REPEATS_LIMIT;
+}
+
+/**
+ * Whether the read cannot have missed an alert. A service that counts its alerts reveals a deletion.
+ * Otherwise only a read that finds nothing new after its first page proves that nothing moved.
+ */
+export function isProven(
+  { hasShrunk, lastCount, items, firstPageItems }: ListReading,
+  isNew: (item: AlertItem) => boolean,
+): boolean {
+  if (lastCount !== undefined) return !hasShrunk;
+  return ![...items.values()].slice(firstPageItems).some(isNew);
+}
+
+/** Returns a new read of the same pages, which keeps the alerts that were found. */
+export function repeatReading(reading: ListReading, query: Query): ListReading {
+  return {
+    ...startReading(reading.isDeep, query),
+    repeats: reading.repeats + 1,
+    earlierItems: new Map([...reading.earlierItems, ...reading.items]),
+  };
+}
+
+/** Returns the alerts of a read and of its earlier attempts. */
+export function foundItems({ earlierItems, items }: ListReading): Iterable<AlertItem> {
+  return new Map([...earlierItems, ...items]).values();
 }
 
 /**

@@ -25,8 +25,12 @@ import type { ListReading, Order } from './reading.js';
 import {
   addPage,
   CLOCK_MARGIN_MS,
+  foundItems,
+  isProven,
+  mustRepeat,
   oldestFirst,
   readDownTo,
+  repeatReading,
   startReading,
   topOf,
 } from './reading.js';
@@ -118,14 +122,14 @@ function begin({ state, now, effects }: Turn) {
   // Rounded up: a remaining fraction of a millisecond would cause endless wake-ups.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
-  const query: Query = [
-    ['ordering', `-${state.order}`],
-    ...state.plan.query,
-    ...(isDeep ? [LARGE_PAGE] : []),
-  ];
-  state.reading ??= startReading(isDeep, query);
+  state.reading ??= startReading(isDeep, firstQuery(state, isDeep));
   state.isAsking = true;
   effects.push({ type: 'read-page', query: state.reading.query });
+}
+
+/** Returns the query of the first page. */
+function firstQuery({ order, plan }: AlertsState, isDeep: boolean): Query {
+  return [['ordering', `-${order}`], ...plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
 }
 
 /** Restarts the read in the order that every service supports. */
@@ -151,11 +155,13 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   // The first read of a watch ends at the newest alert that existed before.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, order, state.marks.cursorMs ?? startMs, page.next !== undefined);
-  if (end !== undefined) finish(turn, reading, end);
-  else {
+  if (end === undefined) {
     reading.query = page.next ?? [];
     begin(turn);
-  }
+  } else if (mustRepeat(reading)) {
+    state.reading = repeatReading(reading, firstQuery(state, reading.isDeep));
+    begin(turn);
+  } else finish(turn, reading, end);
 }
 
 /** Returns when the watch began, by the service's clock. The service's times have whole seconds. */
@@ -196,7 +202,9 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
-  for (const item of oldestFirst(reading.items.values())) {
+  // Asked before the alerts of this read are known.
+  const isCertain = isProven(reading, (item) => known.look(item).source === undefined);
+  for (const item of oldestFirst(foundItems(reading))) {
     const { source, before } = known.look(item);
     if (source !== undefined || turn.end !== undefined) continue;
     // An alert without a time is new unless it existed at the start.
@@ -210,10 +218,12 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size });
   const everyMs = plan.everyMs ?? 0;
   if (reading.isDeep) {
-    state.deepDueMs = now.monotonicMs + Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
+    const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
+    state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
     // Other kinds of reads do not move the cursor: they find alerts that crossed a page boundary
-    // during an earlier read.
-    moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
+    // during an earlier read. A read that may have missed an alert does not move it either, so that
+    // the next read goes as far back.
+    if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
 }
