@@ -204,6 +204,25 @@ describe('requests that `alerts listen` rejects', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
+  test('refuses the oldest unfinished bodies when all of them exceed 16 MB', async () => {
+    const { url, post, objects } = await listen([]);
+    const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n';
+    const answers: string[] = [];
+    const sockets = Array.from({ length: 40 }, () => {
+      const socket = connect(Number(new URL(url).port), '127.0.0.1');
+      socket.on('data', (chunk) => answers.push(chunk.toString()));
+      socket.on('error', () => {});
+      socket.write(head + 'x'.repeat(900_000));
+      return socket;
+    });
+    // 18 bodies of 0.9 MB fit into 16 MB.
+    await expect.poll(() => answers.length, { timeout: 20_000 }).toBe(40 - 18);
+    expect(answers.every((answer) => answer.startsWith('HTTP/1.1 503 '))).toBe(true);
+    expect(await post(alert('a'))).toBe(204);
+    expect(objects()).toEqual([alert('a')]);
+    for (const socket of sockets) socket.destroy();
+  });
+
   test('survives clients that disconnect mid-request or do not speak HTTP', async () => {
     const { url, post, objects } = await listen([]);
     await raw(url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{"uuid":');

@@ -30,6 +30,8 @@ export interface Webhook {
 const BODY_LIMIT_BYTES = 1024 * 1024;
 /** The maximum size of all webhooks that wait for their answer. */
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
+/** The maximum size of all bodies that are not complete yet. */
+const UNFINISHED_LIMIT_BYTES = 16 * 1024 * 1024;
 const CLOSE_LIMIT_MS = 500;
 
 interface Refusal {
@@ -48,6 +50,7 @@ const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 're
 /** Starts to receive. Rejects with a FleetError of kind `usage` when the port cannot be used. */
 export async function openReceiver(options: ReceiverOptions) {
   const waiting = new Set<ServerResponse>();
+  const readBody = openBodyReader();
   const counts = { received: 0, refused: 0 };
   let waitingBytes = 0;
   let isClosing = false;
@@ -114,19 +117,43 @@ function refusalOf(
   return Number(headers['content-length'] ?? 0) > BODY_LIMIT_BYTES ? TOO_LARGE : undefined;
 }
 
-/** Resolves with the body. Never resolves when the sender disconnects. */
-function readBody(request: IncomingMessage): Promise<Buffer | Refusal> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= BODY_LIMIT_BYTES) chunks.push(chunk);
-      else resolve(TOO_LARGE);
+/**
+ * Returns a function that reads the body of a request. All unfinished bodies share one limit. When
+ * they exceed it, the oldest one is refused, because a complete webhook arrives within milliseconds.
+ */
+function openBodyReader() {
+  /** Functions that refuse an unfinished body, the oldest first. */
+  const unfinished = new Set<() => void>();
+  let allBytes = 0;
+
+  /** Resolves with the body. Never resolves when the sender disconnects. */
+  return (request: IncomingMessage): Promise<Buffer | Refusal> =>
+    new Promise((resolve) => {
+      let chunks: Buffer[] = [];
+      let bytes = 0;
+      const settle = (result?: Buffer | Refusal) => {
+        if (!unfinished.delete(refuse)) return;
+        allBytes -= bytes;
+        chunks = [];
+        if (result !== undefined) resolve(result);
+      };
+      const refuse = () => settle(BUSY);
+      unfinished.add(refuse);
+      request.on('data', (chunk: Buffer) => {
+        if (!unfinished.has(refuse)) return;
+        bytes += chunk.length;
+        allBytes += chunk.length;
+        chunks.push(chunk);
+        if (bytes > BODY_LIMIT_BYTES) settle(TOO_LARGE);
+        for (const refuseOldest of unfinished) {
+          if (allBytes <= UNFINISHED_LIMIT_BYTES) break;
+          refuseOldest();
+        }
+      });
+      request.on('end', () => settle(Buffer.concat(chunks)));
+      request.on('close', () => settle());
+      request.on('error', () => {});
     });
-    request.on('end', () => resolve(Buffer.concat(chunks)));
-    request.on('error', () => {});
-  });
 }
 
 /** Checks the signature before it parses the body of an unknown sender. */
