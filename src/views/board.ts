@@ -65,6 +65,15 @@ export interface BoardInput {
   /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[];
   alerts: readonly Alert[];
+  /** Set while the list of alerts cannot be read; the alerts are those of the last reading. */
+  staleAlerts?: StaleAlerts | undefined;
+}
+
+/** Alerts whose list could not be read again. */
+export interface StaleAlerts {
+  /** The last reading on the monotonic clock; undefined before the first one. */
+  readonly readAtMs: number | undefined;
+  readonly reason: string;
 }
 
 /** The received messages and the gaps. */
@@ -157,7 +166,20 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     paint,
     now: input.nowMs,
   });
-  return [...lines, '', paint.bold(cut('ALERTS', width)), ...alerts];
+  return [...lines, '', alertsHeading(input, place), ...alerts];
+}
+
+/** Returns the heading of the alerts, with their age while their list cannot be read. */
+function alertsHeading(
+  { staleAlerts, monotonicMs }: BoardInput,
+  { width, paint }: BoardPlace,
+): string {
+  const title = 'ALERTS';
+  if (staleAlerts === undefined) return paint.bold(cut(title, width));
+  const { readAtMs, reason } = staleAlerts;
+  const age = readAtMs === undefined ? 'not read' : `${showDuration(monotonicMs - readAtMs)} old`;
+  const mark = cut(`${GUTTER}${age}: ${clean(reason)}`, Math.max(0, width - title.length));
+  return `${paint.bold(cut(title, width))}${paint.yellow(mark)}`;
 }
 
 /** Returns the lines with the states, and the bicycles next to them. */

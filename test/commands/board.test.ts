@@ -2,6 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { Board } from '../../src/commands/watch/board.js';
+import { FleetError } from '../../src/errors.js';
 import { readKeys } from '../../src/terminal/keys.js';
 
 const UUIDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
@@ -42,4 +43,16 @@ test.each([
   ['\u001b[31~\u001b[1;5C', { isOver: false, view: { filter: '', selected: 0 } }],
 ])('the board reacts to the keys %j', (input, state) => {
   expect(press(input)).toMatchObject(state);
+});
+
+test('keeps the alerts of the last reading while the list cannot be read', () => {
+  const board = new Board();
+  const error = new FleetError('service', 'HTTP 503');
+  board.takeAlerts({ error }, 1_000);
+  expect(board.staleAlerts).toEqual({ readAtMs: undefined, reason: 'HTTP 503' });
+  board.takeAlerts({ alerts: [{ uuid: 'a' }] }, 2_000);
+  expect([board.alerts, board.staleAlerts]).toEqual([[{ uuid: 'a' }], undefined]);
+  board.takeAlerts({ error }, 3_000);
+  expect(board.alerts).toEqual([{ uuid: 'a' }]);
+  expect(board.staleAlerts).toEqual({ readAtMs: 2_000, reason: 'HTTP 503' });
 });

@@ -121,6 +121,14 @@ function screen(width: number, height: number, input: Partial<BoardInput> = {}):
   return `\n${draw(width, height, input).join('\n')}\n`;
 }
 
+test.each([
+  [{ readAtMs: 3_875_000, reason: 'HTTP 503' }, 'ALERTS  2 min 5 s old: HTTP 503'],
+  [{ readAtMs: undefined, reason: 'connection refused' }, 'ALERTS  not read: connection refused'],
+  [undefined, 'ALERTS'],
+])('marks alerts with their age while their list cannot be read: %j', (staleAlerts, heading) => {
+  expect(draw(80, 40, { staleAlerts }).map((line) => line.trimEnd())).toContain(heading);
+});
+
 test('draws the board in 20x5', () => {
   expect(screen(20, 5)).toMatchInlineSnapshot(`
     "

@@ -1,11 +1,15 @@
 // The state of the board of `--live`, apart from the fleet, and the actions of its keys. No I/O.
 
 import type { Alert } from '../../api/alert.js';
+import type { FleetError } from '../../errors.js';
 import type { Key } from '../../terminal/keys.js';
-import { type BoardView, SORTS } from '../../views/board.js';
+import { type BoardView, SORTS, type StaleAlerts } from '../../views/board.js';
 import { type MapSeen, mapKey, START_OF_MAP } from '../../views/map/keys.js';
 import type { ShownEntry } from '../../views/watch.js';
 import type { WatchEffect } from './state.js';
+
+/** The newest alerts, or why the list could not be read. */
+export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly error: FleetError };
 
 /** The content of the last frame. Keys refer to it. */
 export interface BoardSeen {
@@ -28,6 +32,9 @@ export class Board {
   /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
   alerts: readonly Alert[] = [];
+  /** Set while the list of alerts cannot be read. */
+  staleAlerts: StaleAlerts | undefined;
+  #alertsReadAtMs: number | undefined;
   isOver = false;
 
   constructor(home: BoardView['home'] = 'fleet') {
@@ -47,6 +54,17 @@ export class Board {
     const { entry, atMs } = effect;
     if (entry.type === 'alert') this.alerts = added(this.alerts, entry.alert);
     else this.changes = added(this.changes, { entry, atMs });
+  }
+
+  /** Takes the result of reading the list of alerts, at a time of the monotonic clock. */
+  takeAlerts(reading: AlertsReading, monotonicMs: number) {
+    if ('alerts' in reading) {
+      this.alerts = reading.alerts;
+      this.#alertsReadAtMs = monotonicMs;
+      this.staleAlerts = undefined;
+    } else {
+      this.staleAlerts = { readAtMs: this.#alertsReadAtMs, reason: reading.error.message };
+    }
   }
 
   press(key: Key, seen: BoardSeen) {

@@ -4,7 +4,7 @@
 import { ALERT, type Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
-import { FleetError } from '../../errors.js';
+import { asFleetError, FleetError } from '../../errors.js';
 import type { Session } from '../../follow/loop.js';
 import type { Client } from '../../http/client.js';
 import { firstPage } from '../../http/first-page.js';
@@ -21,7 +21,7 @@ import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/
 import { connectionText, keyHints } from '../../views/board-help.js';
 import type { ShownEntry } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
-import { Board, type BoardSeen } from './board.js';
+import { type AlertsReading, Board, type BoardSeen } from './board.js';
 import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
@@ -102,8 +102,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     frames.close();
     screen.close();
   });
-  pollAlerts(options, (alerts) => {
-    board.alerts = alerts;
+  pollAlerts(options, (reading) => {
+    board.takeAlerts(reading, context.clock.monotonicMs());
     frames.want(0);
   });
   return (effects) => {
@@ -124,7 +124,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const rateOf = openRate();
   const map = openLiveMap();
   const drawBoard = (size: Size): { lines: string[]; seen: Partial<BoardSeen> } => {
-    const { view, changes, alerts } = board;
+    const { view, changes, alerts, staleAlerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const { keep, problem } = readFilter(view.filter, { ms: nowMs, zone });
     const rows = bicycleRows(size.height);
@@ -138,6 +138,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
         monotonicMs,
         zone,
         alerts,
+        staleAlerts,
         connections: connections.topics,
       },
       traffic: { ...counts, perSecond: rateOf(counts.messages, monotonicMs), lastMessageMs },
@@ -232,20 +233,21 @@ function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boole
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
-/** Reads one page of the newest alerts regularly. */
+/** Reads one page of the newest alerts regularly. Reports the alerts or the error. */
 function pollAlerts(
   { client, plan, context, session }: LiveOptions,
-  onAlerts: (alerts: readonly Alert[]) => void,
+  onReading: (reading: AlertsReading) => void,
 ): void {
   const [organization] = plan.organizations;
   if (organization === undefined) return;
   const query = [['ordering', '-created'] as const, ['organization', organization] as const];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-  // The board already shows connection problems. Slightly old alerts do not need another warning.
   const poll = async () => {
-    const page = await firstPage<Alert>(client, request).catch(() => undefined);
-    if (page !== undefined && !session.signal.aborted)
-      onAlerts(page.items.map(({ value }) => value));
+    const reading: AlertsReading = await firstPage<Alert>(client, request).then(
+      ({ items }) => ({ alerts: items.map(({ value }) => value) }),
+      (thrown) => ({ error: asFleetError(thrown) }),
+    );
+    if (!session.signal.aborted) onReading(reading);
   };
   void poll().then(() => every(context.clock, ALERTS_PAUSE_MS, session.signal, poll));
 }
