@@ -381,6 +381,16 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
+  test('ends with 10 after --max-events', async () => {
+    await withEndless(async ({ url, env }) => {
+      const child = start([...WATCH, '--max-events', '2000'], { ...env, FLEET_SSE_URL: url });
+      const said = errorText(child);
+      // 2,000 messages of 1 kB arrive at 256 kB a second.
+      await endsWith(10, child, undefined, FOR_MS);
+      expect(await said).toMatch(/up to \d+ bytes of output were not delivered/);
+    });
+  });
+
   test('is delivered completely to a slow reader without a signal', async () => {
     await withServer(
       (response) => {

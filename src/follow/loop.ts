@@ -11,14 +11,8 @@ import { type Moment, momentOf, sleep } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
 import type { WatchEnd } from '../views/connection.js';
 import { openHttpLog } from '../views/exchange.js';
-import {
-  type Ending,
-  type EndOptions,
-  OVER,
-  openEnding,
-  type Stop,
-  whatStopped,
-} from './ending.js';
+import { type Ending, type EndOptions, OVER, openEnding, type Stop } from './ending.js';
+import { openOrderedDelivery } from './ordered-delivery.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
 /** The last effect of a state machine. */
@@ -152,7 +146,8 @@ export async function follow<Event, Effect extends { readonly type: string }, It
     options,
     async (session: Session<Event>) => {
       const opened = await open(session);
-      return { machine: opened, result: await runLoop(context, session, opened) };
+      const endsByMessages = options.maxEvents !== undefined || options.until !== undefined;
+      return { machine: opened, result: await runLoop(context, session, opened, endsByMessages) };
     },
   );
   await machine.summarize(result);
@@ -167,14 +162,17 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
   { io, clock }: Context,
   { queue, ending, stderr }: Pick<Session<Event>, 'queue' | 'ending' | 'stderr'>,
   machine: Machine<Event, Effect, Item>,
+  endsByMessages = false,
 ): Promise<LoopResult> {
   const { batch: hooks } = machine;
-  let undelivered = 0;
-  let stopped: Error | undefined;
   let end: End | undefined;
-  const onDelivered = (count: number) => {
-    undelivered -= count;
-  };
+  const delivery = openOrderedDelivery<Item>({
+    clock,
+    endsByMessages,
+    deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
+    // A tick wakes the loop when it waits for events.
+    onFailure: () => queue.push({ type: 'tick' }),
+  });
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
     const common = effect as CommonEffect;
     if (common.type === 'stream') stderr.stream(common.event);
@@ -202,9 +200,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     }
     const items = effects.map(perform).filter((item) => item !== undefined);
     machine.look?.(effects);
-    undelivered += items.length;
-    if (items.length > 0 && stopped === undefined)
-      stopped = await machine.deliver(items, onDelivered).then(() => undefined, whatStopped);
+    await delivery.add(items);
     if (end !== undefined) break;
     if (hooks !== undefined)
       await Promise.race([
@@ -212,7 +208,12 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
         queue.filled(),
       ]);
   }
-  return { end: end?.end ?? 'failed', error: end?.error ?? stopped, undelivered };
+  await delivery.finish();
+  return {
+    end: end?.end ?? 'failed',
+    error: end?.error ?? delivery.stopped(),
+    undelivered: delivery.undelivered(),
+  };
 }
 
 /**
