@@ -30,13 +30,15 @@ export interface Answer {
 /** One connection to a database. Throws the errors of the driver. */
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
-  /** Runs one statement and returns its rows. The statement is prepared once and kept. */
+  /** Runs one statement and returns its rows. */
   run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
   /** Reads rows in chunks with bounded memory. Other calls can run in between. */
   read(sql: string, values: readonly Value[]): Promise<Answer>;
   /** Inserts one or more rows within a transaction. `conflict` is the SQL after the rows. */
   insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
   begin(): Promise<void>;
+  /** Ends the transaction: commits it, or rolls it back. */
+  end(isCommitted: boolean): Promise<void>;
   /** Translates an error of the driver. `isQuery` means that the user wrote the statement. */
   understand(error: unknown, isQuery: boolean): unknown;
   close(): Promise<void>;
@@ -94,11 +96,11 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
       isOpen = true;
       try {
         const result = await work();
-        await ask(() => engine.run('commit', []));
+        await ask(() => engine.end(true));
         return result;
       } catch (error) {
         // The database may have rolled back already, for example when the disk is full.
-        await engine.run('rollback', []).catch(() => undefined);
+        await engine.end(false).catch(() => undefined);
         throw error;
       } finally {
         isOpen = false;

@@ -15,18 +15,28 @@ import type {
   TableColumn,
   Value,
 } from './database.js';
-import { CHUNK_ROWS, databaseOf, errorOfCode, refusal, storable } from './database.js';
+import { CHUNK_ROWS, databaseOf, errorOfCode, queue, refusal, storable } from './database.js';
 import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
 
-/** Settings of both connections: times in UTC with one spelling. */
-const SESSION =
-  "set timezone to 'UTC'; set datestyle to 'ISO, YMD'; set intervalstyle to 'iso_8601'";
+/**
+ * Settings of each transaction: times in UTC with one spelling. They end with the transaction,
+ * because PgBouncer in transaction mode passes the connection to other programs afterwards.
+ */
+const SETTINGS =
+  "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
 
-const ONLY_READS = 'set default_transaction_read_only to on';
-/** Ends the transaction of a frozen writer, which would block its replacement. */
-const ENDS_WHEN_FROZEN = `set idle_in_transaction_session_timeout to ${LEASE_MS}`;
+const BEGIN_READING = `begin read only; ${SETTINGS}`;
+/** Also ends the transaction of a frozen writer, which would block its replacement. */
+const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session_timeout to ${LEASE_MS}`;
+
+/**
+ * Ends a query on the server when its client disconnects. PostgreSQL 14 and later have this
+ * setting, on some platforms.
+ */
+const CHECK_CONNECTION =
+  "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
 
 interface Server {
   readonly connection: Connection;
@@ -40,27 +50,37 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   const connection = await readConnection(url, options.env, options.signal);
   const server: Server = { connection, options, clients: new Set() };
   const client = await connect(server);
-  const statements = new Map<string, { name: string; text: string }>();
-  const kept = (sql: string) => {
-    const found = statements.get(sql) ?? {
-      name: `fleet_${statements.size + 1}`,
-      text: numberParameters(sql),
-    };
-    statements.set(sql, found);
-    return found;
-  };
+  const inTurn = queue();
+  let isOpen = false;
+  // A statement without a name ends with its transaction.
   const run: Engine['run'] = async (sql, values) => {
     const found = await client.query({
-      ...kept(sql),
+      text: numberParameters(sql),
       values: values.map(bind),
       rowMode: 'array',
       types: TYPES,
     });
     return { names: found.fields.map(({ name }) => name), rows: found.rows };
   };
+  const begin = () => client.query(options.access === 'write' ? BEGIN_WRITING : BEGIN_READING);
+  const rollBack = () => client.query('rollback').catch(() => undefined);
+  const runAlone: Engine['run'] = async (sql, values) => {
+    try {
+      await begin();
+      const result = await run(sql, values);
+      await client.query('commit');
+      return result;
+    } catch (error) {
+      await rollBack();
+      throw error;
+    }
+  };
   const engine: Engine = {
     kind: 'postgres',
-    run,
+    async run(sql, values) {
+      if (isOpen) return run(sql, values);
+      return inTurn(() => (isOpen ? run(sql, values) : runAlone(sql, values)));
+    },
     read: (sql, values) => read(server, sql, values),
     async insert(table, columns, rows, conflict) {
       const names = columns.join(', ');
@@ -68,14 +88,27 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
       // COPY cannot handle conflicts, so the rows first go into a temporary table.
       const incoming = `incoming_${table}`;
       await run(
-        `create temp table if not exists ${incoming} on commit delete rows as select ${names} from ${table} limit 0`,
+        `create temp table if not exists ${incoming} on commit drop as select ${names} from ${table} limit 0`,
         [],
       );
       await copyRows(client, `${incoming} (${names})`, rows);
       await run(`insert into ${table} (${names}) select ${names} from ${incoming}${conflict}`, []);
       await run(`delete from ${incoming}`, []);
     },
-    begin: async () => void (await client.query('begin')),
+    begin: () =>
+      inTurn(async () => {
+        try {
+          await begin();
+          isOpen = true;
+        } catch (error) {
+          await rollBack();
+          throw error;
+        }
+      }),
+    async end(isCommitted) {
+      isOpen = false;
+      await client.query(isCommitted ? 'commit' : 'rollback');
+    },
     understand: (error, isQuery) => asPostgresError(error, connection, isQuery),
     close: async () => {
       await Promise.allSettled([...server.clients].map((each) => each.end()));
@@ -122,10 +155,8 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     return client.end().catch(() => undefined);
   };
   try {
-    // PostgreSQL 14 and later: ends a query on the server when its client disconnects.
-    await client.query("set client_connection_check_interval to '1s'").catch(() => undefined);
     // Never committed: "explain analyze create table" does not count as a write.
-    await client.query('begin read only');
+    await client.query(`${BEGIN_READING}; ${CHECK_CONNECTION}`);
     // A query of the user stays unchanged.
     const text = values.length === 0 ? sql : numberParameters(sql);
     const cursor = client.query(
@@ -143,6 +174,8 @@ async function read(server: Server, sql: string, values: readonly Value[]): Prom
     async function* chunks() {
       try {
         for (let { rows } = first; rows.length > 0; { rows } = await next()) yield rows;
+        // PgBouncer closes the server's connection when a client leaves within a transaction.
+        await client.query('rollback');
       } finally {
         await end();
       }
@@ -204,9 +237,6 @@ async function connect({ connection, options, clients }: Server): Promise<Client
     listenForAbort(client, options.signal);
     try {
       await client.connect();
-      await client.query(
-        `${SESSION}; ${options.access === 'write' ? ENDS_WHEN_FROZEN : ONLY_READS}`,
-      );
       clients.add(client);
       return client;
     } catch (error) {

@@ -66,8 +66,9 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
 
 /**
  * Prevents other programs from creating or dropping tables of the mirror during the transaction.
+ * A read-only query cannot take this lock, unlike an advisory lock.
  */
-const ALONE = 'SELECT pg_advisory_xact_lock(723511)';
+const ALONE = "SELECT value FROM meta WHERE key = 'schema' FOR UPDATE";
 
 /**
  * Turns `changes` into a partitioned table. The existing rows become its first partition without
@@ -193,14 +194,18 @@ export async function readSchema(database: Database): Promise<number | undefined
 export async function migrate(database: Database): Promise<number | undefined> {
   const found = await readSchema(database);
   if (found === SCHEMA_NUMBER) return found;
-  await database.transaction(async () => {
-    if (database.kind === 'postgres') await database.all(ALONE);
+  const creating = database.transaction(async () => {
+    if (database.kind === 'postgres' && found !== undefined) await database.all(ALONE);
     // Another writer may have upgraded it in the meantime.
     const number = await readSchema(database);
     const made = number === undefined ? tablesOf(database.dialect) : [];
     const statements = number === SCHEMA_NUMBER ? [] : [...made, ...upgrade(database.dialect)];
     for (const statement of statements) await database.all(statement);
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
+  });
+  await creating.catch(async (error: unknown) => {
+    // Another writer that creates the same tables at the same time may have finished first.
+    if (found !== undefined || (await readSchema(database)) !== SCHEMA_NUMBER) throw error;
   });
   return found;
 }

@@ -76,6 +76,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
       refuseReplaced();
       opened.exec('begin immediate');
     },
+    end: async (isCommitted) => void opened.exec(isCommitted ? 'commit' : 'rollback'),
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {

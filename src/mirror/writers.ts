@@ -115,8 +115,11 @@ function readState(text: string): State {
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
-    // In a new database there is no row that the second writer could wait for.
-    if (database.kind === 'postgres') await database.all('SELECT pg_advisory_xact_lock(723512)');
+    // Creates missing rows, because a second writer must wait for a row that exists.
+    const made = await database.all(
+      `INSERT INTO writers (organization, owner, host, pid) VALUES ${organizations.map(() => '(?, ?, ?, ?)').join(', ')} ON CONFLICT (organization) DO NOTHING RETURNING organization`,
+      organizations.flatMap((each) => [each, owner, host, pid]),
+    );
     const leases = await readLeases(
       database,
       database.kind === 'sqlite' ? undefined : organizations,
@@ -129,6 +132,10 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
       await database.write('writers', ['organization', 'owner', 'host', 'pid', 'heartbeat'], rows, [
         'organization',
       ]);
+    else if (made.length > 0) {
+      const names = made.map(({ organization }) => String(organization));
+      await database.all(`DELETE FROM writers WHERE organization IN (${quoted(names)})`);
+    }
     return other;
   });
 }

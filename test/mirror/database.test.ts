@@ -401,17 +401,19 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     const other = await openedDatabase(text);
     await other.all('create table things (id integer primary key)');
     const database = await open(text, 'write');
+    const watcher = await openedDatabase(text);
     const [row] = await database.all('select pg_backend_pid() as pid');
-    await other.all('begin');
-    await other.all('lock table things in access exclusive mode');
-    const waiting = expect(wait(database)).rejects.toMatchObject({ kind: 'network' });
-    await vi.waitFor(async () => {
-      const sql =
-        "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
-      expect(await other.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
-    }, 10_000);
-    await other.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
-    await waiting;
+    await other.transaction(async () => {
+      await other.all('lock table things in access exclusive mode');
+      const waiting = expect(wait(database)).rejects.toMatchObject({ kind: 'network' });
+      await vi.waitFor(async () => {
+        const sql =
+          "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
+        expect(await watcher.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
+      }, 10_000);
+      await watcher.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
+      await waiting;
+    });
     await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
   });
 
