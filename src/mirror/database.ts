@@ -199,6 +199,7 @@ export type Failures = readonly (readonly [
 
 /**
  * Returns the error for a code of the database `where`, or undefined for an error in the statement.
+ * `lasting` matches the codes of errors that a retry cannot fix.
  */
 export function errorOfCode(
   failures: Failures,
@@ -206,9 +207,11 @@ export function errorOfCode(
   where: string,
   text: string,
   cause: unknown,
+  lasting: RegExp,
 ) {
   const [, kind, what, hint] = failures.find(([codes]) => codes.test(code)) ?? [];
-  return kind && new FleetError(kind, `${where} ${what}: ${text}`, { hint, cause });
+  const details = { hint, cause, isLasting: lasting.test(code) };
+  return kind && new FleetError(kind, `${where} ${what}: ${text}`, details);
 }
 
 function isTooLong(value: Value): boolean {

@@ -53,7 +53,8 @@ export const DIALECTS = {
     changes:
       "(SELECT sum(reltuples) FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'changes'::regclass)",
     tables:
-      'SELECT table_name AS name FROM information_schema.tables WHERE table_schema = current_schema()',
+      // information_schema would hide the tables that the role may not use.
+      "SELECT relname::text AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND relkind IN ('r', 'p', 'v', 'm', 'f')",
     plain: (json: string) => `(${json}::json #>> '{}')`,
     number: (json: string) =>
       `CASE WHEN ${json} ~ '^"{0,1}-{0,1}[0-9]+([.][0-9]+){0,1}"{0,1}$' THEN trim('"' from ${json})::numeric END`,

@@ -3,7 +3,7 @@
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
-import { FleetError, messageOf, reasonOf, usageError } from '../errors.js';
+import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
 import { type Connection, readConnection } from './connection.js';
 import type {
   Answer,
@@ -50,6 +50,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   const connection = await readConnection(url, options.env, options.signal);
   const server: Server = { connection, options, clients: new Set() };
   const client = await connect(server);
+  if (options.access === 'write') await checkSuitable(client, connection);
   const inTurn = queue();
   let isOpen = false;
   // A statement without a name ends with its transaction.
@@ -109,12 +110,52 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
       isOpen = false;
       await client.query(isCommitted ? 'commit' : 'rollback');
     },
-    understand: (error, isQuery) => asPostgresError(error, connection, isQuery),
+    understand: (error, isQuery) => asPostgresError(error, connection, options.access, isQuery),
     close: async () => {
       await Promise.allSettled([...server.clients].map((each) => each.end()));
     },
   };
   return databaseOf(engine, options.signal);
+}
+
+/**
+ * Refuses a database that cannot hold a mirror, and closes the connection. Throws a FleetError of
+ * kind `config`, or `output` for a server that only permits reading.
+ */
+async function checkSuitable(client: Client, connection: Connection): Promise<void> {
+  const sql =
+    "select current_setting('server_encoding') as encoding, current_schema() as schema, current_setting('transaction_read_only') as read_only";
+  try {
+    const { rows } = await client.query(sql);
+    const unsuitable = unsuitableBy(rows[0], nameOf(connection));
+    if (unsuitable !== undefined) throw unsuitable;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw asPostgresError(error, connection, 'write', false);
+  }
+}
+
+/** Encodings that store every text of the service. SQL_ASCII stores the bytes unchanged. */
+const ENCODINGS = ['UTF8', 'SQL_ASCII'];
+
+function unsuitableBy(
+  { encoding, schema, read_only: readOnly }: { [name: string]: string | null },
+  where: string,
+): FleetError | undefined {
+  if (!ENCODINGS.includes(encoding ?? ''))
+    return configError(
+      `${where} has the encoding ${encoding}, which cannot hold every name`,
+      'create one with UTF8: createdb --encoding UTF8 --template template0 NAME',
+    );
+  if (schema === null)
+    return configError(
+      `${where} has no schema for the tables: the search_path names none that exists`,
+      'set one: PGOPTIONS="-c search_path=public"',
+    );
+  if (readOnly !== 'on') return undefined;
+  return new FleetError('output', `${where} permits only reading`, {
+    hint: 'name its primary server; a standby cannot be written',
+  });
 }
 
 /** Replaces each `?` with `$1`, `$2` and so on. */
@@ -248,7 +289,7 @@ async function connect({ connection, options, clients }: Server): Promise<Client
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
-  throw asPostgresError(failure, connection, false);
+  throw asPostgresError(failure, connection, options.access, false);
 }
 
 /** Returns the password of PGPASSFILE or ~/.pgpass, or an empty text. */
@@ -279,12 +320,19 @@ const PASSING = /^(57014|55P03|40001|40P01)$/;
  * ended a frozen transaction.
  */
 const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
-const READ_ONLY = /^(42501|25006)$/;
+const READ_ONLY = /^25006$/;
+/** The role lacks a right. */
+const FORBIDDEN = '42501';
+const GRANT_HINT = 'grant it the tables: GRANT SELECT ON ALL TABLES IN SCHEMA public TO …';
+/** A retry cannot fix a missing right. */
+const LASTING = /^42501/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
 
 /** Failures by SQLSTATE (PostgreSQL 17, appendix A), its class, or the code of the network. */
 const FAILURES: Failures = [
+  [/^(22P05|22021)/, 'config', 'cannot hold a text', 'use a database with the encoding UTF8'],
+  [/^3F/, 'config', 'has no schema for the tables', 'set one: PGOPTIONS="-c search_path=public"'],
   [
     /^28/,
     'config',
@@ -305,9 +353,15 @@ const FAILURES: Failures = [
   ],
 ];
 
+/** Names the database in errors. */
+function nameOf({ host, port, database }: Connection): string {
+  return `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
+}
+
 function asPostgresError(
   error: unknown,
-  { host, port, database }: Connection,
+  connection: Connection,
+  access: OpenOptions['access'],
   isQuery: boolean,
 ): unknown {
   if (error instanceof FleetError) return error;
@@ -316,8 +370,10 @@ function asPostgresError(
   // `pg` has no code for a password that was requested and not given.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
-  const where = `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
-  const found =
-    isQuery && PASSING.test(code) ? undefined : errorOfCode(FAILURES, code, where, text, error);
+  const where = nameOf(connection);
+  if (access !== 'write' && !isQuery && code === FORBIDDEN)
+    return configError(`${where} refuses this role: ${text}`, GRANT_HINT, error);
+  const isOwn = isQuery && (PASSING.test(code) || code === FORBIDDEN);
+  const found = isOwn ? undefined : errorOfCode(FAILURES, code, where, text, error, LASTING);
   return found ?? refusal(text, isQuery, error);
 }

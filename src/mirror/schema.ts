@@ -4,7 +4,7 @@
 // Time columns end in `_utc` or have names such as `at` and `started`. SQLite stores times as text
 // of fixed width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
 
-import { configError } from '../errors.js';
+import { configError, FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
@@ -205,9 +205,16 @@ export async function migrate(database: Database): Promise<number | undefined> {
   });
   await creating.catch(async (error: unknown) => {
     // Another writer that creates the same tables at the same time may have finished first.
-    if (found !== undefined || (await readSchema(database)) !== SCHEMA_NUMBER) throw error;
+    if (found === undefined && (await readSchema(database)) === SCHEMA_NUMBER) return;
+    throw error instanceof FleetError && error.kind === 'internal' ? unsuitable(error) : error;
   });
   return found;
+}
+
+/** Returns the error of a database that refuses the tables, such as one without partitions. */
+function unsuitable(error: FleetError): FleetError {
+  const what = `the database cannot hold a mirror: ${error.message}`;
+  return configError(what, 'choose another database with --to', error);
 }
 
 /**

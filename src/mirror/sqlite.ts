@@ -45,17 +45,8 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
   // An existing file without a WAL is opened immutable, because SQLite would create files next to
   // it.
   const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
-  let driver: Driver | undefined;
-  try {
-    driver = openDriver(path, isUntouched ? '?mode=ro&immutable=1' : isReadOnly ? '?mode=ro' : '');
-    driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
-    // Reads the first page, so that a file that is not a database is refused here.
-    Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
-  } catch (error) {
-    driver?.close();
-    throw asSqliteError(error, path, false);
-  }
-  const opened = driver;
+  const query = isReadOnly ? '?mode=ro' : '';
+  const opened = openChecked(path, isUntouched ? IMMUTABLE : query, isReadOnly);
   const statements = new Map<string, Statement>();
   const prepare = (sql: string) => {
     const statement = statements.get(sql) ?? opened.prepare(sql);
@@ -89,6 +80,31 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     },
   };
   return databaseOf(engine, signal);
+}
+
+/** A mirror that no program has open can be read without creating files next to it. */
+const IMMUTABLE = '?mode=ro&immutable=1';
+
+/** Opens the file and reads its first page, so that a file that is not a database is refused. */
+function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
+  let driver: Driver | undefined;
+  try {
+    driver = openDriver(path, query);
+    driver.exec(`pragma busy_timeout = ${BUSY_MS}; ${isReadOnly ? FOR_READING : FOR_WRITING}`);
+    Array.from(driver.prepare('select count(*) from sqlite_master').rows([]));
+    return driver;
+  } catch (error) {
+    driver?.close();
+    // On a read-only file system SQLite cannot create the index of the WAL.
+    const isRefused = CANNOT_CREATE.includes(codeOf(error)) && isReadOnly && query !== IMMUTABLE;
+    if (isRefused && !hasWal(path)) return openChecked(path, IMMUTABLE, isReadOnly);
+    throw asSqliteError(error, path, false);
+  }
+}
+
+/** Whether the newest data of the mirror may be in the file beside it. */
+function hasWal(path: string): boolean {
+  return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
@@ -214,6 +230,10 @@ function codeOf(error: unknown): number | undefined {
 }
 
 const READ_ONLY = 8;
+/** Result codes for a file that cannot be created: read-only and cannot open. */
+const CANNOT_CREATE: readonly unknown[] = [READ_ONLY, 14];
+/** Permission, read-only and cannot open: a retry cannot fix them. */
+const LASTING = /^(3|8|14)$/;
 /** Result codes for out of memory and too big. */
 const TOO_LONG: readonly unknown[] = [7, 18];
 /**
@@ -239,7 +259,9 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
   if (error instanceof FleetError || code === undefined) return error;
   const text = messageOf(error);
   if (isQuery && code === READ_ONLY) return usageError(`a query must be read-only: ${text}`);
-  return errorOfCode(FAILURES, String(code), path, text, error) ?? refusal(text, isQuery, error);
+  return (
+    errorOfCode(FAILURES, String(code), path, text, error, LASTING) ?? refusal(text, isQuery, error)
+  );
 }
 
 /**
