@@ -34,6 +34,11 @@ export interface Batch {
   /** The id of the previous batch of this writer; undefined for its first batch. */
   readonly previousBatchId: string | undefined;
   readonly nowMs: number;
+  /**
+   * Returns how long the batch has waited for the database since `state.behindMs` was measured, in
+   * milliseconds. Without it the time of `state` counts.
+   */
+  readonly waitedMs?: () => number;
 }
 
 /** Rows per statement that deletes history. */
@@ -147,7 +152,9 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
       if (gap !== undefined)
         await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    await writeState(database, writer, state);
+    // The heartbeat is later than the batch by the time that the database took.
+    const behindMs = state.behindMs + Math.round(batch.waitedMs?.() ?? 0);
+    await writeState(database, writer, { ...state, behindMs });
     return gone;
   });
 }

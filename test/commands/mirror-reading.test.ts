@@ -27,6 +27,12 @@ function words(line: string): string[] {
   return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '');
 }
 
+/** Lets the tests query as the superuser that owns their server. */
+function asSuperuser(args: readonly string[]): string[] {
+  const isQuery = args[0] === 'mirror' && args[1] === 'query';
+  return isQuery ? [...args, '--allow-superuser'] : [...args];
+}
+
 /** Creates a settings folder whose profile names the mirror. */
 function configWith(mirror: string): string {
   const folder = newFolder();
@@ -41,7 +47,9 @@ describe.each(engines)('%s', (kind, newText) => {
   let env: NodeJS.ProcessEnv = {};
   let open: Database | undefined;
   const fleet = (line: string, more: NodeJS.ProcessEnv = {}): Promise<RunResult> =>
-    runFleet(words(line), { env: { ...env, ...more } });
+    runFleet(kind === 'postgres' ? asSuperuser(words(line)) : words(line), {
+      env: { ...env, ...more },
+    });
   const asked = () => sandbox().requests.length;
 
   beforeAll(async () => {
@@ -365,7 +373,7 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 
   test.each(QUERIES)('a query of docs/mirror.md returns rows: %s', async (sql) => {
-    const run = await runFleet(['mirror', 'query', sql, '-o', 'jsonl'], { env });
+    const run = await runFleet(asSuperuser(['mirror', 'query', sql, '-o', 'jsonl']), { env });
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout.split('\n').length).toBeGreaterThan(1);
   });
@@ -383,7 +391,7 @@ describe.each(engines)('%s', (kind, newText) => {
       ? [['select from bicycles', /has no rows to show/] as [string, RegExp]]
       : []),
   ])('`mirror query` rejects %j with exit 2', async (sql, message) => {
-    const run = await runFleet(['mirror', 'query', sql], { env });
+    const run = await runFleet(asSuperuser(['mirror', 'query', sql]), { env });
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
   });
 

@@ -103,7 +103,7 @@ test.runIf(canRun)(
     const status = async () => (await fleet('mirror', 'status')).code;
     await expect.poll(status, { timeout: PATIENCE_MS }).toBe(0);
     const commands = [
-      ['mirror', 'query', 'select count(*) from changes'],
+      ['mirror', 'query', '--allow-superuser', 'select count(*) from changes'],
       ['mirror', 'replay', '--speed', 'max', '--max-events', '5'],
       ['mirror', 'upgrade'],
       ['bicycles', 'list', '--offline', '--all'],

@@ -15,8 +15,8 @@ const postgres = useEngines().find(([kind]) => kind === 'postgres');
 
 const COMMANDS = [
   ['mirror', 'status'],
-  ['mirror', 'query', 'select count(*) from bicycles'],
-  ['mirror', 'query', "select set_config('search_path', 'nothing', false)"],
+  ['mirror', 'query', '--allow-superuser', 'select count(*) from bicycles'],
+  ['mirror', 'query', '--allow-superuser', "select set_config('search_path', 'nothing', false)"],
   ['mirror', 'upgrade'],
   ['mirror', 'replay', '--speed', 'max'],
   ['bicycles', 'list', '--offline', '--all'],

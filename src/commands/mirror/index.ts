@@ -19,7 +19,7 @@ const STATUS =
   'Show how old and how complete the mirror is, and its gaps. Exits with 0 only when it is current, else with 9.';
 
 const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
-columns latitude and longitude, uuid a column uuid. "fleet help mirror" shows the tables and ten useful queries.`;
+columns latitude and longitude, uuid a column uuid. In PostgreSQL a role that is a superuser is refused. "fleet help mirror" shows the tables and ten useful queries.`;
 
 const UPGRADE = `Bring the tables of a mirror that an older version made up to those of this one, as "mirror run" does when
 it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
@@ -65,6 +65,10 @@ export function addMirror(program: Command, run: Run): void {
     ],
   )
     .argument('<sql>', 'the statement, or - for stdin')
+    .option(
+      '--allow-superuser',
+      'also query as a superuser of PostgreSQL, who can change the server',
+    )
     .action(run(async () => (await import('./query.js')).runQuery));
   addReplay(mirror, run);
   addMirrorVerb(

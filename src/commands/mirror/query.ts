@@ -2,13 +2,13 @@
 // arrive.
 
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
+import { configError, usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import { openChosen, withMirror } from '../../list/offline.js';
 import { openResult } from '../../list/result.js';
 import type { MirrorAddress } from '../../mirror/address.js';
-import type { Answer, TableColumn, Value } from '../../mirror/database.js';
+import type { Answer, Database, TableColumn, Value } from '../../mirror/database.js';
 import { lateItem } from '../../mirror/rows.js';
 import { clean } from '../../terminal/clean.js';
 import type { ListedItem, Shape } from '../../terminal/formats.js';
@@ -77,14 +77,34 @@ export function readStatement(text: string): string {
 export async function runQuery(
   context: Context,
   text: string,
-  { to }: { to?: MirrorAddress },
+  { to, allowSuperuser = false }: { to?: MirrorAddress; allowSuperuser?: boolean },
 ): Promise<void> {
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async ({ database }) => {
     // SQLite runs in this thread, so a signal could not end it otherwise.
     if (database.kind === 'sqlite') context.leaveSignals();
+    else if (!allowSuperuser) await refuseSuperuser(database);
     await print(context, await database.query(sql));
   });
+}
+
+/**
+ * Whether the role of the session is a superuser, or a member of one, which could take its rights
+ * within the query.
+ */
+const IS_SUPERUSER =
+  "SELECT 1 FROM pg_roles WHERE rolsuper AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1";
+
+/**
+ * Refuses a superuser, because its queries can read files of the server and change settings also
+ * in a read-only transaction.
+ */
+async function refuseSuperuser(database: Database): Promise<void> {
+  if ((await database.all(IS_SUPERUSER)).length === 0) return;
+  throw configError(
+    'the role of this connection is a superuser, whose queries can read files and change the server',
+    'use a role that can only read, such as a member of pg_read_all_data, or pass --allow-superuser',
+  );
 }
 
 async function print(context: Context, { columns, chunks }: Answer): Promise<void> {

@@ -237,11 +237,15 @@ export async function runSession(
 /** Writes a batch of events in one transaction, in which the rows of its bicycles are merged. */
 function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
   const { keeper, ledger, counters, life, follower, written } = session;
+  const { clock } = session.context;
   let lifeMs: number | undefined;
+  /** When the first events of the batch were taken, on the monotonic clock. */
+  let takenMs: number | undefined;
   return {
     mostLoaded: PART_EVENTS,
     gatherMs: GATHER_MS,
     async load(part) {
+      takenMs ??= clock.monotonicMs();
       for (const event of part) {
         if (event.type !== 'open') continue;
         life.set(event.topic, event.atMs);
@@ -262,7 +266,10 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
-      counters.lagMs = behindOf(session, batch);
+      // Later events wait for the next batch.
+      const sinceTakenMs = takenMs === undefined ? 0 : clock.monotonicMs() - takenMs;
+      takenMs = undefined;
+      counters.lagMs = Math.max(behindOf(session, batch), sinceTakenMs);
       await write(session, heardMs, isEnd);
       written.heardMs = heardMs;
       if (!isEnd) await pruneSome(session);
@@ -390,7 +397,9 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const batchId = randomUUID();
   const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches, batchId };
   const previousBatchId = written.batchId;
-  const rows = { writes, gap, isSameGap, state, previousBatchId, nowMs: clock.wallMs() };
+  const startedMs = clock.monotonicMs();
+  const waitedMs = () => clock.monotonicMs() - startedMs;
+  const rows = { writes, gap, isSameGap, state, previousBatchId, nowMs: clock.wallMs(), waitedMs };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also when the answer of the database was lost; the number is unknown then.
