@@ -82,7 +82,7 @@ function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
   if (parameters === undefined) {
     const rules =
-      'it names one host, a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
+      'a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
     return {
       reason: `the address of the database cannot be read: ${rules}`,
       hint: `${FORMS}, without a password`,
@@ -100,35 +100,49 @@ export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** Replaces a missing host after a user name, because a URL needs a host. */
-const NO_HOST = 'none.invalid';
+/** Captures what is before the hosts, the hosts, and the rest. */
+const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
+/** Captures a host, with brackets around IPv6, and its port. */
+const HOST = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d*))?$/;
+/** Replaces the hosts, because a URL has only one. */
+const ANY_HOST = 'any.invalid';
+
+/** Returns the hosts and ports of an address as lists, or undefined when one is invalid. */
+function readHosts(text: string): { host: string; port: string } | undefined {
+  const hosts: string[] = [];
+  const ports: string[] = [];
+  for (const each of text.split(',')) {
+    const [, host, port = ''] = HOST.exec(each) ?? [];
+    if (host === undefined || (port !== '' && !isPort(port))) return undefined;
+    hosts.push(decodeURIComponent(host.replace(/^\[(.*)\]$/, '$1')));
+    ports.push(port);
+  }
+  const hasPorts = ports.some((port) => port !== '');
+  return { host: hosts.join(','), port: hasPorts ? ports.join(',') : '' };
+}
 
 /**
- * Returns the parameters of an address under libpq's names. Returns undefined when the address is
- * invalid or a part is in the wrong place.
+ * Returns the parameters of an address under libpq's names. `host` and `port` are lists with
+ * commas. Returns undefined when the address is invalid or a part is in the wrong place.
  */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {
-    const { username, password, hostname, port, pathname, hash, searchParams } = new URL(
-      url.replace('@/', `@${NO_HOST}/`).replaceAll('+', '%2B'),
+    const [, before = '', hosts = '', after = ''] = HOSTS.exec(url) ?? [];
+    const place = readHosts(hosts);
+    if (place === undefined) return undefined;
+    const { username, password, pathname, hash, searchParams } = new URL(
+      `${before}${ANY_HOST}${after}`.replaceAll('+', '%2B'),
     );
-    const host = hostname === NO_HOST ? '' : hostname.replace(/^\[(.*)\]$/, '$1');
-    const named = Object.entries({
-      user: username,
-      password,
-      host,
-      port,
-      dbname: pathname.slice(1),
-    });
+    const named = Object.entries({ user: username, password, dbname: pathname.slice(1) });
     const given = [
       ...named.map(([name, value]) => [name, decodeURIComponent(value)]),
+      ...Object.entries(place),
       ...searchParams,
     ];
     const parameters = Object.fromEntries(given.filter(([, value]) => value !== ''));
-    const { dbname = '', port: number = '1' } = parameters;
-    return hash === '' && !host.includes(',') && !dbname.includes('@') && isPort(number)
-      ? parameters
-      : undefined;
+    const { dbname = '', port = '' } = parameters;
+    const arePorts = port.split(',').every((each: string) => each === '' || isPort(each));
+    return hash === '' && !dbname.includes('@') && arePorts ? parameters : undefined;
   } catch {
     return undefined;
   }

@@ -2,6 +2,7 @@
 // environment, as libpq does. `pg` reads only few of them.
 
 import { X509Certificate } from 'node:crypto';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
@@ -31,7 +32,11 @@ const LIMIT_BYTES = 1_000_000;
  * Environment variables with names that are not `PG` and the parameter (PostgreSQL 17, section
  * 32.15).
  */
-const VARIABLES: Named = { dbname: 'PGDATABASE', application_name: 'PGAPPNAME' };
+const VARIABLES: Named = {
+  dbname: 'PGDATABASE',
+  application_name: 'PGAPPNAME',
+  target_session_attrs: 'PGTARGETSESSIONATTRS',
+};
 
 /** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
 export async function readConnection(
@@ -45,22 +50,77 @@ export async function readConnection(
   const section = service === undefined ? {} : await readService(service, env, signal);
   const find: Find = (name) => address[name] ?? section[name] ?? variable(name);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
-  const host = find('host') ?? 'localhost';
-  const port = find('port') ?? DEFAULT_PORT;
-  if (!isPort(port))
-    throw configError(`the database's port is not a number from 1 to 65535: "${port}"`);
-  return {
-    ...{ host, port: Number(port) },
+  const database = find('dbname') ?? user;
+  const servers: Server[] = [];
+  for (const { host, port } of readServers(find)) {
     // A socket's folder knows no TLS, whatever the mode.
-    tls: host.startsWith('/') ? [false as const] : await readTls(find, host, signal),
-    /** Undefined: the one in ~/.pgpass. */
+    const tls = host.startsWith('/') ? [false as const] : await readTls(find, host, signal);
+    servers.push({ host, port, tls });
+  }
+  return {
+    /** The servers in the order in which they are tried. */
+    servers,
+    target: readTarget(find),
     password: find('password'),
-    database: find('dbname') ?? user,
+    /** The password file, which counts without a password. */
+    passwordFile: find('passfile') ?? defaultPasswordFile(env),
+    database,
     user,
     connectionTimeoutMillis: (Number(find('connect_timeout')) || CONNECT_TIMEOUT_S) * 1000,
     application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
+}
+
+/** A server with the TLS settings that are tried in order. */
+export interface Server {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: Tls;
+}
+
+/**
+ * Returns the hosts with their ports. One port counts for all hosts (PostgreSQL 17, section
+ * 32.1.1.3).
+ */
+function readServers(find: Find): { host: string; port: number }[] {
+  const hosts = (find('host') ?? '').split(',').map((each) => each.trim() || 'localhost');
+  const ports = (find('port') ?? '').split(',').map((each) => each.trim() || DEFAULT_PORT);
+  const invalid = ports.find((port) => !isPort(port));
+  if (invalid !== undefined)
+    throw configError(`the database's port is not a number from 1 to 65535: "${invalid}"`);
+  if (ports.length > 1 && ports.length !== hosts.length)
+    throw configError(
+      `the database has ${hosts.length} hosts and ${ports.length} ports`,
+      'name one port for all hosts, or one for each',
+    );
+  return hosts.map((host, index) => ({ host, port: Number(ports[index] ?? ports[0]) }));
+}
+
+/** The servers that are accepted, by their state. */
+export type Target = (typeof TARGETS)[number];
+
+const TARGETS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
+
+/** Returns the wanted state of the server; undefined when no setting names one. */
+function readTarget(find: Find): Target | undefined {
+  const text = find('target_session_attrs');
+  const target = TARGETS.find((each) => each === text);
+  if (text === undefined || target !== undefined) return target;
+  throw configError(
+    `"${text}" is not a value of target_session_attrs`,
+    `values: ${TARGETS.join(', ')}`,
+  );
+}
+
+/** Returns the password file of the user (PostgreSQL 17, section 32.16). */
+function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
+  if (process.platform === 'win32') {
+    const folder = env['APPDATA'];
+    return folder === undefined ? undefined : join(folder, 'postgresql', 'pgpass.conf');
+  }
+  const home = homeOfUser(env);
+  return home === undefined ? undefined : join(home, '.pgpass');
 }
 
 /** The text of a file that a parameter names. */
@@ -109,6 +169,20 @@ export function parseService(text: string, name: string): Named | undefined {
   );
 }
 
+/** Group and others may not read a key of this user; the group may read a key of root. */
+const OPEN_TO_OTHERS = 0o077;
+const OPEN_TO_ALL = 0o037;
+
+/** Refuses a client key that other users can read, as libpq does (PostgreSQL 17, section 32.19). */
+async function refuseOpenKey(path: string | undefined): Promise<void> {
+  if (path === undefined || process.platform === 'win32') return;
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return;
+  const isOfRoot = found.uid === 0 && process.geteuid?.() !== 0;
+  if ((found.mode & (isOfRoot ? OPEN_TO_ALL : OPEN_TO_OTHERS)) === 0) return;
+  throw configError(`${path} (sslkey) can be read by other users`, `run: chmod 600 ${path}`);
+}
+
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
@@ -125,6 +199,7 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
     );
   const read = async (name: string, path = find(name)) =>
     path === undefined || path === 'system' ? undefined : readNamed(path, name, signal);
+  await refuseOpenKey(find('sslkey'));
   const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
   // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);

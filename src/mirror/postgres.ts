@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { type Connection, readConnection } from './connection.js';
+import { type Connection, readConnection, type Server, type Target } from './connection.js';
 import type {
   Answer,
   Database,
@@ -16,6 +16,7 @@ import type {
   Value,
 } from './database.js';
 import { CHUNK_ROWS, databaseOf, errorOfCode, queue, refusal, storable } from './database.js';
+import { readPasswordFile } from './password-file.js';
 import { LEASE_MS } from './writers.js';
 
 type Client = import('pg').Client;
@@ -38,7 +39,14 @@ const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session
 const CHECK_CONNECTION =
   "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
 
-interface Server {
+/** The database of a connection, for errors. */
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+}
+
+interface Pool {
   readonly connection: Connection;
   readonly options: OpenOptions;
   /** The connection for writing, and the connections of readings that are not finished. */
@@ -48,9 +56,10 @@ interface Server {
 /** Connects. Errors never contain the password. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const connection = await readConnection(url, options.env, options.signal);
-  const server: Server = { connection, options, clients: new Set() };
-  const client = await connect(server);
-  if (options.access === 'write') await checkSuitable(client, connection);
+  const pool: Pool = { connection, options, clients: new Set() };
+  const client = await connect(pool);
+  const place: Place = { host: client.host, port: client.port, database: connection.database };
+  if (options.access === 'write') await checkSuitable(client, place);
   const inTurn = queue();
   let isOpen = false;
   // A statement without a name ends with its transaction.
@@ -82,7 +91,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
       if (isOpen) return run(sql, values);
       return inTurn(() => (isOpen ? run(sql, values) : runAlone(sql, values)));
     },
-    read: (sql, values) => read(server, sql, values),
+    read: (sql, values) => read(pool, sql, values),
     async insert(table, columns, rows, conflict) {
       const names = columns.join(', ');
       if (conflict === '') return copyRows(client, `${table} (${names})`, rows);
@@ -110,9 +119,9 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
       isOpen = false;
       await client.query(isCommitted ? 'commit' : 'rollback');
     },
-    understand: (error, isQuery) => asPostgresError(error, connection, options.access, isQuery),
+    understand: (error, isQuery) => asPostgresError(error, place, options.access, isQuery),
     close: async () => {
-      await Promise.allSettled([...server.clients].map((each) => each.end()));
+      await Promise.allSettled([...pool.clients].map((each) => each.end()));
     },
   };
   return databaseOf(engine, options.signal);
@@ -122,16 +131,16 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
  * Refuses a database that cannot hold a mirror, and closes the connection. Throws a FleetError of
  * kind `config`, or `output` for a server that only permits reading.
  */
-async function checkSuitable(client: Client, connection: Connection): Promise<void> {
+async function checkSuitable(client: Client, place: Place): Promise<void> {
   const sql =
     "select current_setting('server_encoding') as encoding, current_schema() as schema, current_setting('transaction_read_only') as read_only";
   try {
     const { rows } = await client.query(sql);
-    const unsuitable = unsuitableBy(rows[0], nameOf(connection));
+    const unsuitable = unsuitableBy(rows[0], nameOf(place));
     if (unsuitable !== undefined) throw unsuitable;
   } catch (error) {
     await client.end().catch(() => undefined);
-    throw asPostgresError(error, connection, 'write', false);
+    throw asPostgresError(error, place, 'write', false);
   }
 }
 
@@ -188,11 +197,11 @@ function copyCell(value: Value): string {
 }
 
 /** Reads rows through a cursor on a separate connection, so that other calls do not wait. */
-async function read(server: Server, sql: string, values: readonly Value[]): Promise<Answer> {
+async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<Answer> {
   const Cursor = (await import('pg-cursor')).default;
-  const client = await connect(server);
+  const client = await connect(pool);
   const end = () => {
-    server.clients.delete(client);
+    pool.clients.delete(client);
     return client.end().catch(() => undefined);
   };
   try {
@@ -258,11 +267,50 @@ const TYPES = {
   getTypeParser: (type: number) => READERS[type] ?? String,
 } as unknown as CustomTypesConfig;
 
+/** Connects to the first server that answers and has the wanted state. */
+async function connect(pool: Pool): Promise<Client> {
+  const { connection, options } = pool;
+  const { servers } = connection;
+  // A writer needs a server that can be written. With one server, the error names the reason.
+  const isChoice = options.access === 'write' && servers.length > 1;
+  const target = connection.target ?? (isChoice ? 'read-write' : 'any');
+  const wanted: Target[] = target === 'prefer-standby' ? ['standby', 'any'] : [target];
+  const failures: FleetError[] = [];
+  for (const state of wanted) {
+    for (const server of servers) {
+      try {
+        return await connectTo(pool, server, state);
+      } catch (error) {
+        if (!(error instanceof FleetError) || error.kind !== 'network') throw error;
+        failures.push(error);
+      }
+    }
+  }
+  const [first, ...others] = new Map(failures.map((each) => [each.message, each])).values();
+  throw new FleetError('network', first?.message ?? '', {
+    hint: first?.hint,
+    more: others.map(({ message }) => message),
+    cause: first?.cause,
+  });
+}
+
 /** Connects with the first TLS setting that the server accepts. */
-async function connect({ connection, options, clients }: Server): Promise<Client> {
+async function connectTo(
+  { connection, options, clients }: Pool,
+  { host, port, tls }: Server,
+  state: Target,
+): Promise<Client> {
   const { default: pg } = await import('pg');
-  const { tls, password, ...place } = connection;
+  const { password, passwordFile, database, user } = connection;
+  const place = { host, port, database, user };
   let failure: unknown;
+  let ignored: string | undefined;
+  const givePassword = async () => {
+    if (password !== undefined || passwordFile === undefined) return password ?? '';
+    const found = await readPasswordFile(passwordFile, place);
+    ignored = found.ignored;
+    return found.password ?? '';
+  };
   for (const ssl of tls) {
     // Check for an abort that happened while settings or the library were loaded.
     options.signal.throwIfAborted();
@@ -270,14 +318,19 @@ async function connect({ connection, options, clients }: Server): Promise<Client
     const client = new pg.Client({
       ...place,
       ssl,
-      password: () => password ?? readPassword(place),
+      password: givePassword,
       keepAlive: true,
+      connectionTimeoutMillis: connection.connectionTimeoutMillis,
+      application_name: connection.application_name,
+      options: connection.options,
     });
     // An error of the connection fails the next call.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);
     try {
       await client.connect();
+      if (!(await isInState(client, state)))
+        throw new FleetError('network', `${nameOf(place)} is not ${STATES[state]}`);
       clients.add(client);
       return client;
     } catch (error) {
@@ -289,17 +342,32 @@ async function connect({ connection, options, clients }: Server): Promise<Client
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
-  throw asPostgresError(failure, connection, options.access, false);
+  const error = asPostgresError(failure, place, options.access, false);
+  if (ignored === undefined || !(error instanceof FleetError) || error.kind !== 'config')
+    throw error;
+  throw configError(error.message, `the password file is ignored: ${ignored}`, failure);
 }
 
-/** Returns the password of PGPASSFILE or ~/.pgpass, or an empty text. */
-async function readPassword(
-  place: Pick<Connection, 'host' | 'port' | 'user' | 'database'>,
-): Promise<string> {
-  const { default: pgpass } = await import('pgpass');
-  // The password file uses localhost for sockets (PostgreSQL 17, section 32.16).
-  const host = place.host.startsWith('/') ? 'localhost' : place.host;
-  return new Promise((resolve) => pgpass({ ...place, host }, (password = '') => resolve(password)));
+/** Describes the wanted states in errors. */
+const STATES: { readonly [state in Target]: string } = {
+  any: 'a server',
+  'read-write': 'a server that can be written',
+  'read-only': 'a read-only server',
+  primary: 'a primary server',
+  standby: 'a standby server',
+  'prefer-standby': 'a standby server',
+};
+
+/** Whether the server has the wanted state of `target_session_attrs`. */
+async function isInState(client: Client, state: Target): Promise<boolean> {
+  if (state === 'any') return true;
+  const sql =
+    "select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as read_only";
+  const { rows } = await client.query(sql);
+  const { standby, read_only: readOnly } = rows[0];
+  if (state === 'read-write') return !readOnly;
+  if (state === 'read-only') return readOnly;
+  return standby === (state !== 'primary');
 }
 
 /** Ends the connection on an abort, whatever runs on it. */
@@ -354,13 +422,13 @@ const FAILURES: Failures = [
 ];
 
 /** Names the database in errors. */
-function nameOf({ host, port, database }: Connection): string {
+function nameOf({ host, port, database }: Place): string {
   return `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
 
 function asPostgresError(
   error: unknown,
-  connection: Connection,
+  place: Place,
   access: OpenOptions['access'],
   isQuery: boolean,
 ): unknown {
@@ -370,7 +438,7 @@ function asPostgresError(
   // `pg` has no code for a password that was requested and not given.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
-  const where = nameOf(connection);
+  const where = nameOf(place);
   if (access !== 'write' && !isQuery && code === FORBIDDEN)
     return configError(`${where} refuses this role: ${text}`, GRANT_HINT, error);
   const isOwn = isQuery && (PASSING.test(code) || code === FORBIDDEN);

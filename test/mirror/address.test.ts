@@ -2,12 +2,13 @@
 // server.
 
 import { generateKeyPairSync } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { readStatement } from '../../src/commands/mirror/query.js';
 import { parseMirrorAddress, showMirrorAddress } from '../../src/mirror/address.js';
 import { parseService, readConnection } from '../../src/mirror/connection.js';
+import { findPassword } from '../../src/mirror/password-file.js';
 import { newFolder } from '../support/folder.js';
 
 test.each([
@@ -44,7 +45,7 @@ test.each([
   ['postgres://ann@host:99999/fleet', /port is a number from 1 to 65535/],
   ['postgres://ann@127.0.0.1/fleet?port=99999', /port is a number from 1 to 65535/],
   ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
-  ['postgres://one,two/fleet', /names one host/],
+  ['postgres://one,two:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
 ])('rejects %s without quoting a possible password', (text, reason) => {
   const parsed = parseMirrorAddress(text);
@@ -67,7 +68,7 @@ test('prefers the URL to the service file, and the service file to the environme
     PGDATABASE: 'other',
   };
   expect(await readConnection('postgres:///fleet', env)).toMatchObject({
-    ...{ host: 'from-service', port: 5444, tls: [false] },
+    servers: [{ host: 'from-service', port: 5444, tls: [false] }],
     password: undefined,
     user: 'ann',
     database: 'fleet',
@@ -75,12 +76,12 @@ test('prefers the URL to the service file, and the service file to the environme
   expect(
     await readConnection('postgres://bob@[::1]:1/fleet', { ...env, PGPASSWORD: 'mine' }),
   ).toMatchObject({
-    ...{ host: '::1', port: 1 },
+    servers: [{ host: '::1', port: 1 }],
     password: 'mine',
     user: 'bob',
   });
-  const { tls } = await readConnection('postgres:///fleet?sslmode=prefer', env);
-  expect(tls).toEqual([{ host: 'from-service', rejectUnauthorized: false }, false]);
+  const { servers } = await readConnection('postgres:///fleet?sslmode=prefer', env);
+  expect(servers[0]?.tls).toEqual([{ host: 'from-service', rejectUnauthorized: false }, false]);
   await expect(
     readConnection('postgres:///fleet', { ...env, PGSERVICE: 'none' }),
   ).rejects.toMatchObject({
@@ -97,7 +98,58 @@ test.each([
   ['postgres://u@/d?host=/run/a+b', '/run/a+b', 5432],
 ])('connects for %s to %s', async (url, host, port) => {
   const env = { HOME: home, PGHOST: 'from-environment' };
-  expect(await readConnection(url, env)).toMatchObject({ host, port, user: 'u', database: 'd' });
+  expect(await readConnection(url, env)).toMatchObject({
+    servers: [{ host, port }],
+    user: 'u',
+    database: 'd',
+  });
+});
+
+test.each([
+  ['postgres://u@one,two:2,[::1]:3/d', {}, ['one:5432', 'two:2', '::1:3']],
+  ['postgres://u@one,two/d', { PGPORT: '7' }, ['one:7', 'two:7']],
+  ['postgres:///d', { PGHOST: 'one,/run/a', PGPORT: '1,2' }, ['one:1', '/run/a:2']],
+  ['postgres://u@/d?host=one,two&port=1,', {}, ['one:1', 'two:5432']],
+])('reads several hosts of %s', async (url, variables, expected) => {
+  const { servers } = await readConnection(url, { HOME: home, ...variables });
+  expect(servers.map(({ host, port }) => `${host}:${port}`)).toEqual(expected);
+});
+
+test.each([
+  ['postgres://one,two,three/d', { PGPORT: '1,2' }, /3 hosts and 2 ports/],
+  ['postgres://one/d?target_session_attrs=writer', {}, /not a value of target_session_attrs/],
+  ['postgres://one/d', { PGTARGETSESSIONATTRS: 'writer' }, /not a value of target_session_attrs/],
+])('rejects %s with %j', async (url, variables, reason) => {
+  const reading = readConnection(url, { HOME: home, ...variables });
+  await expect(reading).rejects.toThrow(reason);
+});
+
+test.each([
+  ['h:5432:d:u:secret', 'secret'],
+  ['#h:5432:d:u:no\nother:*:*:*:no\r\n*:*:*:u:a\\:b\\\\c\r\n', 'a:b\\c'],
+  ['h:5433:d:u:no', undefined],
+  ['h:5432:d:u:', undefined],
+  ['h:5432:d:u', undefined],
+  ['', undefined],
+])('reads the password file %j', (text, password) => {
+  const login = { host: 'h', port: 5432, database: 'd', user: 'u' };
+  expect(findPassword(text, login)).toBe(password);
+});
+
+test.runIf(process.platform !== 'win32')('rejects a client key that others can read', async () => {
+  const key = join(home, 'open.key');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }));
+  const read = () => readConnection('postgres://h/d', { HOME: home, PGSSLKEY: key });
+  for (const mode of [0o644, 0o640, 0o604]) {
+    chmodSync(key, mode);
+    await expect(read()).rejects.toMatchObject({
+      kind: 'config',
+      message: expect.stringMatching(/\(sslkey\) can be read by other users/),
+    });
+  }
+  chmodSync(key, 0o600);
+  expect((await read()).servers).toHaveLength(1);
 });
 
 test('rejects an invalid port', async () => {
@@ -111,7 +163,7 @@ test('rejects invalid TLS files before it connects', async () => {
   writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
   const read = (more: NodeJS.ProcessEnv) =>
     readConnection('postgres://h/d', { HOME: home, PGPASSWORD: 'x', ...more });
-  expect((await read({ PGSSLKEY: key })).tls[0]).toMatchObject({
+  expect((await read({ PGSSLKEY: key })).servers[0]?.tls[0]).toMatchObject({
     key: expect.stringContaining('KEY'),
   });
   writeFileSync(key, 'no key');
@@ -133,7 +185,8 @@ test.each([
       reason,
     );
     expect(
-      (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).tls,
+      (await readConnection(`postgres:///d?host=/run&${parameters}`, { HOME: home })).servers[0]
+        ?.tls,
     ).toEqual([false]);
   },
 );

@@ -425,17 +425,55 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     const text = url.href;
     const file = join(folder, 'pgpass');
     writeFileSync(file, `127.0.0.1:*:*:${LOCKED_USER}:s3cret\n`, { mode: 0o600 });
-    for (const env of [{ PGPASSWORD: 's3cret' }, {}]) {
-      vi.stubEnv('PGPASSFILE', file);
+    for (const env of [
+      { PGPASSWORD: 's3cret' },
+      { PGPASSFILE: file },
+      { PGPASSFILE: file, PGPASSWORD: '' },
+    ]) {
       const database = await open(text, 'read', env);
       expect(await database.all('select current_user as name')).toEqual([{ name: LOCKED_USER }]);
     }
-    vi.unstubAllEnvs();
+    const open0644 = join(folder, 'pgpass-open');
+    writeFileSync(open0644, `*:*:*:*:s3cret\n`, { mode: 0o644 });
+    const ignored = open(text, 'read', { PGPASSFILE: open0644 });
+    await expect(ignored).rejects.toMatchObject({
+      ...refusal('config', /refuses the login/),
+      hint: expect.stringMatching(/password file is ignored: .*can be read by other users/),
+    });
     for (const env of [{ PGPASSWORD: 'wr0ng' }, { HOME: folder }]) {
       const refused = await open(text, 'read', env).catch((error: unknown) => error);
       expect(refused).toMatchObject(refusal('config', /refuses the login/));
       expect(String(refused)).not.toContain('wr0ng');
     }
+  });
+
+  test('is found among several hosts, and a writer skips a server that permits only reading', async () => {
+    const url = await newPostgres();
+    const { port, pathname } = new URL(url);
+    const database = pathname.slice(1);
+    const address = (more = '') =>
+      `postgres://postgres@localhost:1,127.0.0.1:${port}/${database}${more}`;
+    for (const access of ['read', 'write'] as const)
+      expect(await (await open(address(), access)).all('select 1 as one')).toEqual([{ one: 1 }]);
+    const env = { PGHOST: '127.0.0.1,127.0.0.1', PGPORT: `1,${port}` };
+    const found = await open(`postgres://postgres@/${database}`, 'read', env);
+    expect(await found.all('select current_database() as name')).toEqual([{ name: database }]);
+    // The server behaves like a standby in this database.
+    await (await openedDatabase(url)).all(
+      `alter database ${database} set default_transaction_read_only to on`,
+    );
+    await open(address(), 'read');
+    await expect(open(address(), 'write')).rejects.toMatchObject({
+      ...refusal('network', /localhost:1 cannot be reached/),
+      more: [expect.stringMatching(/is not a server that can be written/)],
+    });
+    await expect(open(address('?target_session_attrs=standby'), 'read')).rejects.toMatchObject({
+      more: [expect.stringMatching(/is not a standby server/)],
+    });
+    await open(address('?target_session_attrs=prefer-standby'), 'read');
+    await expect(open(address('?target_session_attrs=any'), 'write')).rejects.toMatchObject(
+      refusal('output', /permits only reading/),
+    );
   });
 
   test('is found through a service file', async () => {

@@ -109,8 +109,8 @@ describe.each(postgres)('%s', (_kind, newText) => {
   });
 });
 
-/** Makes a closed mirror in a folder that this user cannot write. */
-async function makeSealed(): Promise<{ folder: string; to: string }> {
+/** Makes a closed mirror in a file that other users cannot write. */
+async function makeSealed(folderMode: number): Promise<{ folder: string; to: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-sealed-'));
   const path = join(folder, 'fleet.db');
   const made = join(newFolder(), 'fleet.db');
@@ -120,7 +120,7 @@ async function makeSealed(): Promise<{ folder: string; to: string }> {
   );
   copyFileSync(made, path);
   chmodSync(path, 0o444);
-  chmodSync(folder, 0o555);
+  chmodSync(folder, folderMode);
   onTestFinished(() => {
     chmodSync(folder, 0o755);
     rmSync(folder, { recursive: true, force: true });
@@ -141,7 +141,7 @@ async function runAsOther(args: string[], env: NodeJS.ProcessEnv): Promise<RunRe
 
 describe.runIf(process.platform === 'linux')('a SQLite file that cannot be written', () => {
   test('is read without files beside it', async () => {
-    const { folder, to } = await makeSealed();
+    const { folder, to } = await makeSealed(0o555);
     expect(readdirSync(folder)).toEqual(['fleet.db']);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };
     const list = ['bicycles', 'list', '--offline', '--all', '-o', 'uuid', '--to', to];
@@ -151,8 +151,11 @@ describe.runIf(process.platform === 'linux')('a SQLite file that cannot be writt
     expect(readdirSync(folder)).toEqual(['fleet.db']);
   });
 
-  test('ends `mirror once` at once with exit 10', async () => {
-    const { folder, to } = await makeSealed();
+  test.each([
+    ['a folder that can be written', 0o777],
+    ['a sealed folder', 0o555],
+  ])('ends `mirror once` at once with exit 10 in %s', async (_what, folderMode) => {
+    const { folder, to } = await makeSealed(folderMode);
     const startedMs = performance.now();
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };
     const run = await runAsOther(['mirror', 'once', '--to', to], env);

@@ -14,6 +14,7 @@ export const TOPICS = {
   map: 'maps on a terminal, as a picture and in a browser',
   mirror: 'the tables of a mirror, and ten queries',
   mirroring: 'how a mirror is kept: databases, writers, gaps, failures',
+  postgres: 'a mirror in PostgreSQL: connection, rights, failures',
   gbfs: 'how the fleet becomes a GBFS feed',
   output: 'formats, files, jq; what goes to stdout and what to stderr',
   'exit-codes': 'exit codes, errors as JSON, retries, limits',

@@ -1,0 +1,61 @@
+// Reads the password file of PostgreSQL, as libpq does (PostgreSQL 17, section 32.16).
+
+import { readFile, stat } from 'node:fs/promises';
+import { reasonOf } from '../errors.js';
+
+/** The connection that needs a password. */
+export interface PasswordOwner {
+  readonly host: string;
+  readonly port: number;
+  readonly database: string;
+  readonly user: string;
+}
+
+/** The password; or why the file is ignored. Both are undefined when no line fits. */
+export interface FoundPassword {
+  readonly password?: string;
+  readonly ignored?: string;
+}
+
+/** Rights of the group and of other users. */
+const OPEN_TO_OTHERS = 0o077;
+
+/** Reads the password of a login. A missing file has none. */
+export async function readPasswordFile(path: string, login: PasswordOwner): Promise<FoundPassword> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) return { ignored: `${path} is not a regular file` };
+    const isOpen = process.platform !== 'win32' && (found.mode & OPEN_TO_OTHERS) !== 0;
+    if (isOpen) return { ignored: `${path} can be read by other users; run: chmod 600 ${path}` };
+    const password = findPassword(await readFile(path, 'utf8'), login);
+    return password === undefined ? {} : { password };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    return { ignored: `${path} cannot be read: ${reasonOf(error)}` };
+  }
+}
+
+/** Matches a field up to its colon. A backslash quotes a colon or a backslash. */
+const FIELD = /((?:\\.|[^:\\])*)(?::|$)/gy;
+
+/** Returns the password of the first line that fits: `host:port:database:user:password`. */
+export function findPassword(text: string, login: PasswordOwner): string | undefined {
+  // The password file uses localhost for sockets.
+  const host = login.host.startsWith('/') ? 'localhost' : login.host;
+  const wanted = [host, String(login.port), login.database, login.user];
+  for (const line of text.split(/\r?\n/)) {
+    if (line.startsWith('#')) continue;
+    const fields = Array.from(line.matchAll(FIELD), ([, field = '']) => field);
+    const isFit = wanted.every((value, index) => {
+      const field = fields[index];
+      return field === '*' || (field !== undefined && unquote(field) === value);
+    });
+    const password = fields[wanted.length];
+    if (isFit && password !== undefined && password !== '') return unquote(password);
+  }
+  return undefined;
+}
+
+function unquote(field: string): string {
+  return field.replace(/\\(.)/g, '$1');
+}
