@@ -182,8 +182,8 @@ export async function readSchema(database: Database): Promise<number | undefined
   }
   if (number === SCHEMA_NUMBER || number === SCHEMA_BEFORE) return number;
   throw configError(
-    'the mirror is too old for this version of fleet',
-    'make a new one: move it away, or name another with --to',
+    `the mirror has schema ${number}, and this version of fleet upgrades only schema ${SCHEMA_BEFORE} (fleet 0.1.0)`,
+    'make a new one: move it away, or name another with --to; "fleet mirror run" reads the fleet again, and the old history stays in the old database',
   );
 }
 

@@ -30,7 +30,9 @@ test.each(useEngines())(
       const { code, stderr } = await runFleet(['mirror', verb, '--to', to], { env });
       expect([code, stderr]).toEqual([
         3,
-        expect.stringMatching(/too old for this version of fleet\nhint: make a new one/),
+        expect.stringMatching(
+          /has schema 2, and this version of fleet upgrades only schema 3 .*\nhint: make a new one/,
+        ),
       ]);
     }
   },

@@ -21,8 +21,9 @@ const STATUS =
 const QUERY = `Run one SQL statement that only reads, in the dialect of the database. Prints in every format; geojson needs the
 columns latitude and longitude, uuid a column uuid. In PostgreSQL a role that is a superuser is refused. "fleet help mirror" shows the tables and ten useful queries.`;
 
-const UPGRADE = `Bring the tables of a mirror that an older version made up to those of this one, as "mirror run" does when
-it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes.`;
+const UPGRADE = `Bring the tables of a mirror that fleet 0.1.0 made (schema 3) up to those of this version, as "mirror run" does when
+it starts. It is done whole or not at all; on a large history in PostgreSQL it takes minutes. A mirror with an older
+schema is refused: move it away, and start a new one with "fleet mirror run". Its history stays readable with SQL tools.`;
 
 export function addMirror(program: Command, run: Run): void {
   const summary = 'keep a copy of the fleet in a database, and query it';

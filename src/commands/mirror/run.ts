@@ -121,7 +121,7 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
     await sleep(clock, LOOK_MS, signal);
   }
   atEnd(() => keeper.run((database) => releaseLease(database, writer)).catch(() => {}));
-  const found = await keeper.run((database) => resume(database, writer));
+  const found = startOfNew(await keeper.run((database) => resume(database, writer)));
   session.found = found;
   session.startedAt = momentOf(clock);
   session.follower = session.openFollower(session.startedAt);
@@ -130,6 +130,15 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
   ledger.setSize(found.rows);
   ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();
+}
+
+/**
+ * Returns a position without a past when nothing was ever read, for example because the service
+ * refused the first run. Nothing can be missing from such a mirror.
+ */
+function startOfNew(found: Found): Found {
+  const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;
+  return isNew ? { ...found, heardMs: undefined, checkedMs: undefined } : found;
 }
 
 /**
