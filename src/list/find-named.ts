@@ -12,7 +12,6 @@ import { LARGE_PAGE } from '../http/first-page.js';
 import { ifOffered } from '../http/optional.js';
 import { within } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
-import { mirrorOf } from './current-mirror.js';
 import { listSome, shorten } from './pick-one.js';
 
 /** The names by UUID, most common name first. */
@@ -74,9 +73,7 @@ export async function showOrganizations(
 ): Promise<Map<string, string>> {
   if (uuids.length === 0) return new Map();
   const read = async (signal: AbortSignal) => {
-    const client = await context.client({ retries: 0, signal });
-    // A mirror does not contain names.
-    return mirrorOf(client) === undefined ? readNames(client, NAMED.organization) : undefined;
+    return readNames(await context.client({ retries: 0, signal }), NAMED.organization);
   };
   const names = await within(context, NAME_LIMIT_MS, read).catch(() => undefined);
   return new Map(

@@ -3,6 +3,7 @@
 import { ALERT } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
+import type { NamedKind } from '../api/named.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { ListPage } from '../http/pages.js';
@@ -10,6 +11,7 @@ import type { HttpAnswer, HttpRequest, Query } from '../http/types.js';
 import { parseJson } from '../json/parse.js';
 import type { Database, Value } from './database.js';
 import { likeText } from './dialect.js';
+import { MIRRORED_NAMES, readStoredNames } from './names.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
@@ -43,6 +45,8 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
     probe: async (request) => refuse(request),
     preview: refuse,
     pages<T>(request: HttpRequest, options: PageOptions = {}) {
+      const kind = MIRRORED_NAMES.find(({ path }) => path === request.path);
+      if (kind !== undefined) return readNamePage<T>(database, kind);
       asked.add(request.path);
       return readPages<T>(database, selectionOf(mirror, request), options);
     },
@@ -54,6 +58,20 @@ function refuse({ subject, path }: HttpRequest): never {
     `${subject ?? path} needs the service, and --offline asks the mirror alone`,
     'leave --offline out',
   );
+}
+
+/** Yields all named resources of a kind. Throws a usage error when the mirror has none. */
+async function* readNamePage<T>(
+  database: Database,
+  kind: NamedKind,
+): AsyncGenerator<ListPage<T>, void, undefined> {
+  const items = await readStoredNames<T>(database, kind);
+  if (items.length === 0)
+    throw usageError(
+      `the mirror has no names of ${kind.many}, which a writer reads from the service`,
+      `give the UUID of the ${kind.one}, or leave --offline out`,
+    );
+  yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
 }
 
 /** Answers a request for one bicycle. */

@@ -9,9 +9,12 @@ import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
 
-/** The number of the schema that this program writes, and the oldest number that it can upgrade. */
-export const SCHEMA_NUMBER = 5;
+/** The number of the schema that this program writes. */
+export const SCHEMA_NUMBER = 6;
+/** The oldest number that this program can upgrade, of fleet 0.1.0. */
 export const SCHEMA_BEFORE = 3;
+/** The schema without names, which versions before 0.2.0 was released wrote. */
+const SCHEMA_WITHOUT_NAMES = 5;
 
 /**
  * Returns the statements that create the tables. The upgrade adds the new ones.
@@ -110,6 +113,21 @@ function upgrade(dialect: Dialect): string[] {
   ];
 }
 
+/**
+ * The table of the names of organizations, zones and models. `kind` is `organization`, `zone` or
+ * `model`.
+ */
+const NAMES =
+  'CREATE TABLE names (kind TEXT, uuid TEXT, name TEXT NOT NULL, PRIMARY KEY (kind, uuid))';
+
+/** Returns the statements that bring the tables of a schema up to date; `number` is undefined for a new database. */
+function statementsFor(number: number | undefined, dialect: Dialect): string[] {
+  if (number === SCHEMA_NUMBER) return [];
+  if (number === SCHEMA_WITHOUT_NAMES) return [NAMES];
+  const made = number === undefined ? tablesOf(dialect) : [];
+  return [...made, NAMES, ...upgrade(dialect)];
+}
+
 /** Returns the SQL of a value of the next change of state. */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
@@ -180,7 +198,7 @@ export async function readSchema(database: Database): Promise<number | undefined
     const what = `the mirror has schema ${number}, and this version of fleet supports up to ${SCHEMA_NUMBER}`;
     throw configError(what, 'use the newer fleet that wrote it, or another database with --to');
   }
-  if (number === SCHEMA_NUMBER || number === SCHEMA_BEFORE) return number;
+  if ([SCHEMA_BEFORE, SCHEMA_WITHOUT_NAMES, SCHEMA_NUMBER].includes(number)) return number;
   throw configError(
     `the mirror has schema ${number}, and this version of fleet upgrades only schema ${SCHEMA_BEFORE} (fleet 0.1.0)`,
     'make a new one: move it away, or name another with --to; "fleet mirror run" reads the fleet again, and the old history stays in the old database',
@@ -198,9 +216,7 @@ export async function migrate(database: Database): Promise<number | undefined> {
     if (database.kind === 'postgres' && found !== undefined) await database.all(ALONE);
     // Another writer may have upgraded it in the meantime.
     const number = await readSchema(database);
-    const made = number === undefined ? tablesOf(database.dialect) : [];
-    const statements = number === SCHEMA_NUMBER ? [] : [...made, ...upgrade(database.dialect)];
-    for (const statement of statements) await database.all(statement);
+    for (const statement of statementsFor(number, database.dialect)) await database.all(statement);
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
   await creating.catch(async (error: unknown) => {

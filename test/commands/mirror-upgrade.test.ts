@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
+import { migrate, SCHEMA_NUMBER, writeMeta } from '../../src/mirror/schema.js';
 import { newFolder } from '../support/folder.js';
 import { makeOld, useEngines, withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
@@ -35,6 +35,21 @@ test.each(useEngines())(
         ),
       ]);
     }
+  },
+);
+
+test.each(useEngines())(
+  '`mirror upgrade` adds the names to a mirror of schema 5 (%s)',
+  async (_kind, newText) => {
+    const to = await newText();
+    await withDatabase(to, async (database) => {
+      await migrate(database);
+      await database.all('drop table names');
+      await writeMeta(database, { schema: '5' });
+    });
+    const { code, stderr } = await runFleet(['mirror', 'upgrade', '--to', to], { env });
+    expect([code, stderr]).toEqual([0, expect.stringContaining('from schema 5 to 6')]);
+    expect(await withDatabase(to, (database) => database.all('select * from names'))).toEqual([]);
   },
 );
 

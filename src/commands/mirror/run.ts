@@ -25,6 +25,7 @@ import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
 import { serveCounters } from './metrics.js';
+import { mirrorNames, readNameLists } from './names.js';
 import { type MirrorSession, type OnceOptions, runSession, withMirrorSession } from './session.js';
 import { wholeSeconds } from './status.js';
 
@@ -89,6 +90,7 @@ async function follow(
     };
     session.runBeside(followTopics(context, plan));
     session.runBeside(mirrorAlerts(session, client));
+    session.runBeside(mirrorNames(session, client));
     await runSession(session, client, () => {}).finally(() => sumUp(session));
   });
 }
@@ -196,7 +198,9 @@ async function catchUpOnce(
     await runSession(session, client, () => {
       if (isSettled) return;
       isSettled = true;
-      readAlertPages(session, client).then(() => ending.stop('for'), ending.fail);
+      readAlertPages(session, client)
+        .then(() => readNameLists(session, client))
+        .then(() => ending.stop('for'), ending.fail);
     });
     const { known, gap, whole } = session.follower;
     if (!known.isWhole || gap !== undefined || whole.wanted !== undefined) {

@@ -1,0 +1,34 @@
+// The names of organizations, zones and models in a mirror, so that commands with `--offline` find
+// them by name.
+
+import { NAMED, type NamedKind } from '../api/named.js';
+import type { Item } from '../http/types.js';
+import { parseJson } from '../json/parse.js';
+import type { Database } from './database.js';
+import { lateItem } from './rows.js';
+
+/** The kinds of resources whose names a mirror keeps. */
+export const MIRRORED_NAMES: readonly NamedKind[] = [NAMED.organization, NAMED.zone, NAMED.model];
+
+/**
+ * Writes names by UUID. Names that the service no longer lists stay, because another writer may see
+ * them.
+ */
+export async function storeNames(
+  database: Database,
+  kind: NamedKind,
+  names: ReadonlyMap<string, string>,
+): Promise<void> {
+  const rows = [...names].map(([uuid, name]) => [kind.one, uuid, name]);
+  // Several writers lock the rows in the same order.
+  rows.sort(([, one = ''], [, other = '']) => (one < other ? -1 : 1));
+  await database.write('names', ['kind', 'uuid', 'name'], rows, ['kind', 'uuid']);
+}
+
+/** Returns the named resources of a kind as items of a list. */
+export async function readStoredNames<T>(database: Database, kind: NamedKind): Promise<Item<T>[]> {
+  const rows = await database.all('SELECT uuid, name FROM names WHERE kind = ? ORDER BY uuid', [
+    kind.one,
+  ]);
+  return rows.map(({ uuid, name }) => lateItem<T>(JSON.stringify({ uuid, name }), parseJson));
+}
