@@ -27,10 +27,11 @@ export const RESYNC_PAGES = 5;
 /** A day is the longest useful limit. Node's timers can wait 24 days at most. */
 const LONGEST_IDLE_SECONDS = 86_400;
 
+/** Parses a duration such as `8s`, or a number of seconds. Returns milliseconds. */
 function readIdle(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds > 0 && seconds <= LONGEST_IDLE_SECONDS)
-    return seconds * 1000;
+  const isNumber = /^\d+(\.\d+)?$/.test(text);
+  const milliseconds = isNumber ? Number(text) * 1000 : parseDuration(text, '--idle');
+  if (milliseconds > 0 && milliseconds <= LONGEST_IDLE_SECONDS * 1000) return milliseconds;
   throw usageError(
     `--idle must be above 0 and at most ${LONGEST_IDLE_SECONDS} seconds, not "${text}"`,
   );
@@ -41,8 +42,8 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
   const idle = createOption(
-    '--idle <seconds>',
-    'treat the connection as dead after this much silence',
+    '--idle <duration>',
+    'treat the connection as dead after this much silence: 8s, 2m, or seconds',
   );
   // The default is stored in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));

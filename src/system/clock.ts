@@ -1,10 +1,12 @@
 // The clock of a process: monotonic time for pauses and limits, wall time for output and for
 // comparison with the service.
 
+import { uptime } from 'node:os';
+
 export interface Clock {
   /**
    * Returns milliseconds from an arbitrary start. They only increase, even when the machine's date
-   * changes.
+   * changes, and include the time that the machine slept.
    */
   monotonicMs(): number;
   /** Returns the machine's date in milliseconds since the epoch. It may jump in both directions. */
@@ -36,10 +38,49 @@ export function momentAt(wallMs: number, now: Moment): Moment {
 /** The longest timer that Node supports, 24 days. A longer one would fire immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** The clocks of the machine, in milliseconds. */
+export interface MachineClocks {
+  /** Never jumps, and stands still while the machine sleeps. */
+  runningMs(): number;
+  /** Never jumps, and continues while the machine sleeps. It can have whole seconds. */
+  upMs(): number;
+  /** The date, which can be set. */
+  dateMs(): number;
+}
+
+const MACHINE_CLOCKS: MachineClocks = {
+  // performance.now() would make Node load eight modules, which takes 1 ms at each start.
+  runningMs: () => Number(process.hrtime.bigint()) / 1e6,
+  upMs: () => uptime() * 1000,
+  dateMs: Date.now,
+};
+
+/** A smaller jump of the date is a correction, and no machine sleeps for a shorter time. */
+const SHORTEST_SLEEP_MS = 2_000;
+
+/**
+ * Returns a clock that never jumps and includes the time that the machine slept. Reading the uptime
+ * is slow, so it is only read when the date jumped: the machine slept, or the date was set.
+ */
+export function openMonotonic({ runningMs, upMs, dateMs }: MachineClocks): () => number {
+  const upAheadMs = upMs() - runningMs();
+  let dateAheadMs = dateMs() - runningMs();
+  let sleptMs = 0;
+  return () => {
+    const now = runningMs();
+    const aheadMs = dateMs() - now;
+    if (Math.abs(aheadMs - dateAheadMs) > SHORTEST_SLEEP_MS) {
+      dateAheadMs = aheadMs;
+      const pausedMs = upMs() - now - upAheadMs;
+      if (pausedMs > sleptMs + SHORTEST_SLEEP_MS) sleptMs = pausedMs;
+    }
+    return now + sleptMs;
+  };
+}
+
 /** Opens the machine's clock; `wallMs` replaces its date. */
 export function systemClock(wallMs: () => number = Date.now): Clock {
-  // performance.now() would make Node load eight modules, which takes 1 ms at each start.
-  const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
+  const monotonicMs = openMonotonic(MACHINE_CLOCKS);
   return {
     monotonicMs,
     wallMs,

@@ -104,6 +104,12 @@ describe.concurrent('keeps and reports a damaged state file and shows the alerts
     ],
     ['from a newer version', (text) => text.replace(/"format":\d+/, '"format":99'), () => true],
     ['cut in its first line', (text) => text.slice(0, 20), () => true],
+    [
+      'with NULs at its beginning, as after a power cut',
+      (text) => `${'\0'.repeat(100)}${text.slice(100)}`,
+      () => true,
+    ],
+    ['only NULs', (text) => '\0'.repeat(text.length), () => true],
   ];
 
   test.each(DAMAGES)('%s', (_name, damage, isAllowed) =>
@@ -121,7 +127,9 @@ describe.concurrent('keeps and reports a damaged state file and shows the alerts
       const second = await watch(service, args);
       await second.until(() => range(10, 15).every((number) => shown(second).includes(number)));
       await second.stop();
-      expect(second.events('damaged')).toHaveLength(1);
+      expect(second.events('damaged')).toEqual([
+        expect.objectContaining({ since: expect.stringMatching(/^20\d\d-\S+Z$/) }),
+      ]);
       const again = shown(second).filter((number) => number < 10);
       expect(isAllowed(again)).toBe(true);
       expect(shown(second)).not.toContain(100);

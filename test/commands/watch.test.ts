@@ -90,6 +90,7 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
     [['ORG', '--for', '60'], '--for takes a number with a unit'],
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
     [['ORG', '--idle', '0'], '--idle must be above 0'],
+    [['ORG', '--idle', 'soon'], '--idle takes a number with a unit'],
     [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
     [['--topic', ''], '--topic needs a topic'],
   ])('%j: %s', async (args, message) => {
@@ -471,6 +472,17 @@ describe('`watch` after a gap', () => {
     );
     const lists = from.requests.filter(({ url }) => url.startsWith('/bicycles/'));
     for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
+  });
+
+  test.each(['500ms', '0.5'])('counts %s of silence as a dead connection', async (idle) => {
+    const from = await openSandbox({ ...PAGE, heartbeatMs: 60_000 });
+    const signals = new EventEmitter();
+    const got = await watch([find('available', from).organization, '--json', '--idle', idle], {
+      from,
+      signals,
+      onStderr: (text) => text.includes('"event":"lost"') && signals.emit('SIGINT'),
+    });
+    expect(got.stderr).toContain('"cause":"idle"');
   });
 
   test.each([1, 2, 3, 9])('draws the board on a terminal of %i columns', async (columns) => {

@@ -1,7 +1,7 @@
-// Tests the system clock.
+// Tests the system clock: timers, a date that is set, and a machine that sleeps.
 
 import { afterEach, expect, test, vi } from 'vitest';
-import { systemClock } from '../../src/system/clock.js';
+import { openMonotonic, systemClock } from '../../src/system/clock.js';
 
 afterEach(() => void vi.unstubAllGlobals());
 
@@ -14,4 +14,31 @@ test('the system clock runs no action early, even if the timer fires early', asy
   const startMs = clock.monotonicMs();
   await new Promise<void>((resolve) => void clock.after(40, resolve));
   expect(clock.monotonicMs() - startMs).toBeGreaterThanOrEqual(40);
+});
+
+const HOUR_MS = 3_600_000;
+
+test.each([
+  ['time passes', { running: 5_000, up: 5_000, date: 5_000 }, 5_000],
+  ['the date is set forward', { running: 5_000, up: 5_000, date: HOUR_MS }, 5_000],
+  ['the date is set back', { running: 5_000, up: 5_000, date: -HOUR_MS }, 5_000],
+  ['the machine sleeps', { running: 5_000, up: HOUR_MS, date: HOUR_MS }, HOUR_MS],
+  ['the machine sleeps, and the date is set', { running: 0, up: HOUR_MS, date: -5_000 }, HOUR_MS],
+  ['the uptime has whole seconds', { running: 5_000, up: 5_900, date: HOUR_MS }, 5_000],
+])('durations are right when %s', (_what, passed, expected) => {
+  const times = { running: 1_000, up: 90_000, date: 1_700_000_000_000 };
+  const monotonicMs = openMonotonic({
+    runningMs: () => times.running,
+    upMs: () => times.up,
+    dateMs: () => times.date,
+  });
+  const startMs = monotonicMs();
+  times.running += passed.running;
+  times.up += passed.up;
+  times.date += passed.date;
+  expect(monotonicMs() - startMs).toBe(expected);
+  times.running += 100;
+  times.up += 100;
+  times.date += 100;
+  expect(monotonicMs() - startMs).toBe(expected + 100);
 });

@@ -82,7 +82,7 @@ async function openAlerts(
   if (memory !== undefined) {
     session.atEnd(memory.close);
     session.runBeside(memory.beat(signal));
-    if (memory.keptAs !== undefined) report.damaged(memory.keptAs);
+    if (memory.keptAs !== undefined) report.damaged(memory.keptAs, memory.writtenAt);
   }
   const client = baseUrl && (await session.client(baseUrl, () => {}));
   const receiver = await input.openReceiver?.(session);

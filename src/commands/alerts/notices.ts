@@ -36,10 +36,10 @@ export function openAlertsReport(
   /** Prints even with --quiet. */
   const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
   return {
-    /** Reports a damaged state file. */
-    damaged(keptAs: string): void {
-      const line = `the state file is damaged and was kept as ${keptAs}; missing alerts are printed, and some alerts are printed again`;
-      say({ event: 'damaged', kept_as: keptAs }, line);
+    /** Reports a damaged state file. `since` is its last change (RFC 3339). */
+    damaged(keptAs: string, since: string): void {
+      const line = `the state file is damaged and was kept as ${keptAs}; alerts since its last change (${since}) are printed, and some of them were printed before`;
+      say({ event: 'damaged', kept_as: keptAs, since }, line);
     },
     /** Reports an effect. Alerts are printed elsewhere; only their marks are recorded here. */
     effect(effect: AlertsEffect): void {

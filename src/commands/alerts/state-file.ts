@@ -110,6 +110,8 @@ export async function openMemory(
     },
     queue,
     deliveries,
+    /** When the file was last changed before it was opened (RFC 3339). */
+    writtenAt: new Date(writtenMs).toISOString(),
   };
 }
 
@@ -159,7 +161,9 @@ function refuseOther(path: string, baseUrl: string): void {
   const { text, records } = readLog(path);
   const [head] = records;
   const start = text.trimStart();
-  if (!FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
+  // After a power cut a file can begin with NULs. It counts as a damaged state file.
+  const isCut = start.startsWith('\0');
+  if (!isCut && !FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(
       `${path} is not a state file of fleet, and was left as it is`,
       'choose another path',

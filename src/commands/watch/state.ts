@@ -351,12 +351,7 @@ export class Watch {
       ...this.counts,
       end: reason,
       endedAtMs: now.wallMs,
-      // When the machine slept or its date was changed, the clocks differ. The duration must not be
-      // shorter than the gaps in it.
-      durationMs: Math.max(
-        now.monotonicMs - this.#startedAt.monotonicMs,
-        now.wallMs - this.#startedAt.wallMs,
-      ),
+      durationMs: now.monotonicMs - this.#startedAt.monotonicMs,
       isUnread: this.plan.resyncPages > 0 && this.counts.gapCount > 0 && this.follower.isBehind,
       undelivered: 0,
     };

@@ -222,12 +222,9 @@ export class TopicMachine {
   }
 }
 
-/**
- * Returns the time between two moments, including sleep, in which the monotonic clock may stop. A
- * clock that was set forward looks the same; a clock that was set back is ignored.
- */
+/** Returns the time between two moments. The machine's date can be set in between. */
 function elapsedMs(from: Happened, to: Happened): number {
-  return Math.max(to.monotonicMs - from.monotonicMs, to.atMs - from.atMs);
+  return to.monotonicMs - from.monotonicMs;
 }
 
 /** Longer ids are not treated as numbers. */
