@@ -26,14 +26,34 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
  * exterior ring. Returns an empty array for other types of geometry.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
-  const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
-  if (!Array.isArray(coordinates)) return [];
-  const polygons = type === 'Polygon' ? [coordinates] : type === 'MultiPolygon' ? coordinates : [];
-  return polygons.flatMap((rings) => {
+  return partsOf(geometry).flatMap((rings) => {
     if (!Array.isArray(rings)) return [];
     const [outer, ...holes] = rings.map(closedRing);
     return outer === undefined ? [] : cut([outer, ...holes.filter((ring) => ring !== undefined)]);
   });
+}
+
+/**
+ * Returns the polygons of a geometry like `polygonsOf`, or undefined when one of its polygons or
+ * rings is invalid. A missing part would change the meaning of an area.
+ */
+export function wholePolygonsOf(geometry: unknown): number[][][][] | undefined {
+  const polygons = partsOf(geometry);
+  const isWhole = polygons.every(
+    (rings) =>
+      Array.isArray(rings) &&
+      rings.length > 0 &&
+      rings.map(closedRing).every((ring) => ring !== undefined),
+  );
+  return polygons.length > 0 && isWhole ? polygonsOf(geometry) : undefined;
+}
+
+/** Returns the polygons of a geometry as sent, which may be invalid. */
+function partsOf(geometry: unknown): readonly unknown[] {
+  const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
+  if (!Array.isArray(coordinates)) return [];
+  if (type === 'Polygon') return [coordinates];
+  return type === 'MultiPolygon' ? coordinates : [];
 }
 
 /** The minimum length of a closed ring, in which the last position repeats the first. */

@@ -26,13 +26,19 @@ export const NAMED_SHAPES = {
     ...shared,
     noun: NAMED.zone,
     columns: [NAME, UUID, TYPE],
-    // Assumed: the outline is a GeoJSON geometry in one of these fields.
-    geometry: (zone: Named) =>
-      asGeoJson([zone['polygon'], zone['geometry'], zone['area']].find(isGeometry)),
+    geometry: (zone: Named) => asGeoJson(sentOutline(zone)),
     positionFields: ['polygon', 'geometry', 'area'],
   },
   model: { ...shared, noun: NAMED.model, columns: [NAME, UUID] },
 } satisfies { [kind: string]: Shape<Named> };
+
+/**
+ * Returns the outline of a zone as the service sent it, which may have invalid parts. Assumed: it is
+ * a GeoJSON geometry in one of these fields.
+ */
+export function sentOutline(zone: Named): object | undefined {
+  return [zone['polygon'], zone['geometry'], zone['area']].find(isGeometry);
+}
 
 function isGeometry(value: unknown): value is object {
   return (

@@ -291,6 +291,83 @@ test('does not accept an incomplete list of zones, and publishes no zones when o
   expect(stderr).toContain('2 zones whose rules are not known');
 });
 
+test.each([
+  [
+    'polygon',
+    [
+      [
+        [
+          [1, 1],
+          [2, 1],
+          [2, 2],
+          [1, 1],
+        ],
+      ],
+      [[[5, 5]]],
+    ],
+  ],
+  [
+    'hole',
+    [
+      [
+        [
+          [1, 1],
+          [9, 1],
+          [9, 9],
+          [1, 1],
+        ],
+        [
+          [5, 4],
+          [5, 200],
+          [6, 4],
+          [5, 4],
+        ],
+      ],
+    ],
+  ],
+])(
+  'leaves out and counts a zone whose MultiPolygon has an unreadable %s',
+  async (_part, coordinates) => {
+    const zone = {
+      uuid: randomUUID(),
+      type: 'service',
+      polygon: { type: 'MultiPolygon', coordinates },
+    };
+    const { url } = await openServer((response, { path }) =>
+      sendPage(response, path.startsWith('/zones/') ? [zone] : []),
+    );
+    const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
+    expect(Object.keys(documents)).not.toContain('geofencing_zones');
+    expect(stderr).toContain('1 zones whose rules are not known');
+  },
+);
+
+test('omits last_reported in the second of the rental, which two ids would share', () => {
+  const since = Date.parse('2026-11-22T10:00:00.500Z');
+  const reportedAt = (time: string) => {
+    const vehicles: Vehicles = { all: new Map(), leftOut: {} };
+    const selection: FeedSelection = {
+      organization: ORGANIZATION,
+      nowMs: Date.parse('2026-11-22T12:00:00Z'),
+      maxAgeMs: undefined,
+      withDisabled: false,
+      rangeOf: () => undefined,
+    };
+    const bicycle = {
+      uuid: 'u1',
+      state: 'available',
+      latitude: 1,
+      longitude: 1,
+      latest_gps_timestamp: `2026-11-22T10:00:${time}Z`,
+    };
+    addVehicle(vehicles, bicycle as Bicycle, selection, { idOf: () => 'id', sinceMs: since });
+    return vehicles.all.get('id')?.reportedMs;
+  };
+  expect(reportedAt('00.400')).toBeUndefined();
+  expect(reportedAt('00.900')).toBeUndefined();
+  expect(reportedAt('01.000')).toBe(Date.parse('2026-11-22T10:00:01Z'));
+});
+
 const engines = useEngines();
 
 test.each(engines)(
@@ -466,6 +543,12 @@ test('--every updates the feed and --serve serves it with an ETag, and a failure
   const [before] = [await (await fetch(file)).text()];
   const known = (await fetch(file)).headers.get('etag') ?? '';
   expect((await fetch(file, { headers: { 'if-none-match': `"x", W/${known}` } })).status).toBe(304);
+  for (const [tags, status] of [
+    ['*', 304],
+    ['"a*b"', 200],
+    [`"x${known.slice(1)}`, 200],
+  ] as const)
+    expect((await fetch(file, { headers: { 'if-none-match': tags } })).status).toBe(status);
   expect(readFileSync(join(out, 'vehicle_status.json'), 'utf8')).toBe(before);
 
   service.isShort = false;
@@ -528,6 +611,11 @@ test('keeps the old feed and reports its age when the list is incomplete or unre
 test.each([
   [[], 'give --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
   [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
+  [['--out', 'x', '--set', 'system_id=city bike'], 'system_id: "city bike" does not fit'],
+  [
+    ['--out', 'x', '--set', 'feed_url=https://example.com/gbfs.json'],
+    'feed_url: "https://example.com/gbfs.json" does not fit (write it like https://example.com/gbfs/)',
+  ],
   [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
   [['--out', 'x', '--jq', '.vehicles'], 'gbfs takes no --jq'],
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],

@@ -1,5 +1,5 @@
-// Validates GBFS feeds: 2.3 with the JSON schemas of @entur/gbfs-validator, 3.0 with the types of
-// gbfs-typescript-types and further rules of its schemas.
+// Validates GBFS feeds: 2.3 with the JSON schemas of @entur/gbfs-validator, 3.0 and 3.1 with the types
+// of gbfs-typescript-types and further rules of its schemas.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -35,9 +35,9 @@ export async function problemsOf(documents: Documents): Promise<{ [file: string]
   const problems: { [file: string]: unknown } = {};
   for (const [name, document] of Object.entries(documents)) {
     const found =
-      version === '3.0'
-        ? await problemsOfNew(name, document, documents)
-        : problemsOfOld(name, document, documents);
+      version === '2.3'
+        ? problemsOfOld(name, document, documents)
+        : await problemsOfNew(name, document, documents);
     if (found.length > 0) problems[name] = found;
   }
   return problems;
@@ -54,6 +54,9 @@ function problemsOfOld(
   return validate(schema, document, { addSchema }).errors || [];
 }
 
+/** The versions of the types by the version of the feed. The types of 3.1 have its candidate's name. */
+const TYPED_VERSIONS: { readonly [version: string]: string } = { '3.0': '3.0', '3.1': '3.1-RC' };
+
 /** The interfaces of the files. */
 const INTERFACES: { readonly [file: string]: string } = {
   gbfs: 'Gbfs',
@@ -68,16 +71,20 @@ async function problemsOfNew(
   document: Json,
   documents: Documents,
 ): Promise<unknown[]> {
-  const path = `gbfs-typescript-types/v3.0/test-type-checkers/${name}-ti.ts`;
+  const version = String(documents['gbfs']?.version);
+  const typed = TYPED_VERSIONS[version];
+  if (typed === undefined) return [`the types of version ${version} are not known`];
+  const path = `gbfs-typescript-types/v${typed}/test-type-checkers/${name}-ti.ts`;
   const suite = (await import(/* @vite-ignore */ path)) as { default: ITypeSuite };
   const checker = createCheckers(suite.default)[INTERFACES[name] ?? ''];
   if (checker === undefined) return [`no file of a feed is named ${name}`];
-  const wrong = (checker.validate(document) ?? []) as unknown[];
+  const wrong = (checker.validate({ ...document, version: typed }) ?? []) as unknown[];
   const rules: [holds: boolean, rule: string][] = [
     [
       Object.keys(document).sort().join() === 'data,last_updated,ttl,version',
       'nothing but data, last_updated, ttl, version',
     ],
+    [document.version === version, 'all files have the version of gbfs.json'],
     [isTime(document.last_updated), 'last_updated is a time of RFC 3339'],
     [isCount(document.ttl), 'ttl is a whole number from 0 on'],
     ...(RULES[name]?.(document.data, documents) ?? []),

@@ -4,10 +4,10 @@
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Named } from '../../api/named.js';
-import { polygonsOf } from '../../globe/rings.js';
+import { wholePolygonsOf } from '../../globe/rings.js';
 import { readTime } from '../../terminal/time.js';
 import { numberOf, pointOf } from '../../terminal/values.js';
-import { NAMED_SHAPES } from '../../views/named.js';
+import { sentOutline } from '../../views/named.js';
 import type { FeedVersion, System } from './system-fields.js';
 
 /** The selection of published bicycles. */
@@ -58,8 +58,8 @@ export interface LastRental {
   /** Returns an ID that changes after every rental and cannot be traced back. */
   idOf(uuid: string): string;
   /**
-   * When the rental may have ended. An earlier report would link the time before with the time
-   * after.
+   * When the rental may have ended. A report before this time, or in the same second, would link
+   * the ID before with the ID after, because the feed publishes whole seconds.
    */
   readonly sinceMs: number | undefined;
 }
@@ -80,11 +80,12 @@ export function addVehicle(
   if (typeof vehicle === 'string') leave(vehicle);
   else if (uuid === undefined) leave('without a uuid');
   else if (all.has(id)) leave('twice in the list');
-  else
-    all.set(
-      id,
-      (vehicle.reportedMs ?? 0) < sinceMs ? { ...vehicle, reportedMs: undefined } : vehicle,
-    );
+  else if (secondOf(vehicle.reportedMs ?? 0) > secondOf(sinceMs)) all.set(id, vehicle);
+  else all.set(id, { ...vehicle, reportedMs: undefined });
+}
+
+function secondOf(ms: number): number {
+  return Math.floor(ms / 1000);
 }
 
 /** Returns a bicycle as a vehicle of the feed, or the reason why it is excluded. */
@@ -121,8 +122,8 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
 export type FeedArea = number[][][][];
 
 /**
- * Returns the service areas of an organization. Returns none when the outline of one cannot be
- * read, because the feed would forbid rides there. Zones of other types have unknown rules and are
+ * Returns the service areas of an organization. Returns none when a part of one outline
+ * cannot be read, because the feed would forbid rides there. Zones of other types have unknown rules and are
  * counted as excluded. Assumed: a service area has a type with the word "service".
  */
 export function areasOf(
@@ -133,8 +134,9 @@ export function areasOf(
     (zone) => (wholeUuid(String(zone['organization'] ?? '')) ?? organization) === organization,
   );
   const service = own.filter((zone) => /service/i.test(String(zone['type'] ?? '')));
-  const outlines = service.map((zone) => polygonsOf(NAMED_SHAPES.zone.geometry(zone)));
-  const areas = outlines.every((polygons) => polygons.length > 0) ? outlines : [];
+  const outlines = service.map((zone) => wholePolygonsOf(sentOutline(zone)));
+  const readable = outlines.filter((polygons) => polygons !== undefined);
+  const areas = readable.length === outlines.length ? readable : [];
   return { areas, leftOut: own.length - areas.length };
 }
 
@@ -160,7 +162,7 @@ export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const isOld = version === '2.3';
   const { language = '', feed_url: base = '' } = system;
   const timeOf = (ms: number) =>
-    isOld ? Math.floor(ms / 1000) : new Date(ms).toISOString().replace(/\.\d+/, '');
+    isOld ? secondOf(ms) : new Date(ms).toISOString().replace(/\.\d+/, '');
   const data: [name: string, data: object][] = [
     ['system_information', isOld ? oldSystem(system) : newSystem(system)],
     ['vehicle_types', { vehicle_types: ranges.map(drawType) }],
@@ -190,7 +192,7 @@ function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System
   return system;
 }
 
-/** In version 3.0, texts have languages. */
+/** From version 3.0, texts have languages. */
 function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
   const translated = (text: string | undefined) => text && [{ text, language }];
   return {

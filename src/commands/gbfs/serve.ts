@@ -17,6 +17,16 @@ export interface Published extends Age {
 const IDLE_MS = 30_000;
 
 /**
+ * Returns whether an If-None-Match header matches a tag (RFC 9110, 13.1.2). The header is `*` or a
+ * list of quoted tags. A compressing proxy adds W/, which the comparison ignores.
+ */
+function matchesTag(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  if (header.trim() === '*') return true;
+  return header.match(/"[^"]*"/g)?.some((tag) => tag === etag) ?? false;
+}
+
+/**
  * Serves the feed until the command ends, to everyone and under any host name. Rejects with a
  * FleetError of kind `usage` when the port cannot be used.
  */
@@ -41,8 +51,7 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
         ? refuse(503, 'no feed yet')
         : refuse(404, [...files.keys()].join('\n'));
     const { body, etag } = file;
-    // RFC 9110, 13.1.2: the header may contain several tags, and a compressing proxy adds W/.
-    const isKnown = [etag, '*'].some((tag) => request.headers['if-none-match']?.includes(tag));
+    const isKnown = matchesTag(request.headers['if-none-match'], etag);
     response.writeHead(isKnown ? 304 : 200, {
       'Content-Type': 'application/json; charset=utf-8',
       'Content-Length': body.length,

@@ -3,7 +3,7 @@
 import { canonicalTimeZone } from '../../system/time-zone.js';
 
 /** The supported versions of GBFS. */
-export const FEED_VERSIONS = ['3.0', '2.3'] as const;
+export const FEED_VERSIONS = ['3.0', '3.1', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
 /**
@@ -22,9 +22,9 @@ function parseUrl(text: string): string | undefined {
     : undefined;
 }
 
-/** Accepts a URL to which a file name can be appended. */
+/** Accepts a URL to which a file name can be appended, so not the address of a file such as gbfs.json. */
 function parseFolderUrl(text: string): string | undefined {
-  return /[?#@]/.test(text) ? undefined : parseUrl(text);
+  return /[?#@]|\.json\/*$/i.test(text) ? undefined : parseUrl(text);
 }
 
 /** Returns the usual spelling of an IANA time zone. */
@@ -49,7 +49,7 @@ const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn
  * files.
  */
 export const SYSTEM_FIELDS = {
-  system_id: ['citybike_berlin', anything],
+  system_id: ['citybike_berlin', matching(/^\S+$/)],
   name: ['City Bike Berlin', anything],
   language: ['en or de-CH', matching(/^[a-z]{2,3}(?:-[A-Z]{2})?$/)],
   timezone: ['Europe/Berlin', parseTimezone],
@@ -73,6 +73,7 @@ const ALWAYS_NEEDED = ['system_id', 'name', 'language', 'timezone', 'feed_url'] 
 /** The required fields of each version of GBFS. */
 export const NEEDED_FIELDS: { readonly [Version in FeedVersion]: readonly SystemName[] } = {
   '3.0': [...ALWAYS_NEEDED, 'opening_hours', 'feed_contact_email'],
+  '3.1': [...ALWAYS_NEEDED, 'opening_hours', 'feed_contact_email'],
   '2.3': ALWAYS_NEEDED,
 };
 
