@@ -4,7 +4,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -356,6 +356,12 @@ const readOnce = {
   }),
 };
 
+/** `npm run build:binary` writes these executables, and `npm pack` builds again without them. */
+const EXECUTABLES = ['fleet', 'fleet.exe'];
+const isBuilt = (name) => !EXECUTABLES.includes(name);
+for (const name of existsSync(FOLDER) ? readdirSync(FOLDER).filter(isBuilt) : [])
+  rmSync(join(FOLDER, name), { recursive: true });
+
 await build({
   input: { main: 'src/main.ts', 'jq-worker': 'src/terminal/jq/jq-worker.cjs', ...APART },
   platform: 'node',
@@ -370,7 +376,6 @@ await build({
     entryFileNames: '[name].cjs',
     chunkFileNames: '[name]-[hash].cjs',
     sourcemap: true,
-    cleanDir: true,
     codeSplitting: {
       groups: [
         { name: 'start', test: (id) => start.has(id), priority: 3 },

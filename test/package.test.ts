@@ -2,7 +2,15 @@
 // development files.
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -51,6 +59,20 @@ function expectPacked({ size, files }: { size: number; files: { path: string }[]
   );
   expect(size).toBeLessThan(LARGEST_BYTES);
 }
+
+test('the build of `npm pack` keeps the executables and deletes other old files', () => {
+  const copy = newFolder();
+  for (const path of ['package.json', 'tsconfig.json', '.rolldown.js', 'bin', 'docs', 'src'])
+    cpSync(ROOT + path, join(copy, path), { recursive: true });
+  symlinkSync(`${ROOT}node_modules`, join(copy, 'node_modules'), 'junction');
+  mkdirSync(join(copy, 'dist'));
+  for (const name of ['fleet', 'fleet.exe', 'old.cjs']) writeFileSync(join(copy, 'dist', name), '');
+  execFileSync(process.execPath, ['.rolldown.js'], { cwd: copy, stdio: 'ignore' });
+  const kept = ['fleet', 'fleet.exe', 'old.cjs', 'main.cjs'].map((name) =>
+    existsSync(join(copy, 'dist', name)),
+  );
+  expect(kept).toEqual([true, true, false, true]);
+});
 
 test('the bundle requires no library', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
