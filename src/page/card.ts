@@ -22,7 +22,8 @@ const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 export function openCard(state: PageState, options: PageCardOptions) {
   const { container, onClose } = options;
   let shown: string | undefined;
-  let fields: FieldTexts = [];
+  /** Undefined until the fields were read. */
+  let fields: FieldTexts | undefined;
   let opener: Element | null = null;
   const close = () => {
     const isInside = container.contains(document.activeElement);
@@ -37,7 +38,7 @@ export function openCard(state: PageState, options: PageCardOptions) {
     show() {
       const { chosen } = state;
       container.hidden = chosen === undefined;
-      if (chosen?.uuid !== shown) fields = [];
+      if (chosen?.uuid !== shown) fields = undefined;
       if (chosen !== undefined && chosen.uuid !== shown) {
         if (shown === undefined) opener = document.activeElement;
         container.scrollTop = 0;
@@ -51,7 +52,7 @@ export function openCard(state: PageState, options: PageCardOptions) {
         fields = found;
         draw(chosen);
       };
-      pageFields(chosen, state).then(take, () => {});
+      pageFields(chosen, state).then(take, () => take([]));
     },
   };
 }
@@ -60,7 +61,7 @@ export type PageCard = ReturnType<typeof openCard>;
 
 function cardOf(
   bicycle: PageBicycle,
-  fields: FieldTexts,
+  fields: FieldTexts | undefined,
   state: PageState,
   { onClose, onLocate }: PageCardOptions,
 ): ComponentChild[] {
@@ -71,7 +72,7 @@ function cardOf(
   const alerts = own.map((alert) =>
     h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)),
   );
-  const others = fields.filter(([name]) => !IN_HEAD.includes(name));
+  const others = (fields ?? []).filter(([name]) => !IN_HEAD.includes(name));
   const isUnset = (text: string | null) => text === null || text === '' || text === '[]';
   const unset = others.filter(([, text]) => isUnset(text)).map(([name]) => name);
   const set = others.filter(([, text]) => !isUnset(text));
@@ -85,28 +86,29 @@ function cardOf(
   } as const;
   const title = h('h2', { id: 'card-title' }, h('bdi', null, pageNameOf(bicycle)));
   const look = h(
-    'p',
+    'span',
     { class: 'state' },
     stateMark(bicycle.state),
     h('bdi', null, pageState(bicycle.state)),
   );
   return [
-    h('header', null, h('div', null, title, look), h('button', close, '✕')),
+    h('header', null, h('div', null, title), h('button', close, '✕')),
     h(
       'dl',
       { class: 'facts' },
+      entry('State', look),
       entry('Charge', chargeOf(bicycle)),
       entry('Seen', showAge(bicycle.seenMs, nowMs)),
-      entry('Position', isOnMap ? [...bicycle.position].reverse().join(', ') : bicycle.position),
+      entry('Place', placeOf(bicycle)),
+      entry('Lock', lockOf(fields)),
+      entry('Alerts', alertsLine(own.length, state.alerts.note)),
     ),
+    h('ul', { class: 'card-alerts' }, alerts),
     h(
       'div',
       { class: 'actions' },
       h('button', locate, isOnMap ? 'Show on the map' : 'Not on the map'),
     ),
-    alerts.length > 0 &&
-      h('h3', null, alerts.length === 1 ? 'One open alert' : `${alerts.length} open alerts`),
-    h('ul', { class: 'card-alerts' }, alerts),
     h('h3', null, 'As the service sent it'),
     h(
       'dl',
@@ -122,6 +124,26 @@ function cardOf(
       h('code', null, `fleet bicycles get ${uuid.slice(0, 8)}`),
     ),
   ];
+}
+
+/** Returns the position, or the reason without one. */
+function placeOf({ position }: PageBicycle): string {
+  if (typeof position === 'string') return position;
+  const [longitude, latitude] = position;
+  return `${latitude}, ${longitude}`;
+}
+
+/** Returns the lock. The fields are undefined until they were read, and empty in the past. */
+function lockOf(fields: FieldTexts | undefined): ComponentChild {
+  if (fields === undefined) return '…';
+  if (fields.length === 0) return 'not known';
+  const lock = fields.find(([name]) => name === 'lock')?.[1] ?? '';
+  return lock === '' ? 'none' : fieldText(lock);
+}
+
+function alertsLine(count: number, note: string | null): string {
+  if (count > 0) return `${count} open`;
+  return note === null ? 'none open' : note;
 }
 
 function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {

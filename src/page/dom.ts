@@ -10,10 +10,10 @@ export function byId(id: string): HTMLElement {
   return found;
 }
 
-/** Shows an error in an element. */
-export function sayFailure(container: HTMLElement, text: string, error: unknown): void {
-  const reason = error instanceof Error ? error.message : String(error);
-  render(h('p', { class: 'failure', role: 'alert' }, `${text} ${reason}`), container);
+/** Shows a failure in an element, with the reason when there is an error. */
+export function sayFailure(container: HTMLElement, text: string, error?: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error ?? '');
+  render(h('p', { class: 'failure', role: 'alert' }, `${text} ${reason}`.trim()), container);
 }
 
 /** Reads JSON that fleet put into the page. */

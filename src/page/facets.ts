@@ -2,6 +2,7 @@
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
+import { TEXT_CHARACTERS } from './address.js';
 import { byId, showNumber } from './dom.js';
 import { EVERYTHING, type Filter, isEverything } from './filter.js';
 import { countBy, GROUPS, type Group, UNCHARGED } from './fleet.js';
@@ -16,7 +17,6 @@ export interface FacetsOptions {
   onEnter(): void;
 }
 
-const TEXT_CHARACTERS = 100;
 /** The maximum number of bars. */
 const MOST_BARS = 100;
 const ORDERS: Readonly<Record<Group, readonly string[]>> = {

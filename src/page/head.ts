@@ -53,5 +53,6 @@ function linkOf({ link, lostMs, fleet }: PageState): ComponentChild {
   }[state];
   const title =
     lostMs === undefined ? text : `not connected since ${pageTime(lostMs)}: fleet does not answer`;
-  return h('span', { class: `link is-${lostMs === undefined ? state : 'lost'}`, title }, title);
+  const look = `link is-${lostMs === undefined ? state : 'lost'}`;
+  return h('span', { class: look, title }, h('span', { class: 'link-text' }, title));
 }

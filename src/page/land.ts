@@ -8,6 +8,9 @@ import { readBlock } from './dom.js';
 import type { Tiles } from './payload.js';
 import { readColour } from './state-marks.js';
 
+/** The source of the countries. */
+export const LAND = 'countries';
+
 export function styleOf(tiles: Tiles | null): StyleSpecification {
   const world = readBlock<Topology<{ countries: GeometryCollection }>>('world');
   const polygons = feature(world, world.objects.countries).features.flatMap(({ geometry }) =>
@@ -26,7 +29,7 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
   return {
     version: 8,
     sources: {
-      countries: { type: 'geojson', data: { type: 'FeatureCollection', features }, tolerance: 0.3 },
+      [LAND]: { type: 'geojson', data: { type: 'FeatureCollection', features }, tolerance: 0.3 },
       ...(tiles === null ? {} : { tiles: { type: 'raster', tileSize: 256, tiles: [tiles.url] } }),
     },
     layers: layersOf(tiles),
@@ -35,7 +38,7 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
 
 /** Returns the layers in the colours of the theme, lowest first. */
 function layersOf(tiles: Tiles | null): LayerSpecification[] {
-  const source = 'countries';
+  const source = LAND;
   return [
     { id: 'water', type: 'background', paint: { 'background-color': readColour('water') } },
     {

@@ -2,18 +2,35 @@
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { pageTime, showAge, showNumber } from './dom.js';
-import type { FeedEntry, PageAlert } from './payload.js';
-import { nowOf, type PageState } from './state.js';
+import { isEverything } from './filter.js';
+import type { Alerts, FeedEntry, PageAlert } from './payload.js';
+import type { PageState } from './state.js';
 
 const MOST_ALERTS = 500;
 export const MOST_EVENTS = 300;
 
 type OnChoose = (uuid: string) => void;
 
-/** Draws the open alerts. A click selects the bicycle. */
-export function drawAlerts(container: HTMLElement, state: PageState, onChoose: OnChoose): void {
-  const { rows, byType, note } = state.alerts;
-  const nowMs = nowOf(state);
+/** Returns the open alerts of the bicycles that match the filter. */
+export function alertsOf({ alerts, filter, matching }: PageState): Alerts {
+  if (isEverything(filter)) return alerts;
+  const uuids = new Set(matching.map(({ uuid }) => uuid));
+  const rows = alerts.rows.filter(({ bicycle }) => bicycle !== null && uuids.has(bicycle));
+  const counts = new Map<string, number>();
+  for (const { type } of rows) counts.set(type, (counts.get(type) ?? 0) + 1);
+  const byType = Array.from(counts, ([type, count]) => ({ type, count })).sort(
+    (a, b) => b.count - a.count,
+  );
+  return { rows, byType, note: alerts.note };
+}
+
+/** Draws alerts. A click selects the bicycle. */
+export function drawAlerts(
+  container: HTMLElement,
+  { rows, byType, note }: Alerts,
+  nowMs: number,
+  onChoose: OnChoose,
+): void {
   const older = rows.length - MOST_ALERTS;
   const types = byType.map(({ type, count }) =>
     h(

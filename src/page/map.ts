@@ -5,7 +5,7 @@ import { type Bounds, boundsOf, latitudeOf, type Point, worldX } from '../globe/
 import { gather, type PageCluster } from './clusters.js';
 import { oncePerFrame } from './dom.js';
 import { isPlaced, mercatorY, type PageBicycle } from './fleet.js';
-import { paintLand, styleOf } from './land.js';
+import { LAND, paintLand, styleOf } from './land.js';
 import { bubbleOf, drawOverlay, type PageMapState } from './overlay.js';
 import type { Tiles } from './payload.js';
 import { openPoints } from './points.js';
@@ -124,9 +124,23 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
   map.on('move', move);
   map.on('resize', move);
   map.on('moveend', () => {
-    state.towns = chooseTowns(state);
+    nameTowns(state);
     move();
     onView();
+  });
+  // Names of places that this view newly shows wait until the land below them is drawn.
+  let isNaming = false;
+  map.on('sourcedata', ({ sourceId }) => {
+    if (sourceId !== LAND || isNaming || !map.isSourceLoaded(LAND)) return;
+    isNaming = true;
+    map.once('render', () => {
+      isNaming = false;
+      if (!map.isSourceLoaded(LAND)) return;
+      performance.mark('land');
+      nameTowns(state);
+      draw();
+    });
+    map.triggerRepaint();
   });
   map.on('click', ({ point }) => onChoose(points.nearest(point.x, point.y, CLICK_PIXELS)));
   const hover = (pointer?: Point) => {
@@ -145,7 +159,12 @@ function regather(state: PageMapState): void {
   const { clusters, points } = gather(state.page.matching, TILE_PIXELS * 2 ** state.gatheredZoom);
   state.bubbles = clusters.toSorted((a, b) => a.x - b.x).map(bubbleOf);
   state.points.show(points);
-  state.towns = chooseTowns(state);
+  nameTowns(state);
+}
+
+/** Chooses the named towns again, unless the land of this view is not yet drawn. */
+function nameTowns(state: PageMapState): void {
+  if (state.map.isSourceLoaded(LAND)) state.towns = chooseTowns(state);
 }
 
 /** Zooms to a cluster, also when all bicycles are at one place. */

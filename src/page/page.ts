@@ -1,13 +1,14 @@
 // Connects the parts of the page: map, filters, table and card show the same fleet, selection and
 // filter.
 
+import { readFilter, showFilter } from './address.js';
 import { openCard, type PageCard } from './card.js';
 import { byId, gently, oncePerFrame, sayFailure, showNumber } from './dom.js';
 import { drawFacets } from './facets.js';
 import { filterFleet, inView, sortBicycles } from './filter.js';
 import type { PageBicycle } from './fleet.js';
 import { drawHead } from './head.js';
-import { drawAlerts, drawChanges, MOST_EVENTS } from './lists.js';
+import { alertsOf, drawAlerts, drawChanges, MOST_EVENTS } from './lists.js';
 import { type FleetMap, openMap } from './map.js';
 import type { Payload, Update } from './payload.js';
 import { nowOf, openState, type PageState } from './state.js';
@@ -24,6 +25,13 @@ export interface OpenPage {
   drawGently(): void;
   /** Redraws only the table, because the map shows another part. */
   list(): void;
+}
+
+const NO_MAP =
+  'This browser draws no map, because it does not offer WebGL 2. The table and the filters work without it.';
+
+function hasWebGl(): boolean {
+  return document.createElement('canvas').getContext('webgl2') !== null;
 }
 
 const WHOLE_WORLD = { west: 0, east: 1, north: 0, south: 1 };
@@ -55,10 +63,14 @@ function openMapOrSay(
   on: { onChoose(bicycle: PageBicycle | undefined): void; onView(): void },
 ): FleetMap | undefined {
   const onFirstPaint = () => performance.mark('points');
+  const container = byId('map');
   try {
-    return openMap(state, { container: byId('map'), tiles, onFirstPaint, ...on });
+    return openMap(state, { container, tiles, onFirstPaint, ...on });
   } catch (error) {
-    sayFailure(byId('map'), 'This browser draws no map: it needs WebGL 2.', error);
+    document.documentElement.classList.add('has-no-map');
+    // MapLibre may have left its own message there.
+    container.replaceChildren();
+    sayFailure(container, NO_MAP, hasWebGl() ? error : undefined);
     onFirstPaint();
     return undefined;
   }
@@ -83,8 +95,9 @@ function listNow({ state, map, table }: OpenPage): void {
   // Search ignores the visible area.
   const isSearch = filter.text.trim() !== '';
   const followsMap = (byId('follows') as HTMLInputElement).checked && !isSearch;
-  state.listed = sortBicycles(followsMap ? seen : matching, sort);
-  const away = matching.length - seen.length;
+  const hasMap = map !== undefined;
+  state.listed = sortBicycles(followsMap && hasMap ? seen : matching, sort);
+  const away = hasMap ? matching.length - seen.length : 0;
   const where = `${showNumber(away)} ${away === 1 ? 'is' : 'are'} not on the map`;
   byId('away').textContent = isSearch && away > 0 ? where : '';
   byId('count-bicycles').textContent = showNumber(state.listed.length);
@@ -95,7 +108,9 @@ function listNow({ state, map, table }: OpenPage): void {
 function drawPage(page: OpenPage): void {
   const { state, map } = page;
   state.matching = filterFleet(state.fleet.all, state.filter, nowOf(state));
+  showFilter(state.filter);
   map?.show();
+  showAlerts(page);
   drawFacets(byId('facets'), state, {
     onFilter: page.draw,
     onEnter() {
@@ -108,20 +123,28 @@ function drawPage(page: OpenPage): void {
   page.list();
 }
 
+/** Draws the alerts of the bicycles that match the filter. */
+function showAlerts(page: OpenPage): void {
+  const { state } = page;
+  const shown = alertsOf(state);
+  byId('count-alerts').textContent = showNumber(shown.rows.length);
+  drawAlerts(byId('alerts'), shown, nowOf(state), (uuid) => chooseUuid(page, uuid));
+}
+
+function chooseUuid(page: OpenPage, uuid: string): void {
+  const bicycle = page.state.fleet.byUuid.get(uuid);
+  if (bicycle !== undefined) choose(page, bicycle, true);
+}
+
 /** Applies the parts of an update other than the bicycles. */
 export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: Update): void {
   const { state } = page;
-  const onChoose = (uuid: string) => {
-    const bicycle = state.fleet.byUuid.get(uuid);
-    if (bicycle !== undefined) choose(page, bicycle, true);
-  };
   Object.assign(state, { atMs, note, link: link ?? state.link });
   state.events = [...events, ...state.events].slice(0, MOST_EVENTS);
-  drawChanges(byId('feed'), state.events, onChoose);
+  drawChanges(byId('feed'), state.events, (uuid) => chooseUuid(page, uuid));
   if (alerts !== null) {
     state.alerts = alerts;
-    byId('count-alerts').textContent = showNumber(alerts.rows.length);
-    drawAlerts(byId('alerts'), state, onChoose);
+    showAlerts(page);
   }
   drawHead(state);
 }
@@ -133,7 +156,11 @@ export function rechoose({ state, card }: OpenPage): void {
 }
 
 /** Connects the buttons of the template and the keys. */
-function listen({ state, map, card, list }: OpenPage): void {
+function listen({ state, map, card, list, draw }: OpenPage): void {
+  window.addEventListener('hashchange', () => {
+    state.filter = readFilter(location.hash);
+    draw();
+  });
   byId('follows').addEventListener('change', list);
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));

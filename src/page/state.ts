@@ -1,6 +1,7 @@
 // The state of the page, from which all parts are drawn.
 
-import { EVERYTHING, type PageSort } from './filter.js';
+import { readFilter } from './address.js';
+import type { PageSort } from './filter.js';
 import { openFleet, type PageBicycle } from './fleet.js';
 import type { Alerts, FeedEntry, Payload } from './payload.js';
 
@@ -22,7 +23,7 @@ export function openState({ title, rows, atMs, note, link }: Payload) {
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */
     events: [] as readonly FeedEntry[],
-    filter: EVERYTHING,
+    filter: readFilter(location.hash),
     sort: { field: 'charge', isDescending: false } as PageSort,
     /** The bicycles that match the filter. */
     matching: [] as readonly PageBicycle[],

@@ -275,6 +275,104 @@ describe('a page that is opened from disk', () => {
     },
   );
 
+  testPage('begins the card with state, charge, seen, place, lock and alerts', async (page) => {
+    const bicycle = bicycles().find(
+      ({ latitude, lock, name }) => latitude !== null && lock !== null && /^\w+ \d+$/.test(name),
+    );
+    await page.locator('#search').fill(bicycle?.name ?? '');
+    await page.keyboard.press('Enter');
+    await soon(() => page.locator('.card .facts dt').allTextContents()).toEqual([
+      'State',
+      'Charge',
+      'Seen',
+      'Place',
+      'Lock',
+      'Alerts',
+    ]);
+    await soon(() => page.locator('.card .facts').textContent()).toContain(
+      bicycle?.lock?.split('/').at(-2),
+    );
+    await page.keyboard.press('Escape');
+    await page.locator('.reset').click();
+    await page.locator('#fit').click();
+  });
+
+  testPage('shows only the alerts of the bicycles that match the search', async (page) => {
+    const all = await page.locator('#count-alerts').textContent();
+    await page.locator('#search').fill(HOSTILE[4] ?? '');
+    await soon(() => page.locator('#count-alerts').textContent()).not.toBe(all);
+    await page.locator('#tab-alerts').click();
+    expect(await page.locator('#alerts .item').count()).toBe(
+      Number(await page.locator('#count-alerts').textContent()),
+    );
+    expect(await page.locator('#alerts .items').textContent()).toContain(HOSTILE[4]);
+    await page.locator('#tab-bicycles').click();
+    await page.locator('.reset').click();
+    await soon(() => page.locator('#count-alerts').textContent()).toBe(all);
+  });
+
+  testPage('keeps the filter in the address, and reads it from there', async (page) => {
+    const fragment = () => page.evaluate('location.hash') as Promise<string>;
+    await page.locator('.bar[data-word=lost]').click();
+    await soon(fragment).toBe('#state=lost');
+    await page.locator('#search').fill('a & b');
+    await soon(fragment).toBe('#state=lost&q=a+%26+b');
+    const address = page.url();
+    await page.locator('.reset').click();
+    await soon(fragment).toBe('');
+    await page.evaluate(`location.hash = ${JSON.stringify(new URL(address).hash)}`);
+    await soon(() => page.locator('#search').inputValue()).toBe('a & b');
+    expect(await page.locator('.bar[aria-pressed=true]').getAttribute('data-word')).toBe('lost');
+    await page.locator('.reset').click();
+    await soon(fragment).toBe('');
+  });
+
+  test('opens with the filter of its address and shows whole states on a wall', async (context) => {
+    const address = `${await draw('shared.html')}#state=in_maintenance`;
+    const { page, context: own } = await openPage(chromium(context), address, { width: 1920 });
+    const count = bicycles().filter(({ state }) => state === 'in_maintenance').length;
+    await soon(() => page.locator('#sums').textContent()).toContain(`${count} match`);
+    const cut = `[...document.querySelectorAll('.cell-state')].filter((one) => one.scrollWidth > one.clientWidth).length`;
+    await soon(() => page.locator('.rows .cell-state').count()).toBeGreaterThan(0);
+    expect(await page.evaluate(cut)).toBe(0);
+    await own.close();
+  });
+
+  test('names towns only after the land below them was drawn', async (context) => {
+    const browser = chromium(context);
+    const own = await browser.newContext({ viewport: { width: 1090, height: 480 } });
+    // A busy machine: the worker that cuts the land into tiles answers late.
+    await own.addInitScript(`
+      const { prototype } = Worker;
+      const { postMessage } = prototype;
+      prototype.postMessage = function (...message) {
+        setTimeout(() => postMessage.apply(this, message), 1_000);
+      };
+      new MutationObserver(() => {
+        if (document.querySelector('.town') !== null && performance.getEntriesByName('towns').length === 0)
+          performance.mark('towns');
+      }).observe(document, { childList: true, subtree: true });`);
+    const { page } = await openPage(browser, await draw('late.html'), { context: own });
+    await soon(() => page.locator('.town').count()).toBeGreaterThan(0);
+    const startOf = (mark: string) =>
+      page.evaluate(`performance.getEntriesByName('${mark}')[0]?.startTime`) as Promise<number>;
+    expect(await startOf('towns')).toBeGreaterThan(await startOf('land'));
+    await own.close();
+  });
+
+  test('shows one message and no map controls without WebGL', async (context) => {
+    const own = await chromium(context).newContext();
+    await own.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');
+    const { page } = await openPage(chromium(context), await draw('plain.html'), { context: own });
+    expect(await page.locator('#map').textContent()).toBe(
+      'This browser draws no map, because it does not offer WebGL 2. The table and the filters work without it.',
+    );
+    for (const selector of ['.tools', '#attribution', '.follows label'])
+      expect(await page.locator(selector).isVisible()).toBe(false);
+    await soon(() => page.locator('#count-bicycles').textContent()).toBe(String(bicycles().length));
+    await own.close();
+  });
+
   testPage('shows any text of the service as plain text', async (page) => {
     await page.locator('.bar[data-word="0-9"]').click();
     await soon(() => rowNames(page)).toEqual(expect.arrayContaining([...HOSTILE]));
@@ -458,5 +556,35 @@ test('a tab resumes after the last received update when its connection breaks, w
   await soon(() => returns).toBeGreaterThan(2);
   await page.locator('#tab-feed').click();
   expect(await page.locator('#feed .item').count()).toBe(1);
+  await own.close();
+});
+
+test('the reason of a lost connection uses the free space of the head, and ends with an ellipsis', async (context) => {
+  const reason = 'the service refused the push channel of this organization with 503';
+  const link = { state: 'lost', sinceMs: 0, message: reason, gaps: 0, total: null } as const;
+  const nothing = { rows: [], alerts: null, note: null, atMs: Date.now() };
+  const payload: Payload = { ...STILL, ...nothing, link, title: 'x', timeZone: null, tiles: null };
+  const server = await openPageServer({
+    port: 0,
+    key: 'k'.repeat(24),
+    template: await readTemplate(),
+    past: undefined,
+    payload: () => payload,
+    fields: () => undefined,
+  });
+  onTestFinished(server.close);
+  const { page, context: own } = await openPage(chromium(context), server.url);
+  const text = page.locator('.link-text');
+  await soon(() => text.textContent()).toContain(reason);
+  const isCut = () =>
+    page.evaluate(`(() => {
+    const text = document.querySelector('.link-text');
+    return [text.scrollWidth > text.clientWidth, getComputedStyle(text).textOverflow];
+  })()`);
+  expect(await isCut()).toEqual([false, 'ellipsis']);
+  server.send({ ...payload, sequence: 1, link: { ...link, message: reason.repeat(9) } });
+  await soon(() => text.textContent()).toContain(reason.repeat(9));
+  expect(await isCut()).toEqual([true, 'ellipsis']);
+  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   await own.close();
 });

@@ -1,0 +1,44 @@
+// The filter in the fragment of the page's address, so that users can share or bookmark it:
+// `#state=lost&state=rented&charge=0-9&q=ada`.
+
+import { EVERYTHING, type Filter } from './filter.js';
+import { GROUPS, type Group } from './fleet.js';
+
+const TEXT_KEY = 'q';
+/** The limit of the search field. */
+export const TEXT_CHARACTERS = 100;
+/** An address with more values was not written by this page. */
+const MOST_WORDS = 100;
+
+/** Returns the filter of a fragment. Ignores keys that are not filters. */
+export function readFilter(fragment: string): Filter {
+  const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
+  const words: Partial<Record<Group, ReadonlySet<string>>> = {};
+  for (const group of GROUPS) {
+    const found = parameters.getAll(group).slice(0, MOST_WORDS);
+    if (found.length > 0) words[group] = new Set(found);
+  }
+  const text = (parameters.get(TEXT_KEY) ?? '').slice(0, TEXT_CHARACTERS);
+  return { ...EVERYTHING, words, text };
+}
+
+/** Returns the fragment of a filter without `#`; empty when everything matches. */
+export function writeFilter({ words, text }: Filter): string {
+  const parameters = new URLSearchParams();
+  for (const group of GROUPS) for (const word of words[group] ?? []) parameters.append(group, word);
+  if (text !== '') parameters.set(TEXT_KEY, text);
+  return parameters.toString();
+}
+
+/** Puts the filter into the address, without a new entry in the browser's history. */
+export function showFilter(filter: Filter): void {
+  const fragment = writeFilter(filter);
+  if (fragment === location.hash.slice(1)) return;
+  const { pathname, search } = location;
+  const address = `${pathname}${search}${fragment === '' ? '' : `#${fragment}`}`;
+  try {
+    history.replaceState(history.state, '', address);
+  } catch {
+    // The browser limits the number of changes. The filter itself still works.
+  }
+}
