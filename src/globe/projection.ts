@@ -111,7 +111,10 @@ export function boundsOf(points: readonly Point[]): Bounds {
     if (y < north) north = y;
     if (y > south) south = y;
   }
-  const sorted = Float64Array.from(points, ({ x }) => x).sort();
+  // A loop is several times faster than Float64Array.from.
+  const sorted = new Float64Array(points.length);
+  for (const [index, { x }] of points.entries()) sorted[index] = x;
+  sorted.sort();
   const [first = 0] = sorted;
   let before = sorted.at(-1) ?? first;
   let [west, widest] = [first, first + 1 - before];

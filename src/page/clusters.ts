@@ -1,70 +1,136 @@
-// Groups bicycles that a map of this scale cannot separate. Pure. A cluster is drawn with its
-// count, all others as points.
+// Groups bicycles that a map of this scale cannot separate. Pure. Bicycles whose marks would overlap
+// are one cluster, so the drawing order never decides which bicycles are visible.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';
+import { bubblePixels, pointPixels } from './sizes.js';
+import { TILE_PIXELS } from './view.js';
 
 /** A cluster. Its middle is above 1 beyond the date line. */
 export interface PageCluster extends Point, Bounds {
   readonly bicycles: readonly PageBicycle[];
 }
 
-const CELL_PIXELS = 32;
-/** Larger areas are drawn as points. */
-const WIDEST_PIXELS = 54;
-const FEWEST = 6;
-/** The minimum distance of two clusters, so that they do not overlap. */
-const NEAREST_PIXELS = 46;
+/** One mark of the map, for one bicycle or many. The middle is in pixels. */
+interface Mark extends Point {
+  readonly parts: readonly (readonly PageBicycle[])[];
+  readonly count: number;
+  readonly radius: number;
+}
+
+/** The radius of a bicycle's mark relative to its size; the outlines leave room around them. */
+const MARK_RADIUS = 0.42;
+/** Each pass merges most of the overlapping marks; few passes are needed for 100,000 bicycles. */
+const MOST_PASSES = 30;
 /** More than the number of cells in a column of the world at the highest zoom. */
-const ROW = 2 ** 25;
+const ROW = 2 ** 26;
 
 /**
- * Returns the clusters, and the bicycles that are drawn as points in their order. `worldPixels` is
- * the width of the world. Bicycles without a position are in neither.
+ * Returns the clusters, and the bicycles that are drawn as points. `worldPixels` is the width of
+ * the world. Bicycles without a position are in neither.
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
   // The world is cut at the end of the widest range without bicycles.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
-  const cells = worldPixels / CELL_PIXELS;
+  const radius = pointPixels(Math.log2(worldPixels / TILE_PIXELS)) * MARK_RADIUS;
+  let marks = binMarks(placed, { seam, worldPixels, radius });
+  for (let pass = 0; pass < MOST_PASSES; pass++) {
+    const joined = joinOverlapping(marks);
+    if (joined.length === marks.length) break;
+    marks = joined;
+  }
+  const clusters = marks
+    .filter(({ count }) => count > 1)
+    .map((mark) => clusterOf(mark.parts.flat()));
+  const points = marks.filter(({ count }) => count === 1).flatMap((mark) => mark.parts.flat());
+  return { clusters, points };
+}
+
+/** Merges bicycles in cells that are so small that all marks of a cell overlap. */
+function binMarks(
+  placed: readonly PageBicycle[],
+  { seam, worldPixels, radius }: { seam: number; worldPixels: number; radius: number },
+): Mark[] {
   const bins = new Map<number, PageBicycle[]>();
   for (const bicycle of placed) {
-    const key = Math.floor(turned(bicycle.x, seam) * cells) * ROW + Math.floor(bicycle.y * cells);
+    const x = turned(bicycle.x, seam) * worldPixels;
+    const key = cellOf(x, bicycle.y * worldPixels, radius);
     const bin = bins.get(key);
     if (bin === undefined) bins.set(key, [bicycle]);
     else bin.push(bicycle);
   }
-  const widest = WIDEST_PIXELS / worldPixels;
-  const crowds = [...groupsOf(bins)]
-    .filter((group) => group.length >= FEWEST)
-    .map(clusterOf)
-    .filter(({ west, east, north, south }) => Math.max(east - west, south - north) <= widest);
-  const clusters = joinNear(crowds, NEAREST_PIXELS / worldPixels);
-  const clustered = new Set(clusters.flatMap((cluster) => cluster.bicycles));
-  return { clusters, points: placed.filter((bicycle) => !clustered.has(bicycle)) };
+  return Array.from(bins.values(), (bin) => {
+    let [x, y] = [0, 0];
+    for (const bicycle of bin) {
+      x += turned(bicycle.x, seam);
+      y += bicycle.y;
+    }
+    const count = bin.length;
+    return {
+      x: (x / count) * worldPixels,
+      y: (y / count) * worldPixels,
+      parts: [bin],
+      count,
+      radius: count === 1 ? radius : bubblePixels(count) / 2,
+    };
+  });
+}
+
+/** Merges each mark with the smaller marks that it overlaps, the largest first. */
+function joinOverlapping(marks: readonly Mark[]): Mark[] {
+  const sorted = marks.toSorted((a, b) => b.count - a.count || a.x - b.x || a.y - b.y);
+  const cell = 2 * Math.max(0, ...new Set(sorted.map(({ radius }) => radius)));
+  const cells = new Map<number, Mark[]>();
+  for (const mark of sorted) {
+    const key = cellOf(mark.x, mark.y, cell);
+    const found = cells.get(key);
+    if (found === undefined) cells.set(key, [mark]);
+    else found.push(mark);
+  }
+  const taken = new Set<Mark>();
+  const joined: Mark[] = [];
+  for (const mark of sorted) {
+    if (taken.has(mark)) continue;
+    taken.add(mark);
+    const group = [mark];
+    const key = cellOf(mark.x, mark.y, cell);
+    for (const across of [-ROW, 0, ROW])
+      for (const down of [-1, 0, 1])
+        for (const other of cells.get(key + across + down) ?? []) {
+          if (!overlap(mark, other) || taken.has(other)) continue;
+          taken.add(other);
+          group.push(other);
+        }
+    joined.push(group.length === 1 ? mark : joinMarks(group));
+  }
+  return joined;
+}
+
+function overlap(a: Mark, b: Mark): boolean {
+  const reach = a.radius + b.radius;
+  const [across, down] = [a.x - b.x, a.y - b.y];
+  return across * across + down * down < reach * reach;
+}
+
+function joinMarks(marks: readonly Mark[]): Mark {
+  let [x, y, count] = [0, 0, 0];
+  for (const mark of marks) {
+    x += mark.x * mark.count;
+    y += mark.y * mark.count;
+    count += mark.count;
+  }
+  const parts = marks.flatMap((mark) => mark.parts);
+  return { x: x / count, y: y / count, parts, count, radius: bubblePixels(count) / 2 };
+}
+
+function cellOf(x: number, y: number, pixels: number): number {
+  return Math.floor(x / pixels) * ROW + Math.floor(y / pixels);
 }
 
 /** Moves positions before the seam behind all others. */
 function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
-}
-
-/** Yields the bicycles of connected cells, starting with the fullest cell. */
-function* groupsOf(bins: ReadonlyMap<number, PageBicycle[]>): Generator<PageBicycle[]> {
-  const left = new Map([...bins].sort(([, a], [, b]) => b.length - a.length));
-  for (const start of left.keys()) {
-    const group: PageBicycle[][] = [];
-    const open = [start];
-    for (let key = open.pop(); key !== undefined; key = open.pop()) {
-      const bin = left.get(key);
-      if (bin === undefined) continue;
-      left.delete(key);
-      group.push(bin);
-      for (const across of [-ROW, 0, ROW])
-        for (const down of [-1, 0, 1]) open.push(key + across + down);
-    }
-    yield group.flat();
-  }
 }
 
 function clusterOf(bicycles: readonly PageBicycle[]): PageCluster {
@@ -75,18 +141,4 @@ function clusterOf(bicycles: readonly PageBicycle[]): PageCluster {
     y += bicycle.y;
   }
   return { x: x / bicycles.length, y: y / bicycles.length, ...bounds, bicycles };
-}
-
-/** Merges clusters that would overlap. */
-function joinNear(clusters: readonly PageCluster[], nearest: number): PageCluster[] {
-  const joined: PageCluster[] = [];
-  for (const cluster of clusters) {
-    const near = joined.findIndex(({ x, y }) => {
-      const east = x - cluster.x;
-      return Math.hypot(east - Math.round(east), y - cluster.y) < nearest;
-    });
-    if (near === -1) joined.push(cluster);
-    else joined[near] = clusterOf([...(joined[near]?.bicycles ?? []), ...cluster.bicycles]);
-  }
-  return joined;
 }

@@ -9,7 +9,8 @@ import type { Town } from '../globe/towns.js';
 import type { PageCluster } from './clusters.js';
 import { showNumber } from './dom.js';
 import { countBy, isPlaced, type PageBicycle, pageCharge, pageNameOf } from './fleet.js';
-import { type Points, pointPixels } from './points.js';
+import type { Points } from './points.js';
+import { bubblePixels, pointPixels } from './sizes.js';
 import type { PageState } from './state.js';
 import { colourOf, pageState } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
@@ -58,19 +59,17 @@ export function drawOverlay(
   // Bubbles keep their elements while their number is the same, so that they can be clicked while
   // bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
-    const style = { background, '--size': size, transform: placed(cluster) };
+    if (!isSeen(cluster)) return null;
     const attributes = {
       key,
       type: 'button',
       class: 'bubble',
       title,
       'aria-label': label,
-      style,
+      style: { background, '--size': size, transform: placed(cluster) },
+      onClick: () => onPress(cluster),
     } as const;
-    return (
-      isSeen(cluster) &&
-      h('button', { ...attributes, onClick: () => onPress(cluster) }, h('span', null, text))
-    );
+    return h('button', attributes, h('span', null, text));
   });
   const { dots, label } = scaleBar(view, SCALE_PIXELS);
   const scale = {
@@ -81,9 +80,7 @@ export function drawOverlay(
   const children = [
     h('div', { 'aria-hidden': 'true' }, names),
     h('div', null, buttons),
-    chosen !== undefined &&
-      isPlaced(chosen) &&
-      ringOf(placed(chosen), pointPixels(map.getZoom()) + 12),
+    chosen !== undefined && isPlaced(chosen) && ringOf(chosen, state, placed),
     hovered !== undefined &&
       h(
         'div',
@@ -95,12 +92,17 @@ export function drawOverlay(
   render(children, overlay);
 }
 
-function ringOf(transform: string, pixels: number): ComponentChild {
-  return h('div', {
-    class: 'chosen',
-    'aria-hidden': 'true',
-    style: { transform, '--size': `${pixels}px` },
-  });
+/** Draws the ring around the selected bicycle, or around the cluster that contains it. */
+function ringOf(
+  chosen: PageBicycle,
+  { map, bubbles }: PageMapState,
+  placed: (point: Point) => string,
+): ComponentChild {
+  const around = bubbles.find(({ cluster }) => cluster.bicycles.includes(chosen))?.cluster;
+  const pixels =
+    around === undefined ? pointPixels(map.getZoom()) : bubblePixels(around.bicycles.length);
+  const style = { transform: placed(around ?? chosen), '--size': `${pixels + 12}px` };
+  return h('div', { class: 'chosen', 'aria-hidden': 'true', style });
 }
 
 /** Draws a cluster as a button: the count in a ring of its states, most frequent first. */
@@ -117,12 +119,18 @@ export function bubbleOf(cluster: PageCluster) {
   });
   return {
     cluster,
-    text: count < 10_000 ? showNumber(count) : `${Math.round(count / 1000)}k`,
+    text: shortNumber(count),
     title: named.join('\n'),
     label: `${showNumber(count)} bicycles here: ${named.join(', ')}. Zoom in`,
     background: `conic-gradient(${slices.join(', ')})`,
-    size: `${Math.round(36 + Math.min(28, Math.log10(count) * 7))}px`,
+    size: `${bubblePixels(count)}px`,
   };
+}
+
+/** Returns a count that fits into a bubble: `999`, `1.1k`, `36k`. */
+function shortNumber(count: number): string {
+  if (count < 1000) return String(count);
+  return count < 9950 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`;
 }
 
 function tipOf(bicycle: PageBicycle): string {

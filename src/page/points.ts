@@ -5,6 +5,7 @@ import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { worldX } from '../globe/projection.js';
 import { mercatorY, type PageBicycle } from './fleet.js';
 import { OUTLINES, pageLookOf } from './outlines.js';
+import { pointPixels } from './sizes.js';
 import { LOOKS, readColour } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
@@ -224,9 +225,4 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
 
 function isStill(): boolean {
   return matchMedia('(prefers-reduced-motion: reduce)').matches;
-}
-
-/** Returns the size of points, which grows with the zoom. */
-export function pointPixels(zoom: number): number {
-  return Math.max(8, Math.min(22, 8 + (zoom - 9) * 1.5));
 }

@@ -12,6 +12,7 @@ import {
   sortBicycles,
 } from '../../src/page/filter.js';
 import { countBy, isPlaced, openFleet, type PageFleet, update } from '../../src/page/fleet.js';
+import { bubblePixels, pointPixels } from '../../src/page/sizes.js';
 import { packDetails, rowOf } from '../../src/views/map/pack.js';
 import { isLong } from '../support/often.js';
 
@@ -46,7 +47,12 @@ describe('clusters on the page', () => {
       [70],
       0,
     ],
-    ['few are points', [...spot(13.4, 52.5, 90), ...spot(2.3, 48.8, 3)], [90], 3],
+    [
+      'two that overlap are a cluster, and one is a point',
+      [...spot(13.4, 52.5, 2), ...spot(2.3, 48.8, 1)],
+      [2],
+      1,
+    ],
     ['all at one spot', Array.from({ length: 50 }, () => ({ longitude: 1, latitude: 1 })), [50], 0],
     ['the poles', [...spot(10, 90, 20), ...spot(10, -90, 20)], [20, 20], 0],
   ])('%s', (_name, places, counts, points) => {
@@ -75,6 +81,48 @@ describe('clusters on the page', () => {
       expect(placesOf(drawn).sort((a, b) => a - b)).toEqual(places.map((_, place) => place));
     }
   });
+});
+
+test('draws no mark over another, whatever the order of the bicycles', () => {
+  const STATES = ['lost', 'available', 'rented', 'reserved'];
+  // A city of 20,000 bicycles that is denser in its middle, and pairs at one place.
+  const places = Array.from({ length: 20_000 }, (_, index) => {
+    const angle = index * 2.399963;
+    const away = 0.15 * (index / 20_000) ** 1.5;
+    return {
+      longitude: 13.4 + away * Math.cos(angle),
+      latitude: 52.5 + away * 0.6 * Math.sin(angle),
+      state: STATES[index % 4],
+    };
+  });
+  const fleet = fleetOf([...places, ...places.slice(0, 50)]);
+  for (const zoom of [8, 10, 12.5, 15]) {
+    const worldPixels = 512 * 2 ** zoom;
+    const { clusters, points } = gather(fleet.all, worldPixels);
+    const radius = pointPixels(zoom) * 0.42;
+    const marks = [
+      ...points.map(({ x, y }) => ({ x, y, radius })),
+      ...clusters.map(({ x, y, bicycles }) => ({
+        x,
+        y,
+        radius: bubblePixels(bicycles.length) / 2,
+      })),
+    ].sort((a, b) => a.x - b.x);
+    const overlapping = marks.filter((mark, index) => {
+      for (const other of marks.slice(index + 1)) {
+        if ((other.x - mark.x) * worldPixels > 64) return false;
+        const pixels = Math.hypot(other.x - mark.x, other.y - mark.y) * worldPixels;
+        if (pixels < mark.radius + other.radius - 0.01) return true;
+      }
+      return false;
+    });
+    expect(overlapping).toEqual([]);
+    const sizesOf = (all: typeof fleet.all) =>
+      gather(all, worldPixels)
+        .clusters.map(({ bicycles }) => bicycles.length)
+        .sort((a, b) => a - b);
+    expect(sizesOf(fleet.all.toReversed())).toEqual(sizesOf(fleet.all));
+  }
 });
 
 test('finds bicycles on both sides of the date line in one view', () => {
