@@ -5,13 +5,14 @@ import { feature } from 'topojson-client';
 import type { GeometryCollection, Topology } from 'topojson-specification';
 import { unroll } from '../globe/rings.js';
 import { readBlock } from './dom.js';
-import type { Tiles } from './payload.js';
+import type { PageZone, Tiles } from './payload.js';
 import { readColour } from './state-marks.js';
+import { zoneFeatures } from './zones.js';
 
 /** The source of the countries. */
 export const LAND = 'countries';
 
-export function styleOf(tiles: Tiles | null): StyleSpecification {
+export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleSpecification {
   const world = readBlock<Topology<{ countries: GeometryCollection }>>('world');
   const polygons = feature(world, world.objects.countries).features.flatMap(({ geometry }) =>
     geometry.type === 'MultiPolygon'
@@ -30,6 +31,7 @@ export function styleOf(tiles: Tiles | null): StyleSpecification {
     version: 8,
     sources: {
       [LAND]: { type: 'geojson', data: { type: 'FeatureCollection', features }, tolerance: 0.3 },
+      zones: { type: 'geojson', data: zoneFeatures(zones) },
       ...(tiles === null ? {} : { tiles: { type: 'raster', tileSize: 256, tiles: [tiles.url] } }),
     },
     layers: layersOf(tiles),
@@ -62,6 +64,18 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
       type: 'line',
       source,
       paint: { 'line-color': readColour('coast'), 'line-width': 1 },
+    },
+    {
+      id: 'zones',
+      type: 'fill',
+      source: 'zones',
+      paint: { 'fill-color': readColour('zone'), 'fill-opacity': 0.09 },
+    },
+    {
+      id: 'zone-outlines',
+      type: 'line',
+      source: 'zones',
+      paint: { 'line-color': readColour('zone'), 'line-width': 1.5, 'line-dasharray': [3, 2] },
     },
   ];
 }

@@ -84,11 +84,11 @@ export function openMap(page: PageState, options: PageMapOptions) {
   };
 }
 
-function openMapLibre({ fleet }: PageState, { container, tiles }: PageMapOptions): MapLibre {
+function openMapLibre({ fleet, zones }: PageState, { container, tiles }: PageMapOptions): MapLibre {
   setWorkerUrl(workerUrl());
   const map = new MapLibre({
     container,
-    style: styleOf(tiles),
+    style: styleOf(tiles, zones),
     attributionControl: false,
     boxZoom: false,
     dragRotate: false,

@@ -56,6 +56,10 @@ export function drawOverlay(
     const transform = `${placed(town)} translate(-50%, -50%)`;
     return h('span', { key: town.name, class: 'town', style: { transform } }, town.name);
   });
+  const zones = zonesInView(state).map(({ name, left, top }) => {
+    const transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px) translate(-50%, 3px)`;
+    return h('span', { class: 'zone', style: { transform } }, name);
+  });
   // Bubbles keep their elements while their number is the same, so that they can be clicked while
   // bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
@@ -78,7 +82,7 @@ export function drawOverlay(
     style: { width: `${Math.round(dots)}px` },
   } as const;
   const children = [
-    h('div', { 'aria-hidden': 'true' }, names),
+    h('div', { 'aria-hidden': 'true' }, names, zones),
     h('div', null, buttons),
     chosen !== undefined && isPlaced(chosen) && ringOf(chosen, state, placed),
     hovered !== undefined &&
@@ -90,6 +94,31 @@ export function drawOverlay(
     h('div', scale, label),
   ];
   render(children, overlay);
+}
+
+const ZONE_CHARACTER_PIXELS = 6.8;
+const MOST_ZONES = 40;
+
+/** The name of a zone at the upper edge of its visible part, in pixels of the map. */
+export interface PlacedName {
+  readonly name: string;
+  readonly left: number;
+  readonly top: number;
+}
+
+/** Returns the names of the zones whose visible part is wider than the name. */
+export function zonesInView({ map, page }: PageMapState): readonly PlacedName[] {
+  const [view, extent] = [viewOf(map), extentOf(map)];
+  const placed = page.zoneNames.flatMap(({ name, west, east, north, south }) => {
+    const [middle, top] = toDots(view, extent, { x: (west + east) / 2, y: north });
+    const half = ((east - west) / 2) * view.worldDots;
+    const bottom = top + (south - north) * view.worldDots;
+    const [from, to] = [Math.max(0, middle - half), Math.min(extent.width, middle + half)];
+    const isInside = bottom > 0 && top < extent.height;
+    const isRoomy = to - from > name.length * ZONE_CHARACTER_PIXELS;
+    return isInside && isRoomy ? [{ name, left: (from + to) / 2, top: Math.max(0, top) }] : [];
+  });
+  return placed.slice(0, MOST_ZONES);
 }
 
 /** Draws the ring around the selected bicycle, or around the cluster that contains it. */

@@ -40,6 +40,13 @@ export interface Tiles {
   readonly attribution: string;
 }
 
+/** A zone of the service. */
+export interface PageZone {
+  readonly name: string | null;
+  /** Polygons of GeoJSON: rings of longitude and latitude. */
+  readonly polygons: readonly (readonly (readonly (readonly number[])[])[])[];
+}
+
 /** The connection of fleet to the service, and its missed updates. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
@@ -84,6 +91,7 @@ export interface Payload extends Update {
   /** The IANA name of the time zone; null for the browser's zone. */
   readonly timeZone: string | null;
   readonly tiles: Tiles | null;
+  readonly zones: readonly PageZone[];
   /**
    * The earliest moment of the time slider, in milliseconds since the epoch; null without a mirror.
    */

@@ -4,13 +4,16 @@ import { readFilter } from './address.js';
 import type { PageSort } from './filter.js';
 import { openFleet, type PageBicycle } from './fleet.js';
 import type { Alerts, FeedEntry, Payload } from './payload.js';
+import { zoneNames } from './zones.js';
 
 export type PageState = ReturnType<typeof openState>;
 
-export function openState({ title, rows, atMs, note, link }: Payload) {
+export function openState({ title, rows, atMs, note, link, zones }: Payload) {
   return {
     title,
     fleet: openFleet(rows),
+    zones,
+    zoneNames: zoneNames(zones),
     /** The time of the data, for a page from disk and for the past. */
     atMs,
     note,

@@ -47,7 +47,14 @@ function update(sequence: number, characters = 0): Update {
 
 /** The fleet after an update. */
 function payload(sequence: number): Payload {
-  return { ...update(sequence), title: 'a fleet', timeZone: null, tiles: null, pastFromMs: null };
+  return {
+    ...update(sequence),
+    title: 'a fleet',
+    timeZone: null,
+    tiles: null,
+    zones: [],
+    pastFromMs: null,
+  };
 }
 
 const TEMPLATE =
@@ -284,6 +291,7 @@ function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
   return new TabFeed({
     title: 'a fleet',
     tiles: null,
+    zones: [],
     zone: openTimeZone('UTC'),
     pastFromMs: null,
     startMs: 0,

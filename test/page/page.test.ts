@@ -373,6 +373,20 @@ describe('a page that is opened from disk', () => {
     await own.close();
   });
 
+  test('shows the zones of the service and their names without tiles', async (context) => {
+    const zone = sandbox().zones.find(
+      ({ organization }) => organization === sandbox().organizations[0]?.uuid,
+    );
+    const { west = 0, south = 0, east = 0, north = 0 } = zone?.box ?? {};
+    const flags = ['--near', `${(south + north) / 2},${(west + east) / 2}`, '--radius', '30km'];
+    const { page, context: own } = await openPage(
+      chromium(context),
+      await draw('zones.html', ...flags),
+    );
+    await soon(() => page.locator('.zone').allTextContents()).toContain(zone?.name);
+    await own.close();
+  });
+
   testPage('shows any text of the service as plain text', async (page) => {
     await page.locator('.bar[data-word="0-9"]').click();
     await soon(() => rowNames(page)).toEqual(expect.arrayContaining([...HOSTILE]));

@@ -10,6 +10,7 @@ import type {
   FieldTexts,
   Link,
   PageRow,
+  PageZone,
   Payload,
   Tiles,
   Update,
@@ -25,6 +26,7 @@ export interface FeedOptions {
   title: string;
   tiles: Tiles | null;
   zone: TimeZone;
+  zones: readonly PageZone[];
   /** The earliest time that the time slider can show; null without a mirror. */
   pastFromMs: number | null;
   /**
@@ -99,12 +101,13 @@ export class TabFeed {
 
   /** Returns the fleet after the last update. */
   payload(atMs: number): Payload {
-    const { title, tiles, pastFromMs, zone } = this.#options;
+    const { title, tiles, pastFromMs, zone, zones } = this.#options;
     const rows = Array.from(this.#shown.values(), rowOf);
     return {
       title,
       timeZone: zone.name ?? null,
       tiles,
+      zones,
       pastFromMs,
       atMs,
       rows,
@@ -116,7 +119,7 @@ export class TabFeed {
 
   /** Returns data with other bicycles for the same page, such as those of a past moment. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
-    const { title, tiles, zone } = this.#options;
+    const { title, tiles, zone, zones } = this.#options;
     const nothing = {
       rows: [],
       byType: [],
@@ -127,6 +130,7 @@ export class TabFeed {
       title,
       timeZone: zone.name ?? null,
       tiles,
+      zones,
       atMs,
       note: null,
       rows: bicycles.map(rowOf),

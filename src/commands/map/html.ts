@@ -1,7 +1,7 @@
 // `fleet map -o html`: the fleet as one self-contained page.
 
 import { readFile } from 'node:fs/promises';
-import type { Details, Payload } from '../../page/payload.js';
+import type { Details, PageZone, Payload } from '../../page/payload.js';
 import { distPath } from '../../system/program-files.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
 import { tilesOf } from './flags.js';
@@ -17,7 +17,7 @@ export interface HtmlOptions {
 /** Writes the page in pieces with `write`. */
 export async function writePage(
   picture: FleetPicture,
-  { tiles, attribution }: HtmlOptions,
+  { tiles, attribution, zones }: HtmlOptions & { zones: readonly PageZone[] },
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   const { bicycles, alerts, takenAtMs, incomplete, title, zone } = picture;
@@ -30,13 +30,21 @@ export async function writePage(
     alerts: packAlerts(alerts),
     tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
     ...STILL,
+    zones,
   };
   for (const piece of drawPage(await readTemplate(), payload, packDetails(bicycles)))
     await write(piece);
 }
 
 /** The values for a page without updates. */
-export const STILL = { sequence: 0, gone: [], events: [], link: null, pastFromMs: null } as const;
+export const STILL = {
+  sequence: 0,
+  gone: [],
+  events: [],
+  link: null,
+  pastFromMs: null,
+  zones: [],
+} as const;
 
 /**
  * Reads the page that was built from `src/page/`. It has placeholders `{{fleet:…}}` for the data.

@@ -53,7 +53,9 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   const target = await openTarget(context);
   if (form === 'html') {
     const { writePage } = await import('./html.js');
-    await writePage(picture, { tiles, attribution }, target.write);
+    const { readZones } = await import('./zones.js');
+    const zones = await readZones(context, picture.organization);
+    await writePage(picture, { tiles, attribution, zones }, target.write);
   } else {
     const { drawPicture, drawText } = await import('./draw.js');
     const text = () => drawText(context, picture, { size, isFile: file !== undefined });

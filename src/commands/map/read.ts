@@ -45,6 +45,8 @@ export async function readFleet(context: Context, asked: MapFilters) {
     /** When the fleet was read, by the machine's clock in milliseconds since the epoch. */
     takenAtMs,
     zone: context.zone,
+    /** The UUID of the drawn organization; undefined for all. */
+    organization,
     /**
      * Every bicycle, including those without a position. `json` is the original object with exact
      * numbers.

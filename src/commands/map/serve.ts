@@ -18,6 +18,7 @@ import { choosePart } from './live.js';
 import { openPageServer, type PageServer } from './page-server.js';
 import { openPast } from './past.js';
 import type { MapFilters } from './read.js';
+import { readZones } from './zones.js';
 
 export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
@@ -46,6 +47,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
+  const zones = await readZones(context, organization);
   const key = await keptKey(context, 'page.key', 'the address is');
   const openDisplay = async (live: LiveOptions) => {
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
@@ -54,6 +56,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       ...part,
       tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
       zone: context.zone,
+      zones,
       pastFromMs: past?.fromMs ?? null,
       startMs: context.clock.wallMs(),
     });
