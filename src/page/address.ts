@@ -11,7 +11,7 @@ export const TEXT_CHARACTERS = 100;
 const MOST_WORDS = 100;
 
 /** Returns the filter of a fragment. Ignores keys that are not filters. */
-export function readFilter(fragment: string): Filter {
+export function readFragment(fragment: string): Filter {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const words: Partial<Record<Group, ReadonlySet<string>>> = {};
   for (const group of GROUPS) {
@@ -23,7 +23,7 @@ export function readFilter(fragment: string): Filter {
 }
 
 /** Returns the fragment of a filter without `#`; empty when everything matches. */
-export function writeFilter({ words, text }: Filter): string {
+export function writeFragment({ words, text }: Filter): string {
   const parameters = new URLSearchParams();
   for (const group of GROUPS) for (const word of words[group] ?? []) parameters.append(group, word);
   if (text !== '') parameters.set(TEXT_KEY, text);
@@ -32,7 +32,7 @@ export function writeFilter({ words, text }: Filter): string {
 
 /** Puts the filter into the address, without a new entry in the browser's history. */
 export function showFilter(filter: Filter): void {
-  const fragment = writeFilter(filter);
+  const fragment = writeFragment(filter);
   if (fragment === location.hash.slice(1)) return;
   const { pathname, search } = location;
   const address = `${pathname}${search}${fragment === '' ? '' : `#${fragment}`}`;

@@ -7,6 +7,7 @@ import { unroll } from '../globe/rings.js';
 import { readBlock } from './dom.js';
 import type { PageZone, Tiles } from './payload.js';
 import { readColour } from './state-marks.js';
+import { tileLayers, tileSource } from './streets.js';
 import { zoneFeatures } from './zones.js';
 
 /** The source of the countries. */
@@ -32,7 +33,7 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
     sources: {
       [LAND]: { type: 'geojson', data: { type: 'FeatureCollection', features }, tolerance: 0.3 },
       zones: { type: 'geojson', data: zoneFeatures(zones) },
-      ...(tiles === null ? {} : { tiles: { type: 'raster', tileSize: 256, tiles: [tiles.url] } }),
+      ...(tiles === null ? {} : { tiles: tileSource(tiles) }),
     },
     layers: layersOf(tiles),
   };
@@ -49,20 +50,13 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
       source,
       paint: { 'fill-color': readColour('land'), 'fill-antialias': false },
     },
-    ...(tiles === null
-      ? []
-      : [
-          {
-            id: 'tiles',
-            type: 'raster',
-            source: 'tiles',
-            paint: { 'raster-fade-duration': 0 },
-          } as const,
-        ]),
+    ...(tiles === null ? [] : tileLayers(tiles)),
     {
       id: 'borders',
       type: 'line',
       source,
+      // The coarse coastline would cross the streets of a vector map.
+      maxzoom: tiles?.kind === 'vector' ? 8 : 24,
       paint: { 'line-color': readColour('coast'), 'line-width': 1 },
     },
     {

@@ -131,6 +131,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
   // Names of places that this view newly shows wait until the land below them is drawn.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
+    if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
     if (sourceId !== LAND || isNaming || !map.isSourceLoaded(LAND)) return;
     isNaming = true;
     map.once('render', () => {

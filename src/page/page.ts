@@ -1,7 +1,7 @@
 // Connects the parts of the page: map, filters, table and card show the same fleet, selection and
 // filter.
 
-import { readFilter, showFilter } from './address.js';
+import { readFragment, showFilter } from './address.js';
 import { openCard, type PageCard } from './card.js';
 import { byId, gently, oncePerFrame, sayFailure, showNumber } from './dom.js';
 import { drawFacets } from './facets.js';
@@ -158,7 +158,7 @@ export function rechoose({ state, card }: OpenPage): void {
 /** Connects the buttons of the template and the keys. */
 function listen({ state, map, card, list, draw }: OpenPage): void {
   window.addEventListener('hashchange', () => {
-    state.filter = readFilter(location.hash);
+    state.filter = readFragment(location.hash);
     draw();
   });
   byId('follows').addEventListener('change', list);

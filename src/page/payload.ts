@@ -35,9 +35,13 @@ export interface Alerts {
 }
 
 export interface Tiles {
-  /** The URL with {z}, {x} and {y}. */
+  /** The URL with {z}, {x} and {y}; relative for the tiles of an archive. */
   readonly url: string;
   readonly attribution: string;
+  readonly kind: 'raster' | 'vector';
+  /** The zooms that an archive contains. */
+  readonly minZoom?: number;
+  readonly maxZoom?: number;
 }
 
 /** A zone of the service. */

@@ -1,6 +1,6 @@
 // The state of the page, from which all parts are drawn.
 
-import { readFilter } from './address.js';
+import { readFragment } from './address.js';
 import type { PageSort } from './filter.js';
 import { openFleet, type PageBicycle } from './fleet.js';
 import type { Alerts, FeedEntry, Payload } from './payload.js';
@@ -26,7 +26,7 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */
     events: [] as readonly FeedEntry[],
-    filter: readFilter(location.hash),
+    filter: readFragment(location.hash),
     sort: { field: 'charge', isDescending: false } as PageSort,
     /** The bicycles that match the filter. */
     matching: [] as readonly PageBicycle[],

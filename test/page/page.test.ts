@@ -1,7 +1,7 @@
 // Tests the page of `fleet map` in a real browser, from disk and served. It must send no other
 // requests and run no text of the service.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
@@ -14,6 +14,7 @@ import { type OpenedPage, openPage, useBrowser } from '../support/browser.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { isLong, mostly } from '../support/often.js';
+import { makeArchive } from '../support/pmtiles.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
 import { useSandbox } from '../support/sandbox.js';
@@ -418,6 +419,31 @@ describe('a page that is opened from disk', () => {
     expect(await page.locator('#attribution').textContent()).toContain('towns: Natural Earth');
   });
 
+  test('contains the archive of --tiles, in light and dark, and sends no requests', async (context) => {
+    const path = join(folder, 'city.pmtiles');
+    writeFileSync(path, makeArchive('© <a href="https://x.example">Mappers</a>'));
+    for (const scheme of ['light', 'dark'] as const) {
+      const pictures = [];
+      for (const flags of [[], ['--tiles', path]]) {
+        const address = await draw(`streets-${flags.length}.html`, ...flags);
+        const opened = await openPage(chromium(context), address, { scheme });
+        await soon(() =>
+          opened.page.evaluate("performance.getEntriesByName('land').length"),
+        ).toBeGreaterThan(0);
+        if (flags.length > 0)
+          await soon(() =>
+            opened.page.evaluate("performance.getEntriesByName('tiles').length"),
+          ).toBeGreaterThan(0);
+        const credits = await opened.page.locator('#attribution').textContent();
+        expect(credits?.includes('© Mappers')).toBe(flags.length > 0);
+        pictures.push(await opened.page.locator('#map canvas').screenshot());
+        expectQuiet(opened);
+        await opened.context.close();
+      }
+      expect(pictures[0]?.equals(pictures[1] ?? Buffer.alloc(0))).toBe(false);
+    }
+  });
+
   test('allows requests only to the server of --tiles and names the source of the tiles', async (context) => {
     const { url: origin, asked } = await openServer((response) => {
       response.writeHead(200, { 'Content-Type': 'image/png', 'Access-Control-Allow-Origin': '*' });
@@ -601,4 +627,37 @@ test('the reason of a lost connection uses the free space of the head, and ends 
   expect(await isCut()).toEqual([true, 'ellipsis']);
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   await own.close();
+});
+
+test('a served page reads the tiles of its archive from fleet', async (context) => {
+  const path = join(folder, 'served.pmtiles');
+  writeFileSync(path, makeArchive('Mappers'));
+  const env = { ...(await environment()), XDG_STATE_HOME: folder };
+  const served = startFleet(['map', '--serve', '0', '--tiles', path], { env });
+  await served.until(() => served.stdout().includes('\n'));
+  const url = served.stdout().trim();
+  const opened = await openPage(chromium(context), url);
+  await soon(() => opened.requests).toContain(`${url}tiles/0/0/0`);
+  const tile = await fetch(`${url}tiles/0/0/0`);
+  expect([tile.status, (await tile.arrayBuffer()).byteLength > 20]).toEqual([200, true]);
+  expect((await (await fetch(`${url}tiles/1/0/0`)).arrayBuffer()).byteLength).toBe(0);
+  expect((await fetch(`${url}tiles/1/9/0`)).status).toBe(404);
+  expectQuiet(opened, (asked) => asked.startsWith(url));
+  await opened.context.close();
+  expect((await served.stop()).code).toBe(130);
+});
+
+test('refuses a file of --tiles that cannot be read or is not an archive', async () => {
+  const path = join(folder, 'wrong.pmtiles');
+  writeFileSync(path, 'not tiles '.repeat(20));
+  for (const [file, reason] of [
+    [path, 'is not a PMTiles archive'],
+    [join(folder, 'none.pmtiles'), 'cannot be read'],
+  ] as const) {
+    const args = ['map', '-o', 'html', '--file', join(folder, 'x.html'), '--tiles', file];
+    const before = sandbox().requests.length;
+    const run = await runFleet(args, { env: await environment() });
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(reason)]);
+    expect(sandbox().requests.length).toBe(before);
+  }
 });

@@ -25,8 +25,14 @@ export function readSize(text: string): Size {
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
-/** A parser for commander: the URL template of a tile server. */
+/** Whether `--tiles` names a PMTiles archive on this machine. */
+export function isArchivePath(text: string): boolean {
+  return /\.pmtiles$/i.test(text) && !/^https?:/i.test(text);
+}
+
+/** A parser for commander: the URL template of a tile server, or the path of a PMTiles archive. */
 export function readTiles(text: string): string {
+  if (isArchivePath(text)) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url !== undefined && url.username + url.password !== '')
     throw usageError('--tiles must not contain a user name or password: the page would show it');
@@ -40,7 +46,8 @@ export function readTiles(text: string): string {
     HOST.test(url.hostname)
   )
     return url.origin + path;
-  const example = 'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png';
+  const example =
+    'for example https://tile.openstreetmap.org/{z}/{x}/{y}.png, or a file berlin.pmtiles';
   throw usageError(`--tiles needs a raster tile URL with {z}, {x} and {y}, not "${text}"`, example);
 }
 
@@ -51,6 +58,7 @@ export function tilesOf(url: string, attribution: string | undefined): Tiles {
     hostname === 'openstreetmap.org' || hostname.endsWith('.openstreetmap.org');
   return {
     url,
+    kind: 'raster',
     attribution:
       attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
   };

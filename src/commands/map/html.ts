@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import type { Details, PageZone, Payload } from '../../page/payload.js';
 import { distPath } from '../../system/program-files.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
+import type { TileArchive } from './archive.js';
 import { tilesOf } from './flags.js';
 import type { FleetPicture } from './read.js';
 
@@ -14,10 +15,16 @@ export interface HtmlOptions {
   attribution?: string | undefined;
 }
 
+export interface PageContent extends HtmlOptions {
+  zones: readonly PageZone[];
+  /** The archive that the page contains; undefined without one. */
+  archive: TileArchive | undefined;
+}
+
 /** Writes the page in pieces with `write`. */
 export async function writePage(
   picture: FleetPicture,
-  { tiles, attribution, zones }: HtmlOptions & { zones: readonly PageZone[] },
+  { tiles, attribution, zones, archive }: PageContent,
   write: (text: string) => Promise<void>,
 ): Promise<void> {
   const { bicycles, alerts, takenAtMs, incomplete, title, zone } = picture;
@@ -28,11 +35,13 @@ export async function writePage(
     note: incomplete?.message ?? null,
     rows: bicycles.map(({ value }) => rowOf(value)),
     alerts: packAlerts(alerts),
-    tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
+    tiles: archive?.tiles ?? (tiles === undefined ? null : tilesOf(tiles, attribution)),
     ...STILL,
     zones,
   };
-  for (const piece of drawPage(await readTemplate(), payload, packDetails(bicycles)))
+  const embedded = (await archive?.embed()) ?? '';
+  const details = packDetails(bicycles);
+  for (const piece of drawPage(await readTemplate(), payload, details, embedded))
     await write(piece);
 }
 
@@ -56,12 +65,18 @@ export function readTemplate(): Promise<string> {
 const TOKEN = /{{fleet:(\w+)}}/;
 
 /** Returns the page in pieces with the data of this fleet. A served page requests `details`. */
-export function drawPage(template: string, payload: Payload, details: Details): string[] {
+export function drawPage(
+  template: string,
+  payload: Payload,
+  details: Details,
+  embeddedTiles = '',
+): string[] {
   const texts: Readonly<Record<string, () => string>> = {
     title: () => escapeHtml(`${payload.title} – fleet`),
     elsewhere: () => elsewhereOf(payload),
     data: () => inScript(payload),
     details: () => inScript(details),
+    tiles: () => embeddedTiles,
   };
   // Every second piece is the name of a placeholder; the others are text of the template.
   return template
@@ -73,7 +88,7 @@ export function drawPage(template: string, payload: Payload, details: Details): 
 function elsewhereOf({ tiles, link }: Payload): string {
   return [
     ...(link === null ? [] : ["'self'"]),
-    ...(tiles === null ? [] : [new URL(tiles.url).origin]),
+    ...(tiles !== null && URL.canParse(tiles.url) ? [new URL(tiles.url).origin] : []),
   ]
     .map((origin) => ` ${origin}`)
     .join('');

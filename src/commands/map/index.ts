@@ -37,7 +37,11 @@ export function addMap(program: Command, run: Run): void {
       portNumber('--serve'),
     )
     .option('--title <text>', "title of the map (default: the organization's name)")
-    .option('--tiles <url>', 'street map of the page: https://…/{z}/{x}/{y}.png', readTiles)
+    .option(
+      '--tiles <url or file>',
+      'street map of the page: https://…/{z}/{x}/{y}.png, or a file berlin.pmtiles',
+      readTiles,
+    )
     .option('--attribution <text>', 'credit for the tiles, shown on the page')
     .action(({ serve, ...others }, command) => {
       const port = serve === true ? DEFAULT_PORT : serve;

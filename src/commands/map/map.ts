@@ -5,7 +5,7 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { openTarget } from '../../list/output-file.js';
-import type { Size } from './flags.js';
+import { isArchivePath, type Size } from './flags.js';
 import { type MapFilters, readFleet } from './read.js';
 
 export interface MapOptions extends MapFilters {
@@ -43,19 +43,22 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   const form = chooseForm(context, options);
   if (serve !== undefined) {
     const { servePage } = await import('./serve.js');
-    return servePage(context, { filters, role, port: serve, tiles, attribution });
+    const archive = await archiveOf(tiles, attribution);
+    return servePage(context, { filters, role, port: serve, tiles, attribution, archive });
   }
   if (live === true) {
     const { followMap } = await import('./live.js');
     return followMap(context, filters, role);
   }
+  const archive = form === 'html' ? await archiveOf(tiles, attribution) : undefined;
   const picture = await readFleet(context, filters);
   const target = await openTarget(context);
   if (form === 'html') {
     const { writePage } = await import('./html.js');
     const { readZones } = await import('./zones.js');
     const zones = await readZones(context, picture.organization);
-    await writePage(picture, { tiles, attribution, zones }, target.write);
+    await writePage(picture, { tiles, attribution, zones, archive }, target.write);
+    await archive?.close();
   } else {
     const { drawPicture, drawText } = await import('./draw.js');
     const text = () => drawText(context, picture, { size, isFile: file !== undefined });
@@ -63,6 +66,13 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   }
   await target.end();
   if (picture.incomplete !== undefined) throw picture.incomplete;
+}
+
+/** Opens the archive of `--tiles` before anything is sent; undefined for a tile server. */
+export async function archiveOf(tiles: string | undefined, attribution: string | undefined) {
+  if (tiles === undefined || !isArchivePath(tiles)) return undefined;
+  const { openArchive } = await import('./archive.js');
+  return openArchive(tiles, attribution);
 }
 
 /** Chooses the form from the flags. Throws a usage error for flags that exclude each other. */

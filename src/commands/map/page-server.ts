@@ -18,6 +18,8 @@ export interface PageServerOptions {
   fields(uuid: string): FieldTexts | undefined;
   /** Returns the fleet at a past moment; undefined without a mirror. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
+  /** Returns a tile of the archive; undefined without an archive. */
+  readTile?: ((z: number, x: number, y: number) => Promise<Buffer | undefined>) | undefined;
   /** A tab that does not read for this time is closed. */
   idleMs?: number;
 }
@@ -31,10 +33,11 @@ const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 const ROWS_A_PIECE = 500;
 const IDLE_LIMIT_MS = 30_000;
 const MOST_TABS = 64;
+const MOST_ZOOM = 26;
 
 /** Starts the server. Rejects with a FleetError of kind `usage` when the port cannot be used. */
 export async function openPageServer(options: PageServerOptions) {
-  const { port, key, template, payload, fields, past, idleMs = IDLE_LIMIT_MS } = options;
+  const { port, key, template, payload, fields, past, readTile, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
   /** The open tabs with the last update that was sent to each. */
   const tabs = new Map<ServerResponse, number>();
@@ -79,6 +82,14 @@ export async function openPageServer(options: PageServerOptions) {
       return tabs.size < MOST_TABS
         ? openTab(response, after)
         : refuse(response, 503, 'too many tabs');
+    }
+    const tile = /^tiles\/(\d{1,2})\/(\d{1,8})\/(\d{1,8})$/.exec(path);
+    if (tile !== null && readTile !== undefined) {
+      const [z = 0, x = 0, y = 0] = tile.slice(1).map(Number);
+      // The archive has no such tile at this zoom.
+      if (z > MOST_ZOOM || x >= 2 ** z || y >= 2 ** z) return refuse(response, 404, 'not found');
+      const bytes = (await readTile(z, x, y)) ?? Buffer.alloc(0);
+      return send(response, 200, bytes, TILE_HEADERS);
     }
     const atMs = Number(query.get('at') ?? Number.NaN);
     if (path === 'past' && past !== undefined && Number.isSafeInteger(atMs))
@@ -232,4 +243,5 @@ const HEADERS = {
   ...PAGE_HEADERS,
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
 };
+const TILE_HEADERS = { ...HEADERS, 'Content-Type': 'application/octet-stream' };
 const JSON_HEADERS = { ...HEADERS, 'Content-Type': 'application/json' };

@@ -11,6 +11,7 @@ import { readOpenAlerts } from '../bicycles/alerts.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
+import type { TileArchive } from './archive.js';
 import { TabFeed } from './feed.js';
 import { tilesOf } from './flags.js';
 import { type HtmlOptions, readTemplate } from './html.js';
@@ -23,6 +24,7 @@ import { readZones } from './zones.js';
 export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
   role: TopicRole | undefined;
+  archive: TileArchive | undefined;
   /** 0 chooses any free port. */
   port: number;
 }
@@ -38,7 +40,7 @@ const BEAT_PAUSE_MS = 15_000;
 
 /** Serves the page until the command is interrupted. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
-  const { filters, role, port, tiles, attribution } = options;
+  const { filters, role, port, tiles, attribution, archive } = options;
   const part = await choosePart(context, filters, '--serve');
   const watched = await makePlan(context, part.organization, {
     idle: IDLE_MS,
@@ -54,7 +56,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
     if (past !== undefined) live.session.atEnd(past.close);
     const feed = new TabFeed({
       ...part,
-      tiles: tiles === undefined ? null : tilesOf(tiles, attribution),
+      tiles: archive?.tiles ?? (tiles === undefined ? null : tilesOf(tiles, attribution)),
       zone: context.zone,
       zones,
       pastFromMs: past?.fromMs ?? null,
@@ -64,11 +66,13 @@ export async function servePage(context: Context, options: ServeOptions): Promis
       port,
       key,
       template,
+      readTile: archive?.read,
       payload: () => feed.payload(context.clock.wallMs()),
       fields: (uuid) => feed.fields(uuid),
       past: past && (async (atMs) => feed.payloadOf(await past.read(atMs), atMs)),
     });
     live.session.atEnd(server.close);
+    if (archive !== undefined) live.session.atEnd(archive.close);
     await context.io.stdout.write(`${server.url}\n`);
     await context.notice('open this address in a browser on this machine; Ctrl-C stops it');
     return followPage(live, feed, server, organization);

@@ -1,0 +1,63 @@
+// The street map of a PMTiles archive: its layers in light and dark, and the archive inside a page
+// from disk, which cannot load other files.
+
+import { layers, namedFlavor } from '@protomaps/basemaps';
+import { addProtocol, type LayerSpecification, type SourceSpecification } from 'maplibre-gl';
+import { PMTiles } from 'pmtiles';
+import { byId } from './dom.js';
+import type { Tiles } from './payload.js';
+
+const SOURCE = 'tiles';
+const PROTOCOL = 'archive';
+/** These layers only show icons of a sprite, which would have to be loaded from elsewhere. */
+const ICON_LAYERS = /^(?:pois|roads_shields|roads_oneway)/;
+
+/** Returns the source of the tiles. */
+export function tileSource(tiles: Tiles): SourceSpecification {
+  const { kind, url, minZoom = 0, maxZoom = 22 } = tiles;
+  const zooms = { minzoom: minZoom, maxzoom: maxZoom };
+  const address = /^https?:/.test(url) ? url : ownAddress(url);
+  return kind === 'vector'
+    ? { type: 'vector', tiles: [address], ...zooms }
+    : { type: 'raster', tileSize: 256, tiles: [address], ...zooms };
+}
+
+/** Returns the layers of the tiles in the colours of the theme. */
+export function tileLayers({ kind }: Tiles): LayerSpecification[] {
+  if (kind === 'raster')
+    return [{ id: 'tiles', type: 'raster', source: SOURCE, paint: { 'raster-fade-duration': 0 } }];
+  const isDark = matchMedia('(prefers-color-scheme: dark)').matches;
+  const all = layers(SOURCE, namedFlavor(isDark ? 'dark' : 'light'), { lang: 'en' });
+  return all
+    .filter(({ id, type }) => type !== 'background' && !ICON_LAYERS.test(id))
+    .map(withoutIcon);
+}
+
+/** Returns a layer of the basemap under an id that does not collide with the other layers. */
+function withoutIcon(layer: LayerSpecification): LayerSpecification {
+  const id = `streets-${layer.id}`;
+  if (layer.type !== 'symbol') return { ...layer, id };
+  const { 'icon-image': _icon, ...layout } = layer.layout ?? {};
+  return { ...layer, id, layout };
+}
+
+/** Returns the address of a tile of the served page, or of the archive in a page from disk. */
+function ownAddress(url: string): string {
+  const text = byId('tiles').textContent ?? '';
+  if (text === '') return new URL('.', location.href).href + url;
+  const archive = openEmbedded(text);
+  addProtocol(PROTOCOL, async ({ url: asked }) => {
+    const [z = 0, x = 0, y = 0] = asked.split('/').slice(-3).map(Number);
+    const tile = await archive.getZxy(z, x, y);
+    return { data: tile?.data ?? new ArrayBuffer(0) };
+  });
+  return `${PROTOCOL}://${url}`;
+}
+
+function openEmbedded(text: string): PMTiles {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new PMTiles({
+    getKey: () => PROTOCOL,
+    getBytes: async (offset, length) => ({ data: bytes.buffer.slice(offset, offset + length) }),
+  });
+}
