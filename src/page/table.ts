@@ -41,7 +41,10 @@ export function openPageTable(state: PageState, options: TableOptions) {
   grid.addEventListener('keydown', (event) => {
     if (event.target === grid) takeKey(table, event);
   });
-  new ResizeObserver(draw).observe(options.container);
+  const observer = new ResizeObserver(draw);
+  observer.observe(options.container);
+  // An empty table is only as high as its head.
+  observer.observe(grid);
   /** Moves the keyboard focus to the selection. */
   const choose = (isToBeSeen: boolean) => {
     const index = state.chosen === undefined ? -1 : state.listed.indexOf(state.chosen);

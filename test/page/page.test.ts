@@ -124,6 +124,12 @@ describe('a page that is opened from disk', () => {
 
   testPage('shows the numbers of `bicycles stats` and sends no requests', async (page) => {
     expect(comparable(await numbersOf(page))).toEqual(comparable(await readStats()));
+    // The table fills its height, although it was empty and as high as its head at first.
+    await soon(() =>
+      page.evaluate(
+        "document.querySelectorAll('.rows .row').length * 36 >= document.querySelector('.table').clientHeight - 30",
+      ),
+    ).toBe(true);
     expect(await page.locator('#total').textContent()).toBe(String(bicycles().length));
     const unplaced = bicycles().filter(({ latitude }) => latitude === null).length;
     expect(await page.locator('#sums').textContent()).toContain(`${unplaced} without a position`);
