@@ -1,6 +1,10 @@
 // The flags of all list commands.
 
-import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import type {
+  CommandUnknownOpts as Command,
+  OptionValues,
+  Command as TypedCommand,
+} from '@commander-js/extra-typings';
 import { wholeUuid } from '../api/links.js';
 import { NAMED } from '../api/named.js';
 import { refuseOtherKind } from '../api/other-kind.js';
@@ -15,10 +19,11 @@ import {
   withOffers,
   ZONES,
 } from '../cli/completions.js';
+import { pathOf } from '../cli/help.js';
 import { ordering, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import { OFFLINE, readTo, TO } from './mirror-flags.js';
-import { type Condition, checkCondition, parseCondition } from './where.js';
+import { type Condition, checkCondition, parseCondition, type ShowAnyOf } from './where.js';
 
 /** The parsed flags of lists. */
 export interface ListOptions {
@@ -56,13 +61,17 @@ export const ORGANIZATION_FLAG = [
   readNamed('organization'),
 ] as const;
 
-/** Returns a parser for commander: a condition on fields, repeatable. */
+/**
+ * Returns a parser for commander: a condition on fields, repeatable. `showAnyOf` returns the command
+ * line for several values.
+ */
 export function readCondition(
   vocabulary: Vocabulary,
+  showAnyOf?: ShowAnyOf,
 ): (text: string, before: Condition[] | undefined) => Condition[] {
   const read = (text: string, before: Condition[] = []) => {
     const condition = parseCondition(text, vocabulary);
-    checkCondition(condition, vocabulary);
+    checkCondition(condition, vocabulary, showAnyOf);
     return [...before, condition];
   };
   return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
@@ -98,9 +107,14 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
 ) {
+  const showAnyOf: ShowAnyOf = (field, values) => {
+    const flag = field === 'alert_type' ? '--type' : `--${field}`;
+    const isFlag = command.options.some(({ long }) => long === flag);
+    return isFlag ? `${pathOf(command as Command)} ${flag} ${values.join(',')}` : undefined;
+  };
   return command
     .option(...ORGANIZATION_FLAG)
-    .option('--where <condition>', WHERE, readCondition(vocabulary))
+    .option('--where <condition>', WHERE, readCondition(vocabulary, showAnyOf))
     .option(...OFFLINE)
     .option(...TO, readTo);
 }

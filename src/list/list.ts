@@ -1,7 +1,6 @@
 // Prints a list page by page: each item once, and with an error when items are missing.
 
 import type { Resource } from '../api/resource.js';
-import { unknownWord } from '../cli/nearest.js';
 import type { Context } from '../context.js';
 import { asFleetError, type FleetError, usageError } from '../errors.js';
 import { withHint } from '../http/failure.js';
@@ -9,15 +8,15 @@ import { firstPage } from '../http/first-page.js';
 import { hasTotal } from '../http/pages.js';
 import type { HttpRequest, Item, Query } from '../http/types.js';
 import { momentOf } from '../system/clock.js';
-import { fieldsOf, firstSegment, hasField } from '../terminal/formats/columns.js';
 import type { Format, Shape } from '../terminal/formats.js';
 import { openProgress } from '../terminal/progress.js';
+import { checkFields } from './check-fields.js';
 import type { ListOptions } from './flags.js';
 import { closingLines, incompleteError, showProgress, startTally } from './footer.js';
 import { readMerged } from './merged.js';
 import { writeResult } from './output-file.js';
 import { openResult, type Result } from './result.js';
-import { type Condition, isDocumented, matches } from './where.js';
+import { matches } from './where.js';
 import { writeFooter } from './write-footer.js';
 
 /** An item of a list, identified by its uuid. */
@@ -139,7 +138,10 @@ async function showList<T extends Listed>(
   // A separate function, so that its variables can be freed before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
-    if (checked === 0 && items.length > 0) checkFields(where, items, plan);
+    if (checked === 0 && items.length > 0 && plan.resource !== undefined) {
+      const values = items.map(({ value }) => value);
+      checkFields(where, values, plan.resource, plan.shape.fields);
+    }
     checked += items.length;
     const kept = how.isFiltered ? items.filter(isKept) : items;
     tally.kept += kept.length;
@@ -208,29 +210,6 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
       );
     return further.length === 0 ? request : { ...request, query: [...query, ...further] };
   });
-}
-
-/**
- * Refuses a condition on a field that is neither documented nor in the first page, before anything
- * is shown. With `!=` such a condition would match every item.
- */
-function checkFields<T>(
-  conditions: readonly Condition[],
-  items: readonly Item<T>[],
-  { shape, resource }: ListPlan<T>,
-): void {
-  const values = items.map(({ value }) => value);
-  for (const condition of conditions) {
-    if (
-      resource === undefined ||
-      isDocumented(condition, resource) ||
-      hasField(values, condition.field)
-    )
-      continue;
-    throw unknownWord('field', firstSegment(condition.field), [
-      ...new Set([...shape.fields, ...fieldsOf(values)]),
-    ]);
-  }
 }
 
 /**

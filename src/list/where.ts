@@ -57,13 +57,48 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
 
+/** Returns the command line that selects any of these values, or undefined when there is none. */
+export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
+
+/** Matches `state=lost or state=retired` after the first value. */
+const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
+
+/** Refuses several values or several conditions in one, which would match nothing. */
+function refuseSeveral(
+  { text, field, operator, value }: Condition,
+  vocabulary: Vocabulary,
+  showAnyOf: ShowAnyOf,
+): void {
+  const words = vocabulary.words[field];
+  const joined = JOINED.exec(value)?.[1];
+  const isJoined =
+    joined !== undefined && (words !== undefined || fieldOf(joined, vocabulary) === field);
+  const values = isJoined
+    ? value.split(/\s(?:or|and|\|\||&&)\s+/i).map((part) => part.replace(/^.*[=!<>~]\s*/, ''))
+    : value.split(/\s*,\s*/);
+  const isList = words !== undefined && isEquality(operator) && values.length > 1;
+  if (!isJoined && !isList) return;
+  const trimmed = values.map((each) => each.trim()).filter(Boolean);
+  const line = operator === '=' ? showAnyOf(field, trimmed) : undefined;
+  const each = trimmed.map((one) => `--where ${field}${operator}${one}`).join(' ');
+  throw usageError(
+    `"${text}" has several values, and a condition has one`,
+    line ?? (operator === '!=' ? `repeat the flag: ${each}` : 'give one condition in each flag'),
+  );
+}
+
 /**
  * Refuses (exit 2) likely mistakes: a field or word that is similar to a documented one, and a
  * number or time compared with something else. Other unknown fields and words are accepted, because
  * the service may have more than the document.
  */
-export function checkCondition(condition: Condition, vocabulary: Vocabulary): void {
+export function checkCondition(
+  condition: Condition,
+  vocabulary: Vocabulary,
+  showAnyOf: ShowAnyOf = () => undefined,
+): void {
   const { text, field, operator, value } = condition;
+  refuseSeveral(condition, vocabulary, showAnyOf);
   if (!isDocumented(condition, vocabulary)) {
     const first = firstSegment(field);
     const words = [...vocabulary.fields, ...Object.keys(vocabulary.headers ?? {})];

@@ -87,6 +87,15 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
     [['ORG', '--live'], '--live draws on a terminal'],
     [['ORG', '--where', 'state'], 'a condition is'],
     [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
+    [
+      ['ORG', '--where', 'state=lost,retired'],
+      `fleet watch --json --jq 'select(.message.state | IN("lost", "retired"))'`,
+    ],
+    [
+      ['ORG', '--where', 'state=lost or state=retired'],
+      `fleet watch --json --jq 'select(.message.state | IN("lost", "retired"))'`,
+    ],
+    [['ORG', '--until', 'state=lost,retired'], 'several values'],
     [['ORG', '--for', '60'], '--for takes a number with a unit'],
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
     [['ORG', '--idle', '0'], '--idle must be above 0'],
@@ -313,6 +322,30 @@ describe('values of filters of `watch`', () => {
 });
 
 describe('filters of `watch`', () => {
+  test.each([
+    ['--where', 'zone=London'],
+    ['--where', 'battery<20'],
+    ['--until', 'battery<20'],
+  ])('refuses %s %s, a field that no bicycle has', async (flag, condition) => {
+    const got = await watch([find().organization, flag, condition, '--for', '2s']);
+    expect(got).toMatchObject({ code: 2, stdout: '' });
+    expect(got.stderr).toContain(`unknown field "${condition.split(/[=<]/)[0]}"`);
+  });
+
+  test('accepts a condition on a field that only the service knows', async () => {
+    const { organization } = find();
+    const got = await watch([organization, '--where', 'short_id!=0', '--for', '1s']);
+    expect(got.code).toBe(0);
+  });
+
+  test('accepts a condition on an unknown field while the list is out of reach', async () => {
+    const { organization } = find();
+    const got = await watch([organization, '--where', 'firmware=2', '--for', '1s'], {
+      env: { FLEET_BASE_URL: 'http://127.0.0.1:9' },
+    });
+    expect(got.code).toBe(0);
+  });
+
   test('applies --where to the known fields of the bicycle when a message is partial', async () => {
     const { organization, bicycle, uuid } = find();
     const topic = `/${organization}/admin/bicycles/*`;

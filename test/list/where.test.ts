@@ -219,6 +219,15 @@ describe('`bicycles list --where`', () => {
     return { ...run, asked: asked.length };
   };
 
+  test.each(['state=lost,retired', 'state=lost or state=retired'])(
+    'refuses %s and prints the command line that works',
+    async (several) => {
+      const { code, stderr } = await fleet(ITEMS, '--where', several);
+      expect(code).toBe(2);
+      expect(stderr).toContain('fleet bicycles list --state lost,retired');
+    },
+  );
+
   test('filters one page and reports how many of its bicycles match', async () => {
     expect(await fleet(ITEMS, '--where', 'state=lost')).toEqual({
       code: 0,

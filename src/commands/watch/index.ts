@@ -1,16 +1,15 @@
 // Declares `fleet watch`: its argument, flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { ALERT } from '../../api/alert.js';
-import { BICYCLE } from '../../api/bicycle.js';
 import { SENDERS } from '../../api/push.js';
-import type { Vocabulary } from '../../api/resource.js';
 import { BICYCLES, collectWith } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
 import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../../follow/flags.js';
 import { readCondition, readNamed } from '../../list/flags.js';
+import type { ShowAnyOf } from '../../list/where.js';
+import { MESSAGES } from './messages.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
 organization unless --bicycle or --topic is given.
@@ -28,19 +27,10 @@ const SENDER_HELP = `show only messages from this sender, such as ${SENDERS.join
 const WHERE_HELP =
   'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
 
-/**
- * The fields and states of all messages. Messages are about bicycles or alerts, and both have a
- * `state`.
- */
-const MESSAGES: Vocabulary = {
-  ...BICYCLE,
-  fields: [...new Set([...BICYCLE.fields, ...ALERT.fields, 'sender', 'topic'])],
-  times: [...new Set([...BICYCLE.times, ...ALERT.times])],
-  words: {
-    ...ALERT.words,
-    sender: SENDERS,
-    state: [BICYCLE, ALERT].flatMap(({ words }) => words['state'] ?? []),
-  },
+const showAnyOf: ShowAnyOf = (field, values) => {
+  const path = ['sender', 'topic'].includes(field) ? field : `message.${field}`;
+  const texts = values.map((value) => JSON.stringify(value)).join(', ');
+  return `fleet watch --json --jq 'select(.${path} | IN(${texts}))'`;
 };
 
 export function addWatch(program: Command, run: Run): void {
@@ -63,7 +53,7 @@ export function addWatch(program: Command, run: Run): void {
     .option('--bicycle <bicycle>', BICYCLE_HELP, collectWith(BICYCLES))
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
     .option('--sender <name>', SENDER_HELP, someOf('sender', SENDERS))
-    .option('--where <condition>', WHERE_HELP, readCondition(MESSAGES));
+    .option('--where <condition>', WHERE_HELP, readCondition(MESSAGES, showAnyOf));
   addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition(MESSAGES))))
     .option(
       '--resync-pages <n>',

@@ -1,6 +1,6 @@
 // Parses the command line of a watch into a plan: topics, filters and ending conditions.
 
-import type { Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
@@ -8,12 +8,15 @@ import type { EndOptions } from '../../follow/ending.js';
 import { chooseLines } from '../../follow/print.js';
 import type { Form } from '../../follow/stderr.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
+import { firstPage } from '../../http/first-page.js';
+import { checkFields } from '../../list/check-fields.js';
 import { chosenOrganization, requireOrganization } from '../../list/organization.js';
 import type { Meant } from '../../list/pick-one.js';
-import type { Condition } from '../../list/where.js';
+import { type Condition, isDocumented } from '../../list/where.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
+import { MESSAGES } from './messages.js';
 
 /** The parsed flags. Times are in milliseconds. */
 export interface WatchOptions extends EndOptions {
@@ -67,7 +70,33 @@ export async function makePlan(
   const named = bicycles.includes(undefined)
     ? undefined
     : new Set(bicycles.filter((uuid) => uuid !== undefined));
+  if (known.length === topics.length) await refuseUnknownFields(patient, organizations, options);
   return { ...options, form, zone: context.zone, sseUrl, topics, organizations, bicycles: named };
+}
+
+/**
+ * Refuses conditions on fields that no bicycle has, as lists do. Reads a page only for fields that
+ * are not documented. When the list cannot be read, the conditions are accepted.
+ */
+async function refuseUnknownFields(
+  context: Context,
+  organizations: readonly string[],
+  { where = [], until = [] }: WatchOptions,
+): Promise<void> {
+  const documented = { fields: [...MESSAGES.fields, 'message'] };
+  const conditions = [...where, ...until].filter((each) => !isDocumented(each, documented));
+  if (conditions.length === 0) return;
+  const [organization = ''] = organizations;
+  const client = await context.client({ retries: 0 });
+  const request = {
+    path: BICYCLE.listPath,
+    query: [['organization', organization]] as const,
+    subject: 'the list of bicycles',
+  };
+  const page = await firstPage<Bicycle>(client, request).catch(() => undefined);
+  if (page === undefined || page.items.length === 0) return;
+  const values = page.items.map(({ value }) => value);
+  checkFields(conditions, values, documented, MESSAGES.fields);
 }
 
 async function chooseTopics(

@@ -135,10 +135,17 @@ function readField(text: string): { name: string; value: string } {
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
+  /** The beginning of a byte order mark whose rest has not arrived. */
+  let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {
     if (chunk.length === 0) return '';
-    let text = chunk.toString('latin1');
+    let text = held + chunk.toString('latin1');
+    if (isStart && text.length < BYTE_ORDER_MARK.length && BYTE_ORDER_MARK.startsWith(text)) {
+      held = text;
+      return '';
+    }
+    held = '';
     if (isStart && text.startsWith(BYTE_ORDER_MARK)) text = text.slice(BYTE_ORDER_MARK.length);
     else if (endedWithCarriageReturn && text.startsWith('\n')) text = text.slice(1);
     isStart = false;

@@ -1,0 +1,23 @@
+// Checks the fields of conditions against the objects that the service sends.
+
+import { unknownWord } from '../cli/nearest.js';
+import { fieldsOf, firstSegment, hasField } from '../terminal/formats/columns.js';
+import { type Condition, isDocumented } from './where.js';
+
+/**
+ * Refuses a condition on a field that is neither documented nor in the first page, because it would
+ * match nothing, or every item with `!=`.
+ * @param shown the fields that the error lists before those of the page
+ */
+export function checkFields(
+  conditions: readonly Condition[],
+  firstPage: readonly unknown[],
+  documented: { readonly fields: readonly string[] },
+  shown: readonly string[] = documented.fields,
+): void {
+  for (const condition of conditions) {
+    if (isDocumented(condition, documented) || hasField(firstPage, condition.field)) continue;
+    const fields = new Set([...shown, ...fieldsOf(firstPage)]);
+    throw unknownWord('field', firstSegment(condition.field), [...fields]);
+  }
+}
