@@ -1,5 +1,4 @@
-// Opens connections that can be closed at any time, and works around a failed assertion in undici's
-// parser.
+// Opens connections that can be closed at any time, and works around two faults of undici's parser.
 
 import { lookup } from 'node:dns';
 import { type LookupFunction, Socket } from 'node:net';
@@ -54,18 +53,43 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** Opens connections, TLS included. `timeoutMs` limits each connection attempt. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withUnpausedEnd(
+  return withParserFixes(
     withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets),
   );
 }
 
-/** Wraps a connector so that a connection can end while its parser is paused. */
-export function withUnpausedEnd(connect: Connector): Connector {
+/**
+ * Wraps a connector so that a connection can end while its parser is paused, and so that responses
+ * with the status 100 are ignored.
+ */
+export function withParserFixes(connect: Connector): Connector {
   return (options, callback) =>
     connect(options, (...result) => {
-      if (result[0] === null && result[1] !== null) unpauseAtEnd(result[1]);
+      if (result[0] === null && result[1] !== null) {
+        unpauseAtEnd(result[1]);
+        ignoreContinue(result[1]);
+      }
       callback(...result);
     });
+}
+
+/**
+ * Ignores an unrequested `100 Continue` (RFC 9110, 15.2). undici closes the connection then, but
+ * passes on every other interim status, so 100 is reported to it as 102.
+ */
+function ignoreContinue(socket: Socket): void {
+  let current: Parser | null = null;
+  // undici sets the parser after the connector has returned.
+  Object.defineProperty(socket, kParser, {
+    get: () => current,
+    set(parser: Parser | null) {
+      current = parser;
+      if (parser === null) return;
+      const complete = parser.onHeadersComplete.bind(parser);
+      parser.onHeadersComplete = (status, ...rest) =>
+        complete(status === 100 ? 102 : status, ...rest);
+    },
+  });
 }
 
 /**
@@ -89,4 +113,5 @@ interface Parser {
   paused: boolean;
   readonly ptr: number;
   readonly llhttp: { llhttp_resume(ptr: number): void };
+  onHeadersComplete(status: number, upgrade: boolean, shouldKeepAlive: boolean): number;
 }

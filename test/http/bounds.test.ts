@@ -37,6 +37,35 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
+describe('interim responses', () => {
+  test.each(['100 Continue', '102 Processing', '103 Early Hints'])(
+    'ignores %s before the answer to a read and to a change',
+    async (status) => {
+      const behaviour: Behaviour = (socket) => {
+        socket.write(`HTTP/1.1 ${status}\r\n\r\n`);
+        setTimeout(() => sendStatus(socket, 200, { 'Content-Type': 'application/json' }, '{}'), 50);
+      };
+      for (const request of [{}, change]) {
+        const { status: answered, server } = await ask(behaviour, request);
+        expect(answered).toBe(200);
+        expect(server.requests).toHaveLength(1);
+      }
+    },
+  );
+
+  test('reuses the connection after an interim response', async () => {
+    const behaviour: Behaviour = (socket) =>
+      void socket.write(
+        'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+      );
+    const server = await openMisbehaving(behaviour);
+    const { client } = await openTestClient(server.url, { retries: 0 });
+    for (let count = 0; count < 3; count++)
+      expect(await client.send({ path: '/x/' })).toMatchObject({ status: 200 });
+    expect(server.sockets.size).toBe(1);
+  });
+});
+
 describe('size limits of answers', () => {
   const zeros = Buffer.alloc(25 * MB, ' ');
   // The same delays as by default, ten times faster.

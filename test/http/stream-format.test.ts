@@ -1,6 +1,7 @@
 // The format cases of the web-platform-tests' eventsource suite, as a table, over a real socket.
 
 import { expect, test } from 'vitest';
+import type { FastClock } from '../support/fast-clock.js';
 import { type Behaviour, STREAM_HEAD, sendStream } from '../support/misbehaving.js';
 import { followInTurn, lossesOf, told } from '../support/stream.js';
 
@@ -44,6 +45,37 @@ test.each(CASES)('%s', async (_name, body, messages) => {
   });
   expect(data).toEqual([...messages, 'last']);
 });
+
+test.each([1, 2, 3])(
+  'ignores a byte order mark whose first %i bytes arrive in a separate packet',
+  async (bytes) => {
+    const body = Buffer.from(`\uFEFFdata: first${LAST}`);
+    const sends = (clock: FastClock): Behaviour => {
+      return (socket) => {
+        sendStream(socket, body.subarray(0, bytes));
+        clock.after(1_000, () => socket.write(body.subarray(bytes)));
+      };
+    };
+    const { data } = await followInTurn((clock) => [sends(clock)], {
+      until: (got) => got.data.at(-1) === 'last',
+    });
+    expect(data).toEqual(['first', 'last']);
+  },
+);
+
+test.each(['100 Continue', '102 Processing', '103 Early Hints'])(
+  'ignores the interim response %s before the stream',
+  async (status) => {
+    const sends = (clock: FastClock): Behaviour => {
+      return (socket) => {
+        socket.write(`HTTP/1.1 ${status}\r\nLink: </x>\r\n\r\nHTTP/1.1 ${status}\r\n\r\n`);
+        clock.after(1_000, () => sendStream(socket, 'data: good\n\n'));
+      };
+    };
+    const got = await followInTurn((clock) => [sends(clock)]);
+    expect(told(got)).toBe('open, message');
+  },
+);
 
 test('format-data-before-final-empty-line: does not dispatch an incomplete last event', async () => {
   const half: Behaviour = (socket) => socket.end(`${STREAM_HEAD}data:test1\n\nid:test\ndata:test2`);
