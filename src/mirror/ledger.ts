@@ -60,19 +60,24 @@ const UNTOUCHED: Recent = {
   unversioned: undefined,
 };
 
-/**
- * A state that a bicycle left, by the machine's clock. It is recorded when no new state arrives for
- * a while.
- */
+/** A state that a bicycle left. It is recorded when no new state arrives for a while. */
 export interface Leaving {
   readonly uuid: string;
   readonly state: unknown;
+  /** When the message arrived, by the machine's clock. */
   readonly leftMs: number;
+  /** The same moment by the service's clock. Missing in states that an older version wrote. */
+  readonly serviceMs?: number;
   isRecorded: boolean;
 }
 
 /** The new state usually follows "bicycle_leaving_state" at once, if the service publishes it. */
 const LEAVING_MS = 10_000;
+/**
+ * Observed: leaving this state is announced only by `take_over`, which ends in the same state. No
+ * other state lies in between.
+ */
+const REENTERED_STATE = 'in_maintenance';
 /**
  * The maximum number that is stored for the next writer, which exceeds the hidden rides at one
  * time.
@@ -180,13 +185,13 @@ export class Ledger implements FleetStore {
   }
 
   /** Records that a bicycle left a state. The new state may be visible only to its rider. */
-  leave(uuid: string, state: unknown, leftMs: number) {
+  leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
     // A new writer may receive a message again that the previous writer recorded.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
     )
-      this.#leaving.set(uuid, { uuid, state, leftMs, isRecorded: false });
+      this.#leaving.set(uuid, { uuid, state, leftMs, serviceMs, isRecorded: false });
   }
 
   /**
@@ -217,11 +222,15 @@ export class Ledger implements FleetStore {
     }
   }
 
-  #recordLeft(leaving: Leaving) {
-    const at = utcOfMs(leaving.leftMs);
+  /**
+   * Records that the state is unknown since a bicycle left it. Like every change, it is ordered by
+   * the service's time, and it is not later than the next state.
+   */
+  #recordLeft(leaving: Leaving, untilMs = Number.POSITIVE_INFINITY) {
+    const { leftMs, serviceMs = leftMs } = leaving;
     this.#record(
-      at,
-      at,
+      utcOfMs(Math.min(serviceMs, untilMs)),
+      utcOfMs(leftMs),
       leaving.uuid,
       null,
       'state',
@@ -323,7 +332,9 @@ export class Ledger implements FleetStore {
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
       // The bicycle returned to the state that it left, and the state in between is unknown.
-      if (after.state === left.state && !left.isRecorded) this.#recordLeft(left);
+      const isBack = after.state === left.state && after.state !== REENTERED_STATE;
+      if (isBack && !left.isRecorded)
+        this.#recordLeft(left, readTime(timeOf(before, after, from, isPlausible)));
     }
     const recorded = this.#changes.length;
     for (const field in after) {
@@ -333,8 +344,9 @@ export class Ledger implements FleetStore {
       const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
       if (oldJson === json) continue;
       isChanged = true;
-      // A message arrived before the first list, which now adds the missing fields.
-      if (BOOKKEEPING.has(field) || (from.isFirstReading && old === undefined)) continue;
+      // Messages lack fields such as links. A list that adds them does not show a change.
+      const isAdded = old === undefined && (source === 'list' || now === null);
+      if (BOOKKEEPING.has(field) || isAdded) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
       this.#record(at, received, entry.uuid, version, field, oldJson, json, source);
     }

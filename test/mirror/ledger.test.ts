@@ -83,12 +83,15 @@ test('records the changes of messages and lists', async () => {
   const books = await told({ source: 'list', item: { ...BEFORE, ...MODIFIED } });
   expect(books).toMatchObject({ changes: [], rows: [{ concurrency_version: 2 }] });
   expect((await told({ source: 'list', item: BEFORE })).rows).toEqual([]);
-  // A field that was unknown has no old value, and the first reading records no change of it.
-  const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 } };
-  expect((await told({ source: 'list', item: wider })).changes).toEqual([
-    [at, 'note', null, '{"a":1}'],
-  ]);
-  expect((await told({ source: 'list', item: wider, isFirstReading: true })).changes).toEqual([]);
+  // A field that a list adds was unknown before, because messages lack links.
+  const wider = { ...BEFORE, ...MODIFIED, note: { a: 1 }, model: null };
+  const added = await told({ source: 'list', item: wider });
+  expect(added).toMatchObject({ changes: [], rows: [{ raw: expect.stringContaining('"a":1') }] });
+  const pushed = await told({
+    source: 'push',
+    item: { uuid: UUID, ...MODIFIED, note: 1, tag: null },
+  });
+  expect(pushed.changes).toEqual([[at, 'note', null, '1']]);
   // A list with the same version has more fields, because messages omit links.
   expect(
     (await told({ source: 'list', item: { ...BEFORE, lock: null } })).changes[0]?.slice(1),
@@ -109,6 +112,79 @@ test('does not restore a deleted bicycle from a late message, but from a newer m
   const back = await record(database, { source: 'list', item: BEFORE, gone: true });
   expect(back.rows[0]?.['gone']).toBeNull();
   expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
+});
+
+/** Returns the recorded states of a bicycle that leaves a state and then reports a state. */
+async function recordLeaving({
+  state,
+  aheadMs = 0,
+  leftSeconds,
+  back,
+}: {
+  state: string;
+  /** How far the machine's clock is ahead of the service's clock. */
+  aheadMs?: number;
+  leftSeconds: number;
+  back: { seconds: number; modified: string };
+}) {
+  const database = await openedMirror(await newSqlite());
+  const ledger = new Ledger();
+  const moment = (seconds: number) => ({
+    monotonicMs: seconds * 1000,
+    wallMs: START_MS + seconds * 1000 + aheadMs,
+  });
+  const time = new ServiceTime(moment(0));
+  time.set(START_MS, 0);
+  const knowledge = new KnownFleet(ledger, time);
+  const place = { followed: 'o' };
+  knowledge.compare({ ...BEFORE, state }, NO_MARK, 0, moment(0), place);
+  knowledge.setWhole();
+  await database.write('bicycles', BICYCLE_COLUMNS, ledger.take().bicycles, ['uuid']);
+  await ledger.load(database, [UUID]);
+  const left = moment(leftSeconds);
+  ledger.leave(UUID, state, left.wallMs, time.at(left.monotonicMs));
+  ledger.recordLeft(moment(back.seconds).wallMs);
+  const item = { ...BEFORE, state, modified: back.modified, concurrency_version: 2 };
+  knowledge.merge(UUID, item, moment(back.seconds), place);
+  return ledger.take().changes.map((row) => [row[0], row[5], row[6]]);
+}
+
+test.each([0, 60_000, -60_000])(
+  'orders a ride and its return by the time of the service with a clock that is %i ms ahead',
+  async (aheadMs) => {
+    const changes = await recordLeaving({
+      state: 'available',
+      aheadMs,
+      leftSeconds: 10.5,
+      back: { seconds: 40, modified: '2026-11-21T12:00:39Z' },
+    });
+    expect(changes).toEqual([
+      ['2026-11-21T12:00:10.500000Z', '"available"', 'null'],
+      ['2026-11-21T12:00:39.000000Z', 'null', '"available"'],
+    ]);
+  },
+);
+
+test('does not record a ride within one second after its return', async () => {
+  const changes = await recordLeaving({
+    state: 'available',
+    leftSeconds: 10.7,
+    back: { seconds: 10.9, modified: '2026-11-21T12:00:10Z' },
+  });
+  const at = '2026-11-21T12:00:10.000000Z';
+  expect(changes).toEqual([
+    [at, '"available"', 'null'],
+    [at, 'null', '"available"'],
+  ]);
+});
+
+test('records no change of state when a bicycle in maintenance is taken over', async () => {
+  const changes = await recordLeaving({
+    state: 'in_maintenance',
+    leftSeconds: 10.687,
+    back: { seconds: 10.7, modified: '2026-11-21T12:00:10Z' },
+  });
+  expect(changes).toEqual([]);
 });
 
 test('caches the rows of messages between batches until another writer changes the table', async () => {

@@ -362,7 +362,10 @@ function mergeMessage(
   }
   counters.messages++;
   if (!isObject(message) || uuid === undefined) return;
-  if (sender === 'bicycle_leaving_state') ledger.leave(uuid, message['state'], event.atMs);
+  if (sender === 'bicycle_leaving_state') {
+    const serviceMs = follower.known.time.at(event.monotonicMs);
+    ledger.leave(uuid, message['state'], event.atMs, serviceMs);
+  }
   if (sender !== 'bicycle') return;
   const { kind, before } = follower.merge(uuid, message as Bicycle, event);
   // For a repeated or late message, the bicycle left that state earlier.
