@@ -104,7 +104,7 @@ export function compareTimes(a: unknown, b: unknown): number | undefined {
 }
 
 /** Returns the last millisecond that a `modified` can represent. */
-function latestOf(modified: unknown): number | undefined {
+export function latestOf(modified: unknown): number | undefined {
   const ms = readTime(modified);
   return ms === undefined || FRACTION.test(String(modified)) ? ms : ms + 999;
 }

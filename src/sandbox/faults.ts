@@ -59,6 +59,8 @@ export type Fault =
   | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
   /** Cuts a push connection this long after it was opened. */
   | { kind: 'drop'; milliseconds: number }
+  /** Delivers every event of the push channel this long after it was published. */
+  | { kind: 'late'; milliseconds: number }
   /** Silences a push connection, including its heartbeats, this long after it was opened. */
   | { kind: 'stall'; milliseconds: number }
   | { kind: Habit }
@@ -78,16 +80,16 @@ export type Fault =
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
-  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, cache=60s, throttle=5s or expire=60s (times in ms, s, m or h)';
+  'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, late=45s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, cache=60s, throttle=5s or expire=60s (times in ms, s, m or h)';
 
 /** Faults with a time. */
-const TIMED = ['latency', 'drop', 'stall', 'lag', 'cache', 'throttle', 'expire'] as const;
+const TIMED = ['latency', 'drop', 'stall', 'late', 'lag', 'cache', 'throttle', 'expire'] as const;
 
 const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
 /**
  * Parses a fault from the command line: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next
- * two), `cut=5%`, `drop=30s`, `stall=30s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`,
+ * two), `cut=5%`, `drop=30s`, `stall=30s`, `late=45s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`,
  * `nodate`, `links`, `linkheader`, `latin1`, `trim`, `lag=3s`, `cache=60s`, `throttle=5s`,
  * `expire=60s`. Throws an Error with the syntax for other text.
  */
@@ -147,7 +149,7 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
     /** Returns the time of a fault in milliseconds, or undefined without this fault. */
-    durationMs: (kind: 'drop' | 'stall' | 'lag' | 'cache' | 'throttle' | 'expire') =>
+    durationMs: (kind: 'drop' | 'stall' | 'late' | 'lag' | 'cache' | 'throttle' | 'expire') =>
       ofKind(kind)[0]?.milliseconds,
   };
 }

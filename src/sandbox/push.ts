@@ -28,6 +28,8 @@ interface Connection {
   /** Whether the connection is stalled: it stays open but gets no data. */
   stalled: boolean;
   timers: NodeJS.Timeout[];
+  /** The timers of events that are sent late. */
+  late: NodeJS.Timeout[];
 }
 
 export interface PushOptions {
@@ -67,10 +69,17 @@ export class PushChannel {
     this.#options.keep(line);
     for (const connection of this.#connections) {
       if (line.topics.includes(connection.asked.topic))
-        write(connection, eventText(line, connection.asked));
+        this.#send(connection, eventText(line, connection.asked));
     }
     return line.id;
   };
+
+  /** Sends an event, with the fault `late` only after its time. */
+  #send(connection: Connection, text: string): void {
+    const lateMs = this.#options.faults.durationMs('late');
+    if (lateMs === undefined) write(connection, text);
+    else connection.late.push(setTimeout(() => write(connection, text), lateMs));
+  }
 
   readonly handle = (exchange: Exchange): void => {
     this.#answer(exchange).catch((thrown) => sendAnswer(exchange, answerOf(thrown)));
@@ -116,12 +125,13 @@ export class PushChannel {
     const { incoming, outgoing } = exchange;
     const connection: Connection = {
       ...{ asked, viewer, outgoing },
-      ...{ openedAt: performance.now(), stalled: false, timers: [] },
+      ...{ openedAt: performance.now(), stalled: false, timers: [], late: [] },
     };
     this.#connections.add(connection);
     outgoing.on('close', () => {
       this.#connections.delete(connection);
       endTimers(connection);
+      for (const timer of connection.late) clearTimeout(timer);
     });
     exchange.answered(200);
     outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });

@@ -112,7 +112,9 @@ function openExchange(
 ): Exchange {
   const trace = traceHeaders(options);
   for (const [header, value] of Object.entries(trace)) outgoing.setHeader(header, value);
-  outgoing.sendDate = !options.faults.has('nodate');
+  outgoing.sendDate = false;
+  if (!options.faults.has('nodate'))
+    outgoing.setHeader('Date', new Date(options.fleet.now()).toUTCString());
   const record: RecordedRequest = {
     server: options.name,
     method: incoming.method ?? '',

@@ -20,6 +20,7 @@ import type { Form } from '../../follow/stderr.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
+import { type Change, compareTimes, latestOf } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
@@ -42,6 +43,12 @@ import { type Keeper, openKeeper } from './writer-database.js';
 
 /** The events that wait to be written. */
 type SessionEvent = StreamEvent | FollowerEvent | Stop;
+
+interface Lateness {
+  readonly lateMs: number;
+  /** When the message arrived, on the monotonic clock. */
+  readonly monotonicMs: number;
+}
 
 /** A parsed message with exact numbers. `reason` says why it cannot be read. */
 interface ParsedMessage {
@@ -186,6 +193,11 @@ function openState(
     serviceAt: undefined as
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
+    /**
+     * How late the last message was when it arrived, by the service's clock; undefined until one
+     * arrives, and after a gap.
+     */
+    lateness: undefined as Lateness | undefined,
     /** The state of the database after the last batch. */
     written: {
       /** The gap that the last batch left open. */
@@ -221,7 +233,11 @@ export async function runSession(
     step(event, now) {
       const effects = take(session, event, now);
       for (const output of outputs) {
-        if (output.type === 'gap-close') session.ledger.add(output);
+        if (output.type === 'gap-close') {
+          session.ledger.add(output);
+          // The list showed the changes up to now.
+          session.lateness = undefined;
+        }
         session.written.isSettled ||= output.type === 'settled';
       }
       return [...outputs.splice(0), ...effects];
@@ -312,19 +328,48 @@ const MANY_MESSAGES = 50;
  * time since the arrival of the oldest message.
  */
 function behindOf(
-  { context, follower, serviceAt }: MirrorSession,
+  { context, follower, serviceAt, lateness }: MirrorSession,
   batch: readonly { type: string }[],
 ): number {
   const { clock } = context;
   const messages = batch.filter((event): event is Message => event.type === 'message');
   const [first] = messages;
-  if (first === undefined) return 0;
-  const waitedMs = Math.max(0, clock.monotonicMs() - first.monotonicMs);
+  const lateMs = lateOf(lateness, clock.monotonicMs());
+  if (first === undefined) return lateMs;
+  const waitedMs = lateMs + Math.max(0, clock.monotonicMs() - first.monotonicMs);
   const newestMs = follower.known.time.newestAt(clock.monotonicMs());
   if (messages.length < MANY_MESSAGES || serviceAt === undefined || newestMs === undefined)
     return waitedMs;
   const nowMs = serviceAt.serviceMs + clock.monotonicMs() - serviceAt.monotonicMs;
   return Math.max(waitedMs, nowMs - newestMs);
+}
+
+/** A late message counts for at least this long. */
+const LATE_FOR_MS = 30_000;
+
+/**
+ * Returns how late messages arrive. A late message counts until a newer message shows another
+ * delay, or until nothing arrived for twice the delay: then no earlier change is on its way.
+ */
+function lateOf(lateness: Lateness | undefined, nowMs: number): number {
+  if (lateness === undefined) return 0;
+  const { lateMs, monotonicMs } = lateness;
+  return nowMs - monotonicMs > Math.max(LATE_FOR_MS, 2 * lateMs) ? 0 : lateMs;
+}
+
+/**
+ * Measures how late a message arrived, by its own time and the service's clock. Only new changes
+ * count, and not those that the service sends again for a gap.
+ */
+function measureLateness(session: MirrorSession, event: Message, { before, after, kind }: Change) {
+  const { serviceAt, follower } = session;
+  const modifiedMs = latestOf(after.modified);
+  const isMoved = (compareTimes(after.modified, before?.modified) ?? 0) > 0;
+  if (serviceAt === undefined || modifiedMs === undefined || !isMoved) return;
+  if (kind !== 'update' || follower.gap !== undefined) return;
+  const { monotonicMs } = event;
+  const arrivedMs = serviceAt.serviceMs + monotonicMs - serviceAt.monotonicMs;
+  session.lateness = { lateMs: Math.max(0, arrivedMs - modifiedMs), monotonicMs };
 }
 
 /** Passes an event to the follower. Returns the effects for the loop. */
@@ -367,7 +412,9 @@ function mergeMessage(
     ledger.leave(uuid, message['state'], event.atMs, serviceMs);
   }
   if (sender !== 'bicycle') return;
-  const { kind, before } = follower.merge(uuid, message as Bicycle, event);
+  const change = follower.merge(uuid, message as Bicycle, event);
+  const { kind, before } = change;
+  measureLateness(session, event, change);
   // For a repeated or late message, the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;

@@ -13,7 +13,7 @@ const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
 /** The kinds of faults, as typed. */
 const FAULT_WORDS =
-  'latency=200ms error=503:5% cut=5% drop=30s stall=30s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s cache=60s throttle=5s expire=60s';
+  'latency=200ms error=503:5% cut=5% drop=30s stall=30s late=45s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s cache=60s throttle=5s expire=60s';
 const FAULTS = FAULT_WORDS.split(' ');
 
 export function addSandbox(program: Command, run: Run): void {
@@ -27,7 +27,7 @@ organization and a token, and saves them as the profile "sandbox". "fleet auth l
 admin@example.org, operator@example.org and renter@example.org with any password but "wrong".
 
 Faults: latency delays answers. error refuses a share of the requests, or the next two (2x); cut carries them out and
-breaks the connection. drop cuts push connections after a time, stall silences them. noreplay sends nothing that was
+breaks the connection. drop cuts push connections after a time, stall silences them, late delays their events. noreplay sends nothing that was
 missed, resend all of it. norented: only the renter gets messages of a rental. shrink: a list loses a bicycle while it is read.
 nocount: no list says how many it has. nodate: no answer says the service's time. links: lists have links.next and meta.pagination; linkheader: bare arrays with a
 Link header. latin1: answers in iso-8859-1. trim: texts of creations and edits lose the white space at their ends. lag: lists lag by up to that time. cache: lists come from a cache that old.

@@ -1,0 +1,36 @@
+// Tests a mirror whose messages arrive late although its writer and its connection work.
+
+import { expect, test } from 'vitest';
+import { useEngines } from '../support/mirror.js';
+import { openScenes } from '../support/mirror-scene.js';
+import { runFleet } from '../support/run.js';
+
+const SPEED = 20;
+const { openScene, clock } = openScenes(SPEED);
+const [[, newSqlite]] = useEngines();
+
+test('is behind while the push server delivers messages 45 s late, and current afterwards', async () => {
+  const scene = await openScene(await newSqlite());
+  const { sandbox, run, to, env, until } = scene;
+  const status = () => runFleet(['mirror', 'status', '--to', to, '--json'], { env, clock });
+  const running = run('--json');
+  const [uuid = ''] = scene.uuids();
+  await running.until(() => running.events('open').length > 0);
+  await scene.isWhole();
+
+  sandbox.setFaults([{ kind: 'late', milliseconds: 45_000 / SPEED }]);
+  sandbox.changeBicycle(uuid, { description: 'late' });
+  await until(`select description from bicycles where uuid = '${uuid}'`, { description: 'late' });
+  const late = await status();
+  expect(late).toMatchObject({ code: 9, stderr: expect.stringContaining('behind') });
+  expect(JSON.parse(late.stdout)).toMatchObject({ current: false });
+  expect(JSON.parse(late.stdout).behind_seconds).toBeGreaterThan(40);
+
+  sandbox.setFaults([]);
+  sandbox.changeBicycle(uuid, { description: 'in time' });
+  await until(`select description from bicycles where uuid = '${uuid}'`, {
+    description: 'in time',
+  });
+  expect(JSON.parse((await status()).stdout).behind_seconds).toBeLessThan(10);
+  await running.stop('SIGTERM');
+});
