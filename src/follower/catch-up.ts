@@ -58,6 +58,10 @@ const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 /** The pause before a list that changed during the reading is read again, at most twice. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
+/** The time between two whole lists that prove a deletion, because a list can lag. */
+const LISTS_PAUSE_MS = 5_000;
+/** How long an address must answer 404 before its bicycle is gone, when no whole list proves it. */
+const REFUSALS_PAUSE_MS = 30_000;
 
 const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
@@ -154,10 +158,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.options;
     const found = newFound();
+    /** When a bicycle was absent first, and whether whole lists proved it. */
+    let firstAbsence: Absence | undefined;
     for (let attempt = 1; ; attempt++) {
       const pass = newPass(missed, found, bicycles, this.known.merged);
-      const isTold = yield* this.#readNames(pass);
-      for (const organization of isTold ? [] : organizations)
+      yield* this.#readNames(pass);
+      for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
       // A bicycle that moved between organizations during the reading can hide another one that
       // left.
@@ -166,13 +172,26 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (`${counts}` !== `${pass.counts}`)
         pass.unsound ??= 'the counts of the organizations changed while they were read';
       const absent = this.#absent(pass);
-      const isAgain = pass.unsound !== undefined || (mark !== undefined && absent.length > 0);
-      const isAbsentTwice = absent.length > 0 && attempt > 1 && pass.unsound === undefined;
-      if (isAgain && !isAbsentTwice && attempt < MOST_ATTEMPTS) {
+      if (pass.unsound !== undefined && attempt < MOST_ATTEMPTS) {
         yield this.now.monotonicMs + AGAIN_PAUSE_MS;
         continue;
       }
-      const gone = isAbsentTwice ? absent : [];
+      const isAbsent = absent.length > 0 && mark !== undefined && pass.unsound === undefined;
+      const isListed = isListProof(pass);
+      if (isAbsent && firstAbsence === undefined) {
+        firstAbsence = { atMs: this.now.monotonicMs, isListed };
+        yield this.now.monotonicMs + (isListed ? LISTS_PAUSE_MS : REFUSALS_PAUSE_MS);
+        continue;
+      }
+      // Lists prove a deletion only together. Otherwise the address has to answer 404 for longer.
+      const sinceMs = this.now.monotonicMs - (firstAbsence?.atMs ?? this.now.monotonicMs);
+      const isProven =
+        (firstAbsence?.isListed === true && isListed) || sinceMs >= REFUSALS_PAUSE_MS;
+      if (isAbsent && !isProven) {
+        yield this.now.monotonicMs + REFUSALS_PAUSE_MS - sinceMs;
+        continue;
+      }
+      const gone = isAbsent ? absent : [];
       for (const uuid of gone) {
         const bicycle = this.known.remove(uuid, this.now);
         if (bicycle !== undefined) this.emit({ type: 'gone', uuid, bicycle });
@@ -198,12 +217,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /**
-   * Reads the named bicycles at their addresses. Returns true when the lists cannot add anything.
-   */
-  *#readNames(pass: Pass): CatchUpSteps<boolean> {
+  /** Reads the named bicycles at their addresses. */
+  *#readNames(pass: Pass): CatchUpSteps<void> {
     const { bicycles = [], organizations } = this.options;
-    let isTold = false;
     for (const uuid of bicycles) {
       const mergedBefore = this.known.merged;
       const bicycle = (yield { type: 'read-bicycle', uuid }) as Bicycle | undefined;
@@ -211,11 +227,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#hasAddresses = true;
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
-        // Assumed: a service without such addresses also answers 404 or 405. The list decides,
-        // unless an address worked before.
-      } else if (this.#hasAddresses && pass.mark !== undefined) isTold = true;
+      } else if (this.#hasAddresses && pass.mark !== undefined) {
+        // Assumed: a service without such addresses also answers 404 or 405. The answer counts only
+        // when an address worked before.
+        pass.denied.add(uuid);
+      }
     }
-    return isTold;
   }
 
   /**
@@ -262,7 +279,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
     // Named bicycles that are further down in the last organization did not change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
-      missing?.clear();
+      for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
   }
 
@@ -311,11 +328,11 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /** Returns the named bicycles that were known and that the service no longer has. */
-  #absent({ missing, isToTheEnd, counts, mergedBefore }: Pass): string[] {
-    // A list without a count may have skipped a bicycle between its pages.
-    const isListProof = isToTheEnd && !counts.includes(undefined);
-    if (missing === undefined || !(isListProof || this.#hasAddresses)) return [];
-    return [...missing].filter((uuid) => {
+  #absent(pass: Pass): string[] {
+    const { missing, denied, mergedBefore } = pass;
+    const isListed = isListProof(pass);
+    return [...(missing ?? [])].filter((uuid) => {
+      if (!isListed && !denied.has(uuid)) return false;
       const entry = this.known.store.get(uuid);
       if (entry === undefined || entry.goneMs !== undefined || entry.merged > mergedBefore)
         return false;
@@ -363,6 +380,8 @@ function newPass(
     ...{ ...missed, found, mergedBefore },
     /** The named bicycles that were not found yet; undefined when all bicycles are followed. */
     missing: bicycles && new Set(bicycles),
+    /** The named bicycles whose addresses answered 404. */
+    denied: new Set<string>(),
     /** The counts of the lists that were read. */
     counts: [] as (number | undefined)[],
     /** The reason to read again. */
@@ -370,6 +389,20 @@ function newPass(
     /** Whether every list was read to its last page. */
     isToTheEnd: true,
   };
+}
+
+/** The first pass that lacked a named bicycle. */
+interface Absence {
+  readonly atMs: number;
+  readonly isListed: boolean;
+}
+
+/**
+ * Whether the lists of a pass prove that a bicycle is not in them. A list without a count may have
+ * skipped a bicycle between its pages.
+ */
+function isListProof({ isToTheEnd, counts }: Pass): boolean {
+  return isToTheEnd && counts.length > 0 && !counts.includes(undefined);
 }
 
 /** The list of one organization during a pass. */

@@ -195,7 +195,9 @@ export class KnownFleet {
   /** Returns the mark for an earlier moment of the monotonic clock. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    const isProven = modifiedMs !== undefined || this.time.isTold;
+    // The date of an answer proves nothing before a first `modified` is known, because the push
+    // server's clock may differ from the clock of the lists.
+    const isProven = modifiedMs !== undefined || (this.time.isTold && this.time.hasModified);
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
 

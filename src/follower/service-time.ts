@@ -37,6 +37,11 @@ export class ServiceTime {
     this.#aheadMs = startedAt.wallMs - startedAt.monotonicMs;
   }
 
+  /** Whether any `modified` is known. */
+  get hasModified(): boolean {
+    return this.#steps.length > 0;
+  }
+
   /** Sets the service's clock from the date of an answer. */
   set(serviceMs: number, monotonicMs: number) {
     this.isTold = true;

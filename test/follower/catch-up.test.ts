@@ -215,6 +215,44 @@ test('repeats a list that is older than the messages at most twice and then repo
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
 
+test('reports an incomplete comparison when only the date of the push server precedes the gap', () => {
+  const { knowledge, gap, reports } = open({ mostPages: 1 });
+  // The first list could not be read. The clock of the push server is a minute ahead.
+  knowledge.time.set(START_MS + 61_000, 1_000);
+  gap(5, [item('a', 10, 'rented'), ...FLEET], 20);
+  expect(reports()).toMatchObject([{ isComplete: false }]);
+});
+
+test.each([
+  ['two whole lists 5 s apart', FLEET.length, 5],
+  ['answers 404 over 30 s', 1, 30],
+])('a named bicycle is gone after %s', (_how, mostPages, seconds) => {
+  const { step, log, read } = open({ bicycles: new Set(['f']), mostPages });
+  const rest = FLEET.slice(0, 5);
+  read([item('f', -60), ...rest], 1);
+  step({ type: 'blind', fromMs: 5_000 }, 20);
+  let left = step({ type: 'wanted', sinceWallMs: START_MS + 5_000 }, 20);
+  const gone = () => log.some(({ type }) => type === 'gone');
+  let page = 0;
+  for (let now = 20; now < 20 + seconds + 1; ) {
+    const asked = left.find(({ type }) => type === 'read-page' || type === 'read-bicycle');
+    if (asked === undefined) {
+      if (now < 20 + seconds) expect(gone()).toBe(false);
+      now++;
+      left = step({ type: 'tick' }, now);
+    } else if (asked.type === 'read-bicycle')
+      left = step({ type: 'bicycle', id: asked.id, bicycle: undefined }, now);
+    else if (asked.type === 'read-page') {
+      page = asked.next === undefined ? 0 : page + 1;
+      const items = rest.slice(page * 2, page * 2 + 2);
+      const isLast = page * 2 + 2 >= rest.length;
+      const answer = { ...pageOf(items, isLast), count: rest.length };
+      left = step({ type: 'page', id: asked.id, page: answer }, now);
+    }
+  }
+  expect(gone()).toBe(true);
+});
+
 test('does not confirm a reading that failed when its list has a date in the future', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];

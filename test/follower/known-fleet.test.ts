@@ -78,7 +78,7 @@ describe('messages about bicycles', () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
-    expect(knowledge.mark(1_000)).toMatchObject({ isProven: true, modifiedMs: START_MS - 1_000 });
+    expect(knowledge.mark(1_000)).toMatchObject({ isProven: false, modifiedMs: START_MS - 1_000 });
     knowledge.merge(UUID, bicycle(6, { state: 'lost' }), at(6));
     expect(knowledge.merge(UUID, bicycle(5), at(7)).kind).toBe('late');
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });

@@ -120,7 +120,7 @@ const GONE_MS = 7 * 60_000;
 const MOST_REMOVED = 5;
 
 /** The largest age of two readings that miss a bicycle. */
-const LONGEST_LOOK_MS = 15_000;
+const LONGEST_LOOK_MS = 45_000;
 
 /** The longest delivery time of a message. */
 const DELIVERY_MS = 1_000;
