@@ -67,6 +67,8 @@ export class Follower {
   #mayRead: boolean;
   /** Whether the first reading of the whole list has not ended. */
   #isFirstPending: boolean;
+  /** The earliest time of the next report about versions, on the monotonic clock. */
+  #fallenDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
     const { topics, isWhole } = options;
@@ -167,9 +169,22 @@ export class Follower {
     event: Pick<Message, 'topic' | 'monotonicMs' | 'atMs'>,
   ): Change {
     const now = { monotonicMs: event.monotonicMs, wallMs: event.atMs };
-    return this.known.merge(uuid, bicycle, now, {
+    const change = this.known.merge(uuid, bicycle, now, {
       followed: this.#options.topics.get(event.topic) ?? '',
     });
+    this.#reportFallen(now);
+    return change;
+  }
+
+  /** Reports versions that contradict newer times, at most once per comparison interval. */
+  #reportFallen(now: Moment) {
+    if (this.known.fallen === 0) return;
+    this.known.fallen = 0;
+    if (now.monotonicMs < this.#fallenDueMs) return;
+    this.#fallenDueMs = now.monotonicMs + CHECK_MS;
+    const message =
+      'versions of bicycles are lower than before although their times are newer; the newer times count (was the service restored?)';
+    this.#emit({ type: 'notice', event: 'versions', message });
   }
 
   /**
@@ -218,6 +233,7 @@ export class Follower {
       default:
         this.#whole.take(event, now);
     }
+    this.#reportFallen(now);
     this.#schedule(now);
   }
 

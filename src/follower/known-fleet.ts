@@ -174,6 +174,8 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
+  /** How often a version fell although the time was newer. */
+  fallen = 0;
   /** Whether every bicycle of the service is known. */
   isWhole = false;
 
@@ -217,7 +219,7 @@ export class KnownFleet {
     const fields = before === undefined ? [] : changedFields(before, after);
     if (
       entry !== undefined &&
-      (isGone ? !isNewer(message, entry) : this.#isOlder(message, entry, now))
+      (isGone ? !this.#isBack(message, entry, now) : this.#isOlder(message, entry, now))
     ) {
       const isRepeat = entry.caughtUp.some((item) => saysAgain(message, item));
       return { kind: isRepeat ? 'repeat' : 'late', uuid, before, after, fields };
@@ -386,14 +388,31 @@ export class KnownFleet {
    */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(statement);
-    if (version !== undefined && entry.version !== undefined) return version < entry.version;
+    if (version !== undefined && entry.version !== undefined)
+      return version < entry.version && !this.#contradicts(statement, entry, now);
     if ((compareTimes(statement.modified, entry.bicycle.modified) ?? 0) >= 0) return false;
     return this.time.isPlausible(entry.modifiedMs, now.monotonicMs);
+  }
+
+  /**
+   * Whether a version is lower than the known one although its time is newer. Such versions do not
+   * define an order: a restored service counts from an older value, and one message can carry a
+   * wrong version. Messages out of order have lower versions and times that are not newer.
+   */
+  #contradicts(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const version = versionOf(statement);
+    if (version === undefined || entry.version === undefined || version >= entry.version)
+      return false;
+    const isLater = (compareTimes(statement.modified, entry.bicycle.modified) ?? 0) > 0;
+    const isTrue = isLater && this.time.isPlausible(readTime(statement.modified), now.monotonicMs);
+    if (isTrue) this.fallen++;
+    return isTrue;
   }
 
   /** Whether a list item is newer than the messages. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
     const version = versionOf(item);
+    if (this.#contradicts(item, entry, now)) return true;
     if (version !== undefined && entry.version !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? version >= entry.version : version > entry.version;
     // With equal times the later statement wins.
@@ -402,13 +421,15 @@ export class KnownFleet {
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
-}
 
-/** Whether a message is newer than the bicycle's deletion. Older messages can arrive late. */
-function isNewer(message: Bicycle, { goneMs = 0, version, bicycle }: KnownBicycle): boolean {
-  const latestMs = latestOf(message.modified);
-  if (latestMs !== undefined && latestMs < goneMs) return false;
-  const own = versionOf(message);
-  if (own !== undefined && version !== undefined) return own > version;
-  return (compareTimes(message.modified, bicycle.modified) ?? 0) > 0;
+  /** Whether a message is newer than the bicycle's deletion. Older messages can arrive late. */
+  #isBack(message: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const { goneMs = 0, version, bicycle } = entry;
+    const latestMs = latestOf(message.modified);
+    if (latestMs !== undefined && latestMs < goneMs) return false;
+    const own = versionOf(message);
+    if (own !== undefined && version !== undefined)
+      return own > version || this.#contradicts(message, entry, now);
+    return (compareTimes(message.modified, bicycle.modified) ?? 0) > 0;
+  }
 }

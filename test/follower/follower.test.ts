@@ -349,3 +349,32 @@ test('looks for missed changes when the clock of the machine was set back while 
   take({ type: 'page', id: lastId(), page: pageBefore(2, missed) }, 41);
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
+
+test.each([
+  ['a service was restored and counts from an older value', 500],
+  ['one message carried the largest version', Number.MAX_SAFE_INTEGER],
+])('takes the newer messages and list when %s', (_what, version) => {
+  const { follower, log, connect, wholePage, lose, page, happened, state, reports } = openFollower([
+    't',
+  ]);
+  const versioned = (to: string, seconds: number, number: number): Bicycle => ({
+    ...bicycle(to, seconds),
+    concurrency_version: number,
+  });
+  const merge = (one: Bicycle, seconds: number) =>
+    follower.merge('a', one, happened('t', seconds)).kind;
+  connect('t', 0);
+  wholePage(1, versioned('available', -60, 10));
+  expect(merge(versioned('rented', 5, version), 5)).toBe('update');
+  // A message out of order has a lower version and an older time.
+  expect(merge(versioned('lost', 4, 11), 6)).toBe('late');
+  expect(merge(versioned('available', 20, 12), 20)).toBe('update');
+  expect(state()).toBe('available');
+  lose('t', 40, 10_000);
+  connect('t', 50, at(30).wallMs);
+  page(52, versioned('rented', 35, 3));
+  expect(state()).toBe('rented');
+  expect(reports().at(-1)).toMatchObject({ changes: 1, isComplete: true });
+  const notices = log.filter((output) => output.type === 'notice' && output.event === 'versions');
+  expect(notices).toHaveLength(1);
+});
