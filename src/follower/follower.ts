@@ -105,6 +105,10 @@ export class Follower {
     return this.#catchUp.isBehind;
   }
 
+  get #seesAll(): boolean {
+    return this.#options.seesAll?.() ?? true;
+  }
+
   get gap(): OpenGap | undefined {
     return this.#gaps.open;
   }
@@ -326,6 +330,9 @@ export class Follower {
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
+    // The count of such a role says nothing about deletions, so whole lists are compared.
+    if (this.known.store.isTable && !this.#seesAll)
+      return this.#whole.want('this role does not see every bicycle', now);
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
       // Reads the bicycles modified since the last comparison. This finds fields that messages
@@ -343,7 +350,7 @@ export class Follower {
    */
   #misfit(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
-    const hidden = (this.#options.seesAll?.() ?? true) ? 0 : store.hidden();
+    const hidden = this.#seesAll ? 0 : store.hidden();
     const before = this.#lastTotal;
     this.#lastTotal = total;
     if (total === undefined || hidden === undefined || (!store.isTable && total > KNOWN_LIMIT))
@@ -429,8 +436,7 @@ export class Follower {
     };
     // A bicycle that left between the two readings is missing only from the second. A repeated
     // message about a deleted bicycle keeps it listed until the next comparison.
-    const isComparable =
-      !this.known.store.isTable && (gone > 0 || (this.#options.seesAll?.() ?? true));
+    const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const misfit = isComparable ? this.#misfit(total) : undefined;
     if (misfit !== undefined && gone > 0) {
       this.#pending = { ...report, gone: report.gone + gone };

@@ -108,6 +108,7 @@ export function describeAge(status: MirrorStatus): string {
     isCurrent,
     isWhole,
     hasAlerts,
+    isListOld,
     isStarting,
     isWritten,
     openGaps,
@@ -126,6 +127,9 @@ export function describeAge(status: MirrorStatus): string {
       ? []
       : [`${openGaps.length === 1 ? 'a gap is' : `${openGaps.length} gaps are`} open`]),
     ...(isBehind ? [`its writer is behind by ${showDuration(behindMs)}`] : []),
+    ...(isListOld
+      ? ['its role does not see every bicycle, and its last whole reading is older than 10 min']
+      : []),
     ...(isStarting ? ['its writer has just started'] : []),
     ...(isWritten ? [] : [`no writer is running${unwritten(status)} (start fleet mirror run)`]),
   ];

@@ -7,6 +7,11 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 
 /** A mirror that is further behind is not current. */
 export const MOST_BEHIND_MS = 10_000;
+/**
+ * A mirror of a role that does not see every bicycle is not current when its last reading of the
+ * whole list is older, because only such readings show deletions.
+ */
+export const MOST_LIST_AGE_MS = 10 * 60_000;
 
 export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
@@ -52,6 +57,8 @@ export async function readStatus(database: Database) {
   // Each writer writes the same value for all of its organizations.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
+  const isHidden = states.some((state) => state?.seesAll === false);
+  const isListOld = isHidden && !(nowMs - (provenMs ?? Number.NaN) <= MOST_LIST_AGE_MS);
   const total = known(proven.reduce((sum, each) => sum + (each?.total ?? Number.NaN), 0));
   return {
     /** One entry per organization. */
@@ -73,6 +80,8 @@ export async function readStatus(database: Database) {
     isBehind,
     /** When the whole list was last read, and the service's count. */
     proven: provenMs === undefined ? undefined : { atMs: provenMs, total },
+    /** Whether the last whole reading is too old for a role that does not see every bicycle. */
+    isListOld,
     openGaps,
     /** Since when changes are kept. */
     keptSince: (await readMeta(database))['kept_since'],
@@ -82,7 +91,8 @@ export async function readStatus(database: Database) {
      * Whether the mirror can replace the service: live writers, the whole fleet, no open gap, and
      * not behind.
      */
-    isCurrent: isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind,
+    isCurrent:
+      isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind && !isListOld,
   };
 }
 

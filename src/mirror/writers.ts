@@ -33,6 +33,11 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   readonly batchId?: string;
   /** How far the written data was behind the service, by the times of the messages. */
   readonly behindMs: number;
+  /**
+   * False when the lists hide bicycles from the writer's token. Missing in states that an older
+   * version wrote.
+   */
+  readonly seesAll?: boolean;
   /** Missing in states that an older version wrote. */
   readonly leaving?: readonly Leaving[];
 }

@@ -1,6 +1,6 @@
 // The metrics of the mirror's writer for a monitoring system.
 
-import { MOST_BEHIND_MS } from '../../mirror/status.js';
+import { MOST_BEHIND_MS, MOST_LIST_AGE_MS } from '../../mirror/status.js';
 import { LEASE_MS } from '../../mirror/writers.js';
 import type { OwnServer } from '../../system/http-server.js';
 import { showDuration } from '../../terminal/time.js';
@@ -61,10 +61,13 @@ function problemOf({
   context,
   written,
   found,
+  shown,
 }: MirrorSession): string | undefined {
   if (found === undefined) return 'waiting for the writer before it to end';
   if (!follower.known.isWhole) return 'the first reading of the list is not done';
   if (counters.lagMs > MOST_BEHIND_MS) return `behind by ${showDuration(counters.lagMs)}`;
+  const listMs = context.clock.wallMs() - (follower.proven?.atMs ?? Number.NEGATIVE_INFINITY);
+  if (!shown.seesAll && listMs > MOST_LIST_AGE_MS) return 'the last whole reading is too old';
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
   // When the database is unreachable, the heartbeat goes stale.

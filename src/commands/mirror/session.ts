@@ -443,7 +443,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   if (!isNews && !isDue && !isEnd) return;
   const { owner, organizations } = writer;
   const position = { heardMs, checkedMs: comparedToMs, behindMs: Math.round(counters.lagMs) };
-  const lists = { isWhole: known.isWhole, proven, leaving: ledger.leaving() };
+  const { seesAll } = session.shown;
+  const lists = { isWhole: known.isWhole, proven, seesAll, leaving: ledger.leaving() };
   const batchId = randomUUID();
   const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches, batchId };
   const previousBatchId = written.batchId;
