@@ -19,7 +19,7 @@ import type {
   Resumed,
 } from './events.js';
 import type { FleetStore } from './fleet-store.js';
-import { type Change, KnownFleet } from './known-fleet.js';
+import { type Change, KnownFleet, type Mark } from './known-fleet.js';
 import { KNOWN_LIMIT } from './memory-store.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
@@ -35,6 +35,21 @@ export const CHECK_MS = 5 * 60_000;
  * reading.
  */
 const CHECK_PAGES = 20;
+
+/**
+ * How long after a gap the list is read a second time, because a list can lag. The pause doubles
+ * while that still finds changes. A longer lag cannot be detected.
+ */
+const SECOND_LOOK_MS = 30_000;
+export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
+
+/** The second look at the changes of a gap. */
+interface SecondLook {
+  readonly mark: Mark;
+  readonly sinceWallMs: number | undefined;
+  readonly pauseMs: number;
+  readonly dueMs: number;
+}
 
 /** The state of the regular comparison. */
 interface Check {
@@ -56,6 +71,10 @@ export class Follower {
   readonly #check: Check;
   /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
+  /** The pending second look after a gap. */
+  #secondLook: SecondLook | undefined;
+  /** The second look that is running. */
+  #running: SecondLook | undefined;
   /** A report that waits for a reading of the whole list. */
   #pending: Report | undefined;
   /** The service's count at the last reading, used when not every bicycle is known. */
@@ -287,6 +306,7 @@ export class Follower {
    */
   #closeGap() {
     if (this.#catchUp.wanted !== undefined || this.#catchUp.mark !== undefined) return;
+    if (this.#secondLook !== undefined) return;
     const closed = this.#gaps.close();
     if (closed !== undefined) this.#emit(closed);
   }
@@ -314,6 +334,7 @@ export class Follower {
     }
     if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
       return;
+    this.#wantSecondLook(now);
     if (this.#catchUp.wanted !== undefined) {
       if (!this.#check.isChecking || this.#catchUp.mark !== undefined) this.#check.askedAt = now;
       return this.#catchUp.begin(now);
@@ -321,6 +342,31 @@ export class Follower {
     if (this.#catchUp.mark !== undefined || wanted !== undefined) return;
     if (isOnce) return this.#emit({ type: 'settled' });
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
+  }
+
+  /** Requests the second look when it is due, or together with the reading of a later gap. */
+  #wantSecondLook(now: Moment) {
+    const look = this.#secondLook;
+    const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
+    if (look === undefined || (now.monotonicMs < look.dueMs && !isNewGap)) return;
+    this.#secondLook = undefined;
+    if (!isNewGap) this.#running = look;
+    this.#catchUp.missFrom(look.mark.fromMs, look.mark);
+    this.#catchUp.want(look.sinceWallMs, this.#options.mostPages, now);
+  }
+
+  /**
+   * Plans the second look after a complete reading of a gap, unless the service resent every
+   * message. Another one follows while the last one found changes.
+   */
+  #planSecondLook({ sinceWallMs, changes, gone }: Report, mark: Mark, now: Moment) {
+    const before = this.#running;
+    this.#running = undefined;
+    const isOnce = this.#options.topics.size === 0;
+    if (isOnce || this.#gaps.open?.isBridged === true) return;
+    if (before !== undefined && changes + gone === 0) return;
+    const pauseMs = before === undefined ? SECOND_LOOK_MS : 2 * before.pauseMs;
+    this.#secondLook = { mark, sinceWallMs, pauseMs, dueMs: now.monotonicMs + pauseMs };
   }
 
   // The regular comparison
@@ -387,6 +433,7 @@ export class Follower {
       check.comparedTo = check.askedAt;
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
+    if (report.isComplete && !isChecking) this.#planSecondLook(report, mark, now);
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
     const reason =
@@ -405,7 +452,14 @@ export class Follower {
 
   /** Reports a reading, except for a regular comparison without a change. */
   #report(report: Report, isChecking: boolean) {
-    if (!isChecking || report.changes > 0 || report.gone > 0) this.#emit({ type: 'read', report });
+    if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
+  }
+
+  /** Emits a report. It is not complete while a second look is pending. */
+  #emitReading(report: Report) {
+    const isChecked = this.#secondLook === undefined || !report.isComplete;
+    const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
+    this.#emit({ type: 'read', report: checked });
   }
 
   /** Handles a complete whole reading: it closes a gap that ended before the reading began. */
@@ -421,6 +475,9 @@ export class Follower {
     if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
+    // A list that was read soon after the gap can lag.
+    const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
+    if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
     this.#closeGap();
   }
@@ -449,10 +506,7 @@ export class Follower {
     const why = isComplete
       ? undefined
       : (reason ?? misfit ?? report.reason ?? 'the changes of the last gap were not read yet');
-    this.#emit({
-      type: 'read',
-      report: { ...report, gone: report.gone + gone, isComplete, reason: why },
-    });
+    this.#emitReading({ ...report, gone: report.gone + gone, isComplete, reason: why });
   }
 }
 

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { FleetError } from '../../src/errors.js';
 import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js';
-import { Follower } from '../../src/follower/follower.js';
+import { BEING_CHECKED, Follower } from '../../src/follower/follower.js';
 import { MemoryStore } from '../../src/follower/memory-store.js';
 import type { Moment } from '../../src/system/clock.js';
 
@@ -68,6 +68,16 @@ function openFollower(topics: readonly string[], organizations: readonly string[
     lastId: () => requests().at(-1)?.id ?? 0,
     connect(topic: string, seconds: number, sinceWallMs?: number) {
       take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, seconds);
+      if (sinceWallMs !== undefined) {
+        const times = { fromWallMs: sinceWallMs, durationMs: at(seconds).wallMs - sinceWallMs };
+        const gap = {
+          cause: 'network',
+          message: 'cut',
+          replayed: false,
+          droppedEvents: 0,
+        } as const;
+        take({ type: 'gap', ...happened(topic, seconds), ...gap, ...times }, seconds);
+      }
       take({ type: 'resync', ...happened(topic, seconds + 1), sinceWallMs }, seconds + 1);
     },
     page(seconds: number, ...values: readonly Bicycle[]) {
@@ -101,7 +111,7 @@ test.each([
   page(11, bicycle('rented', 5));
   expect([state(), reports()]).toEqual([
     'rented',
-    [expect.objectContaining({ changes: 1, isComplete: true })],
+    [expect.objectContaining({ changes: 1, isComplete: false, reason: BEING_CHECKED })],
   ]);
 });
 
@@ -155,7 +165,7 @@ test('reads the whole list after a gap on a machine whose clock is an hour ahead
   );
   expect([state(), log.at(-1)]).toMatchObject([
     'rented',
-    { type: 'read', report: { changes: 3, isComplete: true } },
+    { type: 'read', report: { changes: 3, isComplete: false, reason: BEING_CHECKED } },
   ]);
 });
 
@@ -245,7 +255,7 @@ test('does not count a bicycle that moved between organizations for one that lef
   }
   expect([gone(), reports()]).toEqual([
     ['b'],
-    [expect.objectContaining({ gone: 1, isComplete: true })],
+    [expect.objectContaining({ gone: 1, isComplete: false, reason: BEING_CHECKED })],
   ]);
 });
 
@@ -268,7 +278,7 @@ test('reports an incomplete comparison when a bicycle leaves between two reading
   }
   expect([gone(), reports()]).toEqual([
     ['c', 'b'],
-    [expect.objectContaining({ gone: 2, isComplete: true })],
+    [expect.objectContaining({ gone: 2, isComplete: false, reason: BEING_CHECKED })],
   ]);
 });
 
@@ -296,6 +306,8 @@ test('reads the whole list before it completes a gap when the service sends no c
   follower.remember([named('a'), named('b')], 0, at(0));
   connect('t', 1);
   page(3, named('a'), named('b'));
+  take({ type: 'tick' }, 33);
+  page(34, named('a'), named('b'));
   follower.merge('a', bicycle('available', 50), happened('t', 50));
   lose('t', 60, 5_000);
   connect('t', 62, at(55).wallMs);
@@ -308,7 +320,7 @@ test('reads the whole list before it completes a gap when the service sends no c
     },
     64,
   );
-  expect([log.at(-1), reports().slice(1)]).toMatchObject([{ type: 'read-whole' }, []]);
+  expect([log.at(-1), reports().slice(2)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
 test('reads from the earliest silence of two topics, even if it was noticed later', () => {
@@ -374,7 +386,33 @@ test.each([
   connect('t', 50, at(30).wallMs);
   page(52, versioned('rented', 35, 3));
   expect(state()).toBe('rented');
-  expect(reports().at(-1)).toMatchObject({ changes: 1, isComplete: true });
+  expect(reports().at(-1)).toMatchObject({ changes: 1, reason: BEING_CHECKED });
   const notices = log.filter((output) => output.type === 'notice' && output.event === 'versions');
   expect(notices).toHaveLength(1);
+});
+
+test('reads a list that lags once more 30 s after a gap, and doubles the pause while it finds changes', () => {
+  const { follower, log, connect, wholePage, lose, page, take, state, reports } = openFollower([
+    't',
+  ]);
+  const states = () => reports().map(({ changes, isComplete }) => [changes, isComplete]);
+  connect('t', 0);
+  wholePage(1, bicycle('available', -60));
+  lose('t', 20, 5_000);
+  connect('t', 21, at(15).wallMs);
+  // The replica is older than the change at second 18.
+  page(23, bicycle('available', -60));
+  expect([states(), follower.isCurrent]).toEqual([[[0, false]], false]);
+  expect(reports()[0]?.reason).toBe(BEING_CHECKED);
+
+  take({ type: 'tick' }, 52);
+  expect(log.at(-1)).toMatchObject({ type: 'read' });
+  take({ type: 'tick' }, 53);
+  page(54, bicycle('rented', 18));
+  expect([state(), states().at(-1), follower.isCurrent]).toEqual(['rented', [1, false], false]);
+  take({ type: 'tick' }, 113);
+  expect(log.at(-1)).toMatchObject({ type: 'read' });
+  take({ type: 'tick' }, 114);
+  page(115, bicycle('rented', 18));
+  expect([states().at(-1), follower.isCurrent]).toEqual([[0, true], true]);
 });

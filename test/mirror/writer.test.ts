@@ -190,6 +190,11 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     open,
     resync,
     tick: (seconds: number) => step({ type: 'tick' }, seconds),
+    /** Answers the second look after a reading of a gap. */
+    async lookAgain(seconds: number) {
+      await step({ type: 'tick' }, seconds + 31);
+      await answer(ask(), seconds + 32);
+    },
     lose(seconds: number) {
       const error = new FleetError('network', 'other side closed');
       const times = { lastLifeWallMs: at(seconds).wallMs, downMs: 0, attempt: 1, retryInMs: 0 };
@@ -250,6 +255,7 @@ test('refreshes a link that a message omitted within five minutes, also after a 
   await mirror.open(101, true);
   await mirror.findGap(100, 101);
   await mirror.answer(mirror.ask(), 102);
+  await mirror.lookAgain(102);
   expect(await gaps()).toEqual([{ started: utc(100), ended: utc(101) }]);
   await mirror.tick(302);
   await mirror.answer(mirror.ask(), 303);
@@ -262,6 +268,7 @@ test('after a kill and a restart, looks up the link that the last message omitte
   await moveOthers({ service, mirror });
   const next = await openWriter(service, 120);
   await next.answer(next.ask(), 121);
+  await next.lookAgain(121);
   expect(await linkOf('a')).toBe('https://service.test/a/');
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
@@ -291,6 +298,7 @@ test('does not end a gap with a list that was requested before the connection br
   await mirror.findGap(303, 305);
   await mirror.tick(315);
   await mirror.answer(mirror.ask(), 316);
+  await mirror.lookAgain(316);
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
@@ -305,6 +313,7 @@ test('extends a gap until a change was reversed, because neither change can be r
   const inFlight = service.change('b', 'available', 105);
   await mirror.answer(mirror.ask(), 106);
   await mirror.hear(inFlight, 107);
+  await mirror.lookAgain(106);
   expect(await database.all(`select * from changes where field = 'state'`)).toEqual([]);
   expect(await gaps()).toEqual([{ started: utc(100), ended: utc(105) }]);
 });
