@@ -60,6 +60,15 @@ export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & {
   readonly type: Type;
 };
 
+/** A bicycle that was read at its own address, because a message left out a change. */
+export interface Refreshed {
+  readonly type: 'refreshed';
+  readonly item: Item<Bicycle>;
+  readonly followed: string;
+  /** The value of `merged` before the request. */
+  readonly askedAt: number;
+}
+
 /**
  * An input of the follower. A `tick` must arrive about once a second, because the follower has no
  * timer.
@@ -70,6 +79,7 @@ export type FollowerEvent =
   | Gap
   | Resync
   | FollowerAnswer
+  | Refreshed
   | { readonly type: 'tick' };
 
 export type FollowerOutput =

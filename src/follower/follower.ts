@@ -19,7 +19,7 @@ import type {
   Resumed,
 } from './events.js';
 import type { FleetStore } from './fleet-store.js';
-import { type Change, KnownFleet, type Mark } from './known-fleet.js';
+import { type Change, KnownFleet, type Mark, NO_MARK } from './known-fleet.js';
 import { KNOWN_LIMIT } from './memory-store.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
@@ -251,6 +251,11 @@ export class Follower {
       case 'failed':
         this.#catchUp.take(event, now);
         break;
+      case 'refreshed': {
+        const { item, followed, askedAt } = event;
+        this.known.compare(item.value, NO_MARK, askedAt, now, { followed, json: item.json });
+        break;
+      }
       case 'tick':
         break;
       default:

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { organizationTopic, type PushEnvelope } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { messageOf } from '../../errors.js';
@@ -20,9 +20,10 @@ import type { Form } from '../../follow/stderr.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import type { FollowerEvent, FollowerOutput } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
-import { type Change, compareTimes, latestOf } from '../../follower/known-fleet.js';
+import { type Change, compareTimes, latestOf, versionOf } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
+import { readJson } from '../../http/json.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
@@ -198,6 +199,8 @@ function openState(
      * arrives, and after a gap.
      */
     lateness: undefined as Lateness | undefined,
+    /** Bicycles with changes that messages left out, and their organizations. */
+    refresh: { outdated: new Map<string, string>(), isReading: false },
     /** The state of the database after the last batch. */
     written: {
       /** The gap that the last batch left open. */
@@ -229,7 +232,7 @@ export async function runSession(
   queue.push({ type: 'tick' });
   every(context.clock, TICK_MS, signal, () => queue.push({ type: 'tick' }));
   const { error } = await runLoop<ReadEvent, FollowerOutput, never>(context, session, {
-    batch: openBatches(session),
+    batch: openBatches(session, client),
     step(event, now) {
       const effects = take(session, event, now);
       for (const output of outputs) {
@@ -251,7 +254,7 @@ export async function runSession(
 }
 
 /** Writes a batch of events in one transaction, in which the rows of its bicycles are merged. */
-function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
+function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEvent> {
   const { keeper, ledger, counters, life, follower, written } = session;
   const { clock } = session.context;
   let lifeMs: number | undefined;
@@ -288,7 +291,9 @@ function openBatches(session: MirrorSession): BatchHooks<ReadEvent> {
       counters.lagMs = Math.max(behindOf(session, batch), sinceTakenMs);
       await write(session, heardMs, isEnd);
       written.heardMs = heardMs;
-      if (!isEnd) await pruneSome(session);
+      if (isEnd) return;
+      void refreshOne(session, client);
+      await pruneSome(session);
     },
   };
 }
@@ -310,6 +315,7 @@ function readMessage(event: Message): ParsedMessage {
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'parsed') return event.uuid ?? [];
+    if (event.type === 'refreshed') return bicycleUuid(event.item.value) ?? [];
     const items =
       event.type === 'page' ? event.page.items : event.type === 'whole-page' ? event.items : [];
     return items.flatMap(({ value }) => bicycleUuid(value) ?? []);
@@ -372,6 +378,42 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
   session.lateness = { lateMs: Math.max(0, arrivedMs - modifiedMs), monotonicMs };
 }
 
+/** How many bicycles wait to be read at their addresses. Others are read within five minutes. */
+const MOST_OUTDATED = 1_000;
+
+/**
+ * Whether a message left out a change: messages have no links, so a new model shows only its name,
+ * and a new lock only a new version.
+ */
+function hidesChange({ kind, before, after, fields }: Change): boolean {
+  if (before === undefined || kind === 'late') return false;
+  if (fields.includes('bicycle_model_name')) return true;
+  const [old, version] = [versionOf(before), versionOf(after)];
+  return fields.length === 0 && old !== undefined && version !== undefined && version > old;
+}
+
+/** Reads the next outdated bicycle at its address, at most one for each batch. Never rejects. */
+async function refreshOne(session: MirrorSession, client: Client): Promise<void> {
+  const { refresh, follower, signal, queue } = session;
+  const [next] = refresh.outdated;
+  if (next === undefined || refresh.isReading || signal.aborted) return;
+  const [uuid, followed] = next;
+  refresh.outdated.delete(uuid);
+  refresh.isReading = true;
+  const askedAt = follower.known.merged;
+  try {
+    const path = `${BICYCLE.listPath}${uuid}/`;
+    const answered = await client.send({ path, subject: `the bicycle ${uuid}` });
+    const value = readJson(answered) as Bicycle;
+    const [item] = storableItems([{ json: answered.text, value }]);
+    if (item !== undefined && bicycleUuid(item.value) === uuid)
+      queue.push({ type: 'refreshed', item, followed, askedAt });
+  } catch {
+    // The next comparison reads it again.
+  }
+  refresh.isReading = false;
+}
+
 /** Passes an event to the follower. Returns the effects for the loop. */
 function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Moment): CommonEffect[] {
   const { counters, follower } = session;
@@ -415,6 +457,10 @@ function mergeMessage(
   const change = follower.merge(uuid, message as Bicycle, event);
   const { kind, before } = change;
   measureLateness(session, event, change);
+  if (hidesChange(change)) {
+    const { outdated } = session.refresh;
+    if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
+  }
   // For a repeated or late message, the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
