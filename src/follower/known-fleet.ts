@@ -176,6 +176,7 @@ export class KnownFleet {
   merged = 0;
   /** How often a version fell although the time was newer. */
   fallen = 0;
+  #hasFallen = false;
   /** Whether every bicycle of the service is known. */
   isWhole = false;
 
@@ -387,34 +388,39 @@ export class KnownFleet {
    * plausible `modified`.
    */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
-    const version = versionOf(statement);
-    if (version !== undefined && entry.version !== undefined)
-      return version < entry.version && !this.#contradicts(statement, entry, now);
+    const order = this.#versionOrder(statement, entry, now);
+    if (order !== undefined) return order < 0;
     if ((compareTimes(statement.modified, entry.bicycle.modified) ?? 0) >= 0) return false;
     return this.time.isPlausible(entry.modifiedMs, now.monotonicMs);
   }
 
   /**
-   * Whether a version is lower than the known one although its time is newer. Such versions do not
-   * define an order: a restored service counts from an older value, and one message can carry a
-   * wrong version. Messages out of order have lower versions and times that are not newer.
+   * Compares the versions of a statement and of the known data; undefined when one has no version.
+   * A version that is lower although its time is newer does not define an order: a restored service
+   * counts from an older value, and one message can carry a wrong version. The time decides then,
+   * and afterwards wherever both differ. Messages out of order have times that are not newer.
    */
-  #contradicts(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+  #versionOrder(statement: Bicycle, entry: KnownBicycle, now: Moment): number | undefined {
     const version = versionOf(statement);
-    if (version === undefined || entry.version === undefined || version >= entry.version)
-      return false;
-    const isLater = (compareTimes(statement.modified, entry.bicycle.modified) ?? 0) > 0;
-    const isTrue = isLater && this.time.isPlausible(readTime(statement.modified), now.monotonicMs);
-    if (isTrue) this.fallen++;
-    return isTrue;
+    if (version === undefined || entry.version === undefined) return undefined;
+    const order = version - entry.version;
+    const byTime = compareTimes(statement.modified, entry.bicycle.modified) ?? 0;
+    const isTrue = (modifiedMs: number | undefined) =>
+      this.time.isPlausible(modifiedMs, now.monotonicMs);
+    if (order < 0 && byTime > 0 && isTrue(readTime(statement.modified))) {
+      this.fallen++;
+      this.#hasFallen = true;
+      return byTime;
+    }
+    const isEarlier = order > 0 && byTime < 0 && isTrue(entry.modifiedMs);
+    return this.#hasFallen && isEarlier ? byTime : order;
   }
 
   /** Whether a list item is newer than the messages. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
-    const version = versionOf(item);
-    if (this.#contradicts(item, entry, now)) return true;
-    if (version !== undefined && entry.version !== undefined && entry.unversioned === undefined)
-      return this.store.isTable ? version >= entry.version : version > entry.version;
+    const order = this.#versionOrder(item, entry, now);
+    if (order !== undefined && entry.unversioned === undefined)
+      return this.store.isTable ? order >= 0 : order > 0;
     // With equal times the later statement wins.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
     // A time in the future proves nothing: the list may have been read before the message arrived.
@@ -424,12 +430,11 @@ export class KnownFleet {
 
   /** Whether a message is newer than the bicycle's deletion. Older messages can arrive late. */
   #isBack(message: Bicycle, entry: KnownBicycle, now: Moment): boolean {
-    const { goneMs = 0, version, bicycle } = entry;
+    const { goneMs = 0, bicycle } = entry;
     const latestMs = latestOf(message.modified);
     if (latestMs !== undefined && latestMs < goneMs) return false;
-    const own = versionOf(message);
-    if (own !== undefined && version !== undefined)
-      return own > version || this.#contradicts(message, entry, now);
+    const order = this.#versionOrder(message, entry, now);
+    if (order !== undefined) return order > 0;
     return (compareTimes(message.modified, bicycle.modified) ?? 0) > 0;
   }
 }

@@ -382,6 +382,9 @@ test.each([
   expect(merge(versioned('lost', 4, 11), 6)).toBe('late');
   expect(merge(versioned('available', 20, 12), 20)).toBe('update');
   expect(state()).toBe('available');
+  // A message from before the restore, with the higher version, comes again.
+  expect(merge(versioned('rented', 5, version), 21)).toBe('late');
+  expect(state()).toBe('available');
   lose('t', 40, 10_000);
   connect('t', 50, at(30).wallMs);
   page(52, versioned('rented', 35, 3));
