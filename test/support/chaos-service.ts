@@ -14,6 +14,10 @@ import { type Made as MadeOnce, type openLuck, type Removed, secondOf } from './
 
 export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const PAGE_SIZE = 5;
+/** The age of the lists that a cache keeps. */
+const CACHE_MS = 30_000;
+/** Higher than the first versions, and lower than those of any change before a restore. */
+const FIRST_FALLEN_VERSION = 100;
 /** More concurrent requests would look like an overloaded service. */
 const MOST_REMOVED = 3;
 
@@ -41,7 +45,7 @@ export type Luck = ReturnType<typeof openLuck>;
 /** The current behaviour of the service. */
 export interface Mood {
   push: 'fine' | '503' | 'html' | 'hang' | '429' | 'reset' | 'half-head';
-  list: 'fine' | '503' | 'html' | 'hang' | 'cut' | 'slow' | '401';
+  list: 'fine' | '503' | 'html' | 'hang' | 'cut' | 'slow' | '401' | 'cache';
   token: number;
   /** Returns whether enough time is left for the longest accepted delay. */
   mayAskMuch: boolean;
@@ -58,6 +62,8 @@ export interface Service {
   change(): void;
   /** Deletes a bicycle without a message. */
   remove(): void;
+  /** The versions count from an older value, as after a restore. */
+  fall(): void;
   noise(): void;
   /** A comment keeps an open stream from being silent. */
   beat(): void;
@@ -77,6 +83,8 @@ export interface Traits {
   size: number;
   /** How much older the list of a replica is; 0 disables the replica. */
   lagMs: number;
+  /** Whether versions sometimes fall. */
+  hasFalls: boolean;
   /** The number of bicycles that are followed by name; 0 follows the whole organization. */
   followed: number;
 }
@@ -90,8 +98,17 @@ export async function openService(
   traits: Traits,
   { speed, epochMs, now: lifeMs }: Life,
 ): Promise<Service> {
-  const { hasVersions, replay, isPartial, hasFuture, hasMicroseconds, size, lagMs, followed } =
-    traits;
+  const {
+    hasVersions,
+    replay,
+    isPartial,
+    hasFuture,
+    hasMicroseconds,
+    size,
+    lagMs,
+    hasFalls,
+    followed,
+  } = traits;
   const timeOf = (atMs: number) =>
     hasMicroseconds ? `${new Date(atMs).toISOString().slice(0, 23)}000Z` : secondOf(atMs);
   const fleet = new Map<string, Bicycle>();
@@ -118,6 +135,8 @@ export async function openService(
   let past: { atMs: number; fleet: Map<string, Bicycle> }[] = [];
   /** A reading uses one replica, because a change between two replicas could not be detected. */
   const lags = new Map<string, boolean>();
+  /** The bicycles whose versions count from an older value, as after a restore. */
+  const fallen = new Set<string>();
   const log: { number: number; uuid: string; text: string }[] = [];
   const connections = new Set<Connection>();
   let cutsMid = false;
@@ -158,6 +177,7 @@ export async function openService(
     if (how === 'half-head')
       return void socket.write('HTTP/1.1 200 OK\r\nContent-Ty', () => socket.destroy());
     if (isPush) return subscribe(socket, request);
+    if (how === 'cache') return list(socket, request, false, CACHE_MS);
     if (how === 'slow') return void setTimeout(() => list(socket, request, false), 5_000 / speed);
     list(socket, request, how === 'cut');
   };
@@ -181,28 +201,29 @@ export async function openService(
     socket.on('close', () => connections.delete(connection));
   };
   /** The fleet at the time of the reading. */
-  const listed = (ordering: string, page: number): Bicycle[] => {
+  const listed = (ordering: string, page: number, cacheMs: number): Bicycle[] => {
     if (page === 1) lags.set(ordering, lagMs > 0 && mood.isTroubled && luck.chance(0.3));
-    const old =
-      lags.get(ordering) === true
-        ? past.findLast(({ atMs }) => atMs <= lifeMs() - lagMs)
-        : undefined;
+    const ageMs = cacheMs > 0 ? cacheMs : lags.get(ordering) === true ? lagMs : 0;
+    const old = ageMs > 0 ? past.findLast(({ atMs }) => atMs <= lifeMs() - ageMs) : undefined;
     const field = ordering.includes('modified') ? 'modified' : 'uuid';
     const sorted = [...(old?.fleet ?? fleet).values()].sort((a, b) =>
       String(a[field]).localeCompare(String(b[field])),
     );
     return ordering.startsWith('-') ? sorted.reverse() : sorted;
   };
-  const list = (socket: Socket, { path }: PushRequest, isCut: boolean) => {
+  /** Answers a list or a bicycle. With `cacheMs`, the list is a copy of a cache of that age. */
+  const list = (socket: Socket, { path }: PushRequest, isCut: boolean, cacheMs = 0) => {
     const url = new URL(path, 'http://x');
     const [, noun, uuid = ''] = url.pathname.split('/');
+    const age: { [name: string]: string } =
+      cacheMs > 0 && uuid === '' ? { Age: String(cacheMs / 1000) } : {};
     const answer = (status: number, text: string) =>
-      sendStatus(socket, status, { 'Content-Type': 'application/json' }, text);
+      sendStatus(socket, status, { 'Content-Type': 'application/json', ...age }, text);
     if (noun !== 'bicycles' || (uuid !== '' && !fleet.has(uuid)))
       return answer(404, '{"detail":"Not found."}');
     if (uuid !== '') return answer(200, JSON.stringify(fleet.get(uuid)));
     const page = Number(url.searchParams.get('page') ?? 1);
-    const all = listed(url.searchParams.get('ordering') ?? '-created', page);
+    const all = listed(url.searchParams.get('ordering') ?? '-created', page, cacheMs);
     const results = all.slice((page - 1) * PAGE_SIZE, page * PAGE_SIZE);
     url.searchParams.set('page', String(page + 1));
     const next = page * PAGE_SIZE < all.length ? url.href : null;
@@ -225,15 +246,17 @@ export async function openService(
     change() {
       const uuid = luck.pick([...fleet.keys()]);
       past = [
-        ...past.filter(({ atMs }) => atMs > lifeMs() - 10 * lagMs),
+        ...past.filter(({ atMs }) => atMs > lifeMs() - Math.max(10 * lagMs, 2 * CACHE_MS)),
         { atMs: lifeMs(), fleet: new Map(fleet) },
       ];
       const id = made.length + 1;
       const before = fleet.get(uuid) ?? {};
       const ahead = hasFuture && uuid === uuidAt(0) && luck.chance(0.5) ? 86_400_000 : 0;
       const atMs = lifeMs();
+      const isFallen = hasFalls && fallen.has(uuid);
+      const high = Math.round(atMs - epochMs) * 100 + (id % 100) + 1_000;
       const version: { concurrency_version?: number } = hasVersions
-        ? { concurrency_version: Math.round(atMs - epochMs) * 100 + (id % 100) + 1_000 }
+        ? { concurrency_version: isFallen ? id + FIRST_FALLEN_VERSION : high }
         : {};
       const bicycle: Bicycle = {
         ...before,
@@ -254,6 +277,11 @@ export async function openService(
       const text = `${replay === 'none' ? '' : `id: ${id}${end}`}data: ${data}${end}${end}`;
       log.push({ number: id, uuid, text });
       broadcast(uuid, text);
+    },
+    fall() {
+      // Within one second only the version defines an order.
+      for (const [uuid, { modified }] of fleet)
+        if (String(modified) < timeOf(lifeMs() - 1_000)) fallen.add(uuid);
     },
     remove() {
       if (removed.length === MOST_REMOVED || fleet.size < 4) return;
@@ -310,7 +338,8 @@ export function chooseTraits(luck: Luck, size: number): Traits {
     isPartial: luck.chance(0.3),
     hasFuture: luck.chance(0.3),
     hasMicroseconds: luck.chance(0.3),
-    lagMs: luck.chance(0.3) ? 3_000 : 0,
+    lagMs: luck.pick([0, 0, 0, 3_000, 4_000 + luck.below(16_000)]),
+    hasFalls: luck.chance(0.3),
     size,
     followed: 0,
   };

@@ -311,6 +311,7 @@ function openTrouble(target: Target, life: Life, isKilled: boolean) {
 const TROUBLES = [
   ...['cut-end', 'cut-destroy', 'cut-mid', 'cut-mid', 'stall-dead', 'stall-late', 'noise', 'noise'],
   ...['list-503', 'list-html', 'list-hang', 'list-cut', 'list-slow', 'list-401'],
+  ...['list-cache', 'list-cache', 'versions-fall'],
   ...['push-503', 'push-html', 'push-hang', 'push-429', 'push-reset', 'push-half-head'],
   ...['token-new', 'token-fail', 'token-hang', 'slow-reader', 'stop'],
 ] as const;
@@ -334,7 +335,10 @@ function makeTrouble(kind: string, { luck, service, program, writeToken }: Targe
   else if (kind === 'stall-dead') service.stall('dead');
   else if (kind === 'stall-late') service.stall('late');
   else if (kind === 'noise') service.noise();
-  else if (kind === 'slow-reader') program.pause();
+  else if (kind === 'versions-fall') {
+    service.fall();
+    cut();
+  } else if (kind === 'slow-reader') program.pause();
   else if (kind === 'kill') {
     program.kill();
     // The restarted program may read the list before it is connected.
