@@ -51,6 +51,7 @@ const WORK: Nouns = {
   map: async () => (await import('./commands/map/index.js')).addMap,
   mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
+  apply: async () => (await import('./commands/apply/index.js')).addApply,
   journal: async () => (await import('./commands/journal/index.js')).addJournal,
   organizations: async () => (await import('./commands/named/index.js')).addNamed('organization'),
   zones: async () => (await import('./commands/named/index.js')).addNamed('zone'),

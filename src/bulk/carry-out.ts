@@ -6,18 +6,20 @@ import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
 import { parseJson } from '../json/parse.js';
 import { openStates, type States } from '../list/current-mirror.js';
+import { clean } from '../terminal/clean.js';
 import { ReaderLeft } from '../terminal/delivery.js';
 import { showRequests } from './dry-run.js';
 import { describeBefore, readStart } from './evidence.js';
 import { isSignal } from './in-flight.js';
 import { openJournal, peekEntries } from './journal.js';
 import type { Before, Binding } from './journal-records.js';
-import type { BulkPlan, ChangeOptions, Task } from './plan.js';
+import type { BulkPlan, ChangeOptions, Task, Turn } from './plan.js';
 import { askBefore } from './question.js';
 import { openReporter } from './report.js';
 import { settleDoubts } from './resume.js';
 import { type BulkRun, openRun, send } from './run.js';
 import { sortTasks } from './sort-tasks.js';
+import { checkPlanFlag, writePlan } from './write-plan.js';
 
 /**
  * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
@@ -29,8 +31,10 @@ export async function carryOut(
   options: ChangeOptions,
 ): Promise<void> {
   const { clock, signal, notice } = context;
+  if (options.plan !== undefined) checkPlanFlag(options.plan, options);
   // Without an address no journal is begun.
   await context.client();
+  if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);
   const { journal: path } = options;
   const isTrusted = options.unknown === 'resend';
@@ -51,6 +55,7 @@ export async function carryOut(
     plan.checkKeys?.(journal?.before.keys() ?? []);
     const { turns, doubts } = sortTasks(plan, journal?.before);
     const reporter = await openReporter(context, plan);
+    await readTargets(context, plan, turns, options.yes !== true);
     const left = [
       ...turns.filter(({ end }) => end === undefined),
       ...doubts.map(({ task }) => task),
@@ -70,6 +75,32 @@ export async function carryOut(
     await states.close();
     await journal?.close();
   }
+}
+
+/** Targets that are listed before the question. Every one is a row of the result. */
+const CHANGED_SHOWN = 20;
+
+/** Reads the targets of a plan, and ends the turns that must not be sent. */
+async function readTargets(
+  { notice }: Context,
+  plan: BulkPlan,
+  turns: readonly Turn[],
+  isAsked: boolean,
+): Promise<void> {
+  const open = turns.filter(({ end }) => end === undefined);
+  const ends = await plan.readTargets?.(open);
+  const changed: string[] = [];
+  for (const turn of open) {
+    const end = ends?.get(turn.key);
+    if (end === undefined) continue;
+    turn.end = end;
+    const label = clean(turn.name ?? turn.uuid ?? turn.key);
+    changed.push(`${end.result.outcome}: ${label}: ${end.result.message ?? ''}`);
+  }
+  if (!isAsked) return;
+  for (const line of changed.slice(0, CHANGED_SHOWN)) await notice(line);
+  if (changed.length > CHANGED_SHOWN)
+    await notice(`and ${changed.length - CHANGED_SHOWN} more targets that are left out`);
 }
 
 async function bindingOf({ settings }: Context, { change, identity }: BulkPlan): Promise<Binding> {
@@ -127,14 +158,19 @@ async function conclude({
   }
   const summary = `${reporter.summary()}${isWhole ? '' : '; the rest was not listed'}`;
   if (stoppedBy === undefined && badCount === 0) return context.notice(summary);
-  const notSent = reporter.count('not-sent') + reporter.count('changed');
+  const notSent = reporter.count('not-sent') + reporter.count('changed') + reporter.count('gone');
   const wasSent = reporter.count('done') + badCount - notSent > 0;
   const isRefusedOnly = badCount === reporter.count('refused');
+  const isLeftOut =
+    plan.readTargets !== undefined &&
+    badCount === reporter.count('changed') + reporter.count('gone') + reporter.count('refused');
   const hint = isRefusedOnly
     ? undefined
-    : options.journal === undefined
-      ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
-      : 'the same command resumes where this one stopped';
+    : isLeftOut
+      ? 'targets that changed were left out; look at them, and write a new plan for them'
+      : options.journal === undefined
+        ? 'a run with --journal FILE can be repeated, and resumes where it stopped'
+        : 'the same command resumes where this one stopped';
   const failure = stoppedBy instanceof FleetError ? stoppedBy : undefined;
   const hasLeft = stoppedBy instanceof ReaderLeft && badCount > 0;
   if (

@@ -64,7 +64,7 @@ function whyUnknownBefore(history: Evidence['history']): string {
 }
 
 /** Whether two names are the same transition. Observed: the history calls a return `return_`. */
-function isSameTransition(one: string | null, other: string): boolean {
+export function isSameTransition(one: string | null, other: string): boolean {
   return one !== null && lettersOf(one) === lettersOf(other);
 }
 

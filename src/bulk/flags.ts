@@ -8,12 +8,25 @@ import { usageError } from '../errors.js';
 /** The most requests in flight: more would burden the service. */
 const MOST_CONCURRENT = 64;
 
-/** Adds them to a command. */
+/** Adds the flags of a command that can change many. */
 export function addBulkFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
-  return command
+  const planned = command
     .option('--dry-run', 'print the requests; send nothing')
+    .option('--plan <file>', 'write a plan for "fleet apply"; send nothing', readPlanPath);
+  return addRunFlags(planned).option(
+    '--journal <file>',
+    'record every request and answer, to resume after a crash',
+    readJournalPath,
+  );
+}
+
+/** Adds the flags of a run: its speed, and what it does after a failure or a crash. */
+export function addRunFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return command
     .option(
       '--concurrency <n>',
       'requests in flight at once, 1 to 64',
@@ -22,11 +35,6 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
     )
     .option('--keep-going', 'continue after a failure (the default)')
     .addOption(createOption('--fail-fast', 'stop at the first failure').conflicts('keepGoing'))
-    .option(
-      '--journal <file>',
-      'record every request and answer, to resume after a crash',
-      readJournalPath,
-    )
     .option(
       '--settle <seconds>',
       'when resuming, wait this long for requests of the earlier run that may still arrive',
@@ -46,6 +54,12 @@ function readJournalPath(path: string): string {
     `--journal must be a file, not "${path}"`,
     'a resumed run reads the journal again; for example: --journal run.journal',
   );
+}
+
+/** Parses the path of `--plan`. */
+export function readPlanPath(path: string): string {
+  if (path !== '' && path !== '-') return path;
+  throw usageError(`--plan must be a file, not "${path}"`, 'for example: --plan monday.plan');
 }
 
 /** What to do with requests whose outcome stays unknown. */

@@ -50,6 +50,14 @@ export interface ChangedValues {
   after: string;
 }
 
+/**
+ * The values of each field of an edit, before and after, as JSON texts with all digits. A field that
+ * the bicycle did not have has no `before`.
+ */
+export interface ChangedFields {
+  readonly [field: string]: { readonly before?: string; readonly after: string };
+}
+
 /** The records of one run. */
 export interface RecordedRun {
   /** Undefined when the run never came to send anything. */
@@ -65,6 +73,10 @@ export interface RecordedRun {
 export interface JournalEntry {
   /** Undefined for other commands than edit. */
   values?: ChangedValues | undefined;
+  /** The exact values of an edit. */
+  fields?: ChangedFields | undefined;
+  /** The transition of this task; undefined when it is that of the whole run. */
+  transition?: string | undefined;
   /** Undefined: it was about to be sent, and no answer is recorded. */
   result: ChangeResult | undefined;
   /** The bicycle that the service made, for creations. */
@@ -136,6 +148,8 @@ interface JournalRecord
   after_ms?: number;
   before?: Before;
   values?: ChangedValues;
+  fields?: ChangedFields;
+  transition?: string;
   [name: string]: unknown;
 }
 
@@ -325,7 +339,9 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   }
   const known = entries.get(sending ?? answered ?? '');
   const values = readValues(record.values) ?? known?.values;
-  const about = { name: name ?? known?.name ?? null, how, run, values };
+  const fields = isObject(record.fields) ? (record.fields as ChangedFields) : known?.fields;
+  const transition = typeof record.transition === 'string' ? record.transition : known?.transition;
+  const about = { name: name ?? known?.name ?? null, how, run, values, fields, transition };
   const now = { start: journal.start, afterMs, before };
   if (isHolder && sending !== undefined) {
     const first = judgeEntry(known) === 'doubt' ? known?.sending : undefined;

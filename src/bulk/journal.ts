@@ -276,6 +276,9 @@ interface Announcement {
   name: string | null;
   before: records.Before | null;
   values?: records.ChangedValues | undefined;
+  fields?: records.ChangedFields | undefined;
+  /** The transition of this task, when the tasks of the run have different ones. */
+  transition?: string | undefined;
 }
 
 /** The parts that write records. */
@@ -320,7 +323,7 @@ function openRecords(
       return write({ run: id, start, at: clock.wallMs() });
     },
     /** Resolves when the record is on the disk. Only then may the request leave. */
-    announce(key: string, { name, before, values }: Announcement) {
+    announce(key: string, { name, before, values, fields, transition }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return write({
         sending: key,
@@ -329,6 +332,8 @@ function openRecords(
         name: name ?? undefined,
         before: before ?? undefined,
         values,
+        fields,
+        transition,
       });
     },
     /**

@@ -8,7 +8,8 @@ import type { HttpAnswer, HttpRequest } from '../http/types.js';
 import type { Shape } from '../terminal/formats.js';
 import type { ChangeResult, Ended } from '../views/action.js';
 import type { UnknownChoice } from './flags.js';
-import type { Before, ChangedValues, How, JournalEntry } from './journal-records.js';
+import type { Before, ChangedFields, ChangedValues, How, JournalEntry } from './journal-records.js';
+import type { PlanTarget } from './plan-file.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -17,6 +18,8 @@ export interface ChangeOptions {
   concurrency: number;
   failFast?: boolean;
   journal?: string;
+  /** The file for a plan. Nothing is sent then. */
+  plan?: string;
   /** Seconds during which requests of a crashed run can still arrive. */
   settle: number;
   /** Undefined: asked on a terminal, `leave` elsewhere. */
@@ -35,6 +38,10 @@ export interface Task {
   before?: Before;
   /** The values of an edit, for the journal. */
   values?: ChangedValues;
+  /** The exact values of an edit, for an undo. */
+  fields?: ChangedFields;
+  /** The transition of this task, when the tasks of a plan have different ones. */
+  verb?: string;
   creation?: Creation;
 }
 
@@ -70,13 +77,15 @@ export interface StoredCheck {
 /** The change, and how each task is sent and judged. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
+  /** Returns the values that a plan records, when they are not the state and the body of the request. */
+  planned?(task: Task): Pick<PlanTarget, 'observed'> & { body: PlanTarget['request']['body'] };
   /** Whether the bicycle already has the values of the task, which is then reported as unchanged. */
   isUnchanged?(task: Task): boolean;
   /** Whether the request can be sent in another form after this refusal. From then on `requestOf` returns that form. */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values that were sent with those that the answer to a success shows. */
   checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
-  /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed. */
+  /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed or is gone (a 404). */
   checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
   /** Returns a failure with a better message. */
   explain?(error: FleetError, task: Task): FleetError;
@@ -97,6 +106,8 @@ export interface BulkPlan {
   show?(answer: HttpAnswer): Promise<void>;
   /** Identifies the journal, together with the command, the profile and the address. */
   identity?: { readonly [name: string]: string };
+  /** Reads the targets before the question. Returns the ends of those that must not be sent, by key. */
+  readTargets?(open: readonly Task[]): Promise<ReadonlyMap<string, TaskEnd>>;
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
 }
@@ -141,6 +152,11 @@ export interface ShownByAnswers {
   reached: ReadonlySet<string>;
   /** The bicycles that other tasks created. */
   made: ReadonlySet<string>;
+}
+
+/** Returns the transition of a task, or the name of the change. */
+export function verbOf({ verb }: Pick<ChangeKind, 'verb'>, task: Pick<Task, 'verb'>): string {
+  return task.verb ?? verb;
 }
 
 export type TaskDecision =

@@ -3,11 +3,13 @@
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
+import { mayStartIn } from '../api/transition-rules.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
 import { clean } from '../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
-import type { BulkChange, BulkPlan, Task } from './plan.js';
+import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
+import { countPresentStates, readPresent, showStateCounts } from './present.js';
 
 /** As many names or UUIDs as one line holds beside the rest. */
 const EXAMPLES_SHOWN = 3;
@@ -33,6 +35,8 @@ export async function askBefore(
   // "A profile can be marked protected": then every change asks, also one that else would not.
   const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
   if (count === 0 || isAsked !== true) return;
+  if (count > 1 && context.io.stderr.isTerminal && context.flags.input !== false)
+    await describeStates(context, change, tasks);
   const isGraveOne = isGrave && count === 1;
   const shown = tasks.slice(0, EXAMPLES_SHOWN);
   const labels = await Promise.all(
@@ -51,6 +55,45 @@ export async function askBefore(
     return (await askText(asking, { message, instead })).trim() === proof;
   });
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/** Reads at once for the preview of a question. */
+const READS_AT_ONCE = 8;
+
+/**
+ * Prints how many bicycles are in each state, and how many the known transitions would refuse. Prints
+ * nothing when the states cannot be read.
+ */
+async function describeStates(
+  context: Context,
+  change: BulkChange,
+  tasks: readonly Task[],
+): Promise<void> {
+  const { resource } = change;
+  if (change.command !== 'act') return;
+  const unread = tasks.flatMap(({ uuid, before }) =>
+    uuid === null || (before?.state ?? null) !== null ? [] : [uuid],
+  );
+  const client = await context.client({ retries: 0 });
+  const present = await readPresent(client, resource, unread, READS_AT_ONCE).catch((error) => {
+    if (context.signal.aborted || !(error instanceof FleetError)) throw error;
+    return undefined;
+  });
+  if (present === undefined) return;
+  const states = tasks.map(({ uuid, before }) => ({
+    state: before?.state ?? present.get(uuid ?? '')?.state ?? null,
+  }));
+  await context.notice(
+    `${tasks.length} ${resource.many}: ${clean(showStateCounts(countPresentStates(states)))}`,
+  );
+  const refused = states.filter(
+    ({ state }, index) =>
+      state !== null && mayStartIn(verbOf(change, tasks[index] ?? {}), state) === false,
+  );
+  if (refused.length > 0)
+    await context.notice(
+      `the service would refuse ${refused.length} of them: ${clean(showStateCounts(countPresentStates(refused)))}`,
+    );
 }
 
 /**

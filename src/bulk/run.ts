@@ -12,7 +12,14 @@ import { isSignal, openPatience, waitingFor } from './in-flight.js';
 import type { OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
 import { openGate } from './pace.js';
-import type { BulkPlan, ChangeOptions, Task, TaskEnd, Turn } from './plan.js';
+import {
+  type BulkPlan,
+  type ChangeOptions,
+  type Task,
+  type TaskEnd,
+  type Turn,
+  verbOf,
+} from './plan.js';
 import type { Reporter } from './report.js';
 
 /** The parts of a run. */
@@ -113,7 +120,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   } finally {
     await reporter.take(
       creation === undefined
-        ? { uuid: task.uuid, name: task.name ?? name, transition: change.verb, ...result }
+        ? { uuid: task.uuid, name: task.name ?? name, transition: verbOf(change, task), ...result }
         : { row: creation.row, name: task.name, uuid, ...result },
     );
   }
@@ -174,7 +181,8 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
     changed = await change.checkBefore?.(run.client, task);
     if (changed !== undefined) throw changed;
     const before = await run.beforeOf(task);
-    await journal?.announce(task.key, { name: task.name, before, values: task.values });
+    const { name, values, fields, verb } = task;
+    await journal?.announce(task.key, { name, before, values, fields, transition: verb });
     sentAtMs = clock.monotonicMs();
   };
   const pause = async (milliseconds: number, failure: FleetError) => {
@@ -192,7 +200,7 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
     end = judgeAnswer(await exchange(run, task, announce, pause), task, change);
   } catch (thrown) {
     const error = asFleetError(thrown);
-    if (error === changed) end = endOf('changed', { error, isWell: true });
+    if (error === changed) end = endOf(isGone(error) ? 'gone' : 'changed', { error, isWell: true });
     else if (sentAtMs === undefined && isGone(error))
       end = endOf('refused', { error, isWell: true });
     else if (!hasLeave || sentAtMs === undefined)

@@ -12,6 +12,7 @@ import { showState } from './bicycle.js';
  * - `unchanged`: the bicycle already has these values, so nothing was sent.
  * - `refused`: the service rejected it.
  * - `changed`: another user changed the bicycle since it was read, so nothing was sent.
+ * - `gone`: the service does not show the bicycle of a plan any more, so nothing was sent.
  * - `failed`: it was certainly not carried out, and a later attempt may succeed.
  * - `unknown`: it was sent, and no answer proves its outcome.
  * - `skipped`: an earlier run did it, according to the journal.
@@ -22,6 +23,7 @@ export const OUTCOMES = [
   'unchanged',
   'refused',
   'changed',
+  'gone',
   'failed',
   'unknown',
   'skipped',
@@ -65,6 +67,7 @@ export const OUTCOME_COLORS: { readonly [name in Outcome]: Color | undefined } =
   done: 'green',
   refused: 'red',
   changed: 'yellow',
+  gone: 'yellow',
   failed: 'red',
   unknown: 'yellow',
   unchanged: 'gray',

@@ -1,6 +1,7 @@
 // `fleet bicycles act`: runs one transition on one or many bicycles, each at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
+import { GRAVE_TRANSITIONS } from '../../api/transition-rules.js';
 import { TRANSITIONS } from '../../api/transitions.js';
 import { type Action, type ActOptions, readFields, readWords, runAction } from '../../bulk/act.js';
 import { refuseIfReadOnly } from '../../bulk/allow-change.js';
@@ -10,9 +11,6 @@ import { withHint } from '../../http/failure.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';
-
-/** Transitions that are hard to undo. They always ask, and the user must type a word. */
-const GRAVE_TRANSITIONS = ['retire', 'declare_unrecoverable'];
 
 /** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
 const WARNINGS: { readonly [transition: string]: string } = {

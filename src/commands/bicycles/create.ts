@@ -36,7 +36,10 @@ export async function createBicycles(context: Context, options: CreateOptions): 
     ...textsOf(options),
     organization: owner,
   });
-  const plan = planFor([taskOf({ row: 1, body: { ...fields, name, organization } })], 'flags');
+  const plan = planCreations(
+    [creationTask({ row: 1, body: { ...fields, name, organization } })],
+    'flags',
+  );
   const show: BulkPlan['show'] = (answer) => printAnswer(context, answer, 'created');
   await carryOut(context, { ...plan, shape: ACTION, show }, options);
 }
@@ -68,20 +71,22 @@ async function createFrom(
   const source = nameOfInput(input.path);
   const organization = options.organization ?? (await chosenOrganization(context));
   const defaults = await readBicycleFields(context, { ...textsOf(options), organization });
-  const tasks = (await readNewBicycles(context, input, defaults)).map(taskOf);
+  const tasks = (await readNewBicycles(context, input, defaults)).map(creationTask);
   await carryOut(
     context,
-    { ...planFor(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
+    { ...planCreations(tasks, source), checkKeys: (keys) => checkRows(tasks, keys, source) },
     options,
   );
 }
 
-function taskOf(creation: Creation): Task {
+/** Returns the task of a creation. */
+export function creationTask(creation: Creation): Task {
   const { row, body } = creation;
   return { key: keyOfBody(row, writeJson(body)), uuid: null, name: body.name, creation };
 }
 
-function planFor(tasks: BulkPlan['tasks'], source: string): BulkPlan {
+/** Returns the plan of creations; `source` is where they come from. */
+export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   return {
     change: {
       resource: BICYCLE,

@@ -88,8 +88,17 @@ export async function prepareEdit(
     after: sides.map((side) => side.after).join('; '),
   };
   const name = textOf(value.name) ?? null;
-  const task = { key, uuid, name, before: describeBefore(value), values };
+  const fields = Object.fromEntries(
+    changed.map(([field, after]) => [field, jsonOfChange(before[field], after)]),
+  );
+  const task = { key, uuid, name, before: describeBefore(value), values, fields };
   return { task, wanted, before, changed };
+}
+
+/** Returns both values as JSON texts, for the journal. */
+function jsonOfChange(before: unknown, after: unknown): { before?: string; after: string } {
+  const both = { after: writeJson(after) };
+  return before === undefined ? both : { ...both, before: writeJson(before) };
 }
 
 /**
@@ -118,6 +127,7 @@ export async function carryOutEdits(
     verb: 'edit',
     command: 'edit',
     ...how,
+    planned: (task) => plannedEdit(editOf(task)),
     isUnchanged: (task) => editOf(task).changed.length === 0,
     requestOf: (task) => requestFor(method, editOf(task)),
     mayTryOtherwise({ status }, request) {
@@ -136,6 +146,14 @@ export async function carryOutEdits(
     lookUp: (client, doubts) => lookUpEdits(context, client, doubts, editOf),
   };
   await carryOut(context, { ...plan, change, tasks: edits.map(({ task }) => task) }, options);
+}
+
+/** Returns the old and the new values of the changed fields, for a plan. */
+function plannedEdit({ before, changed }: Edit) {
+  return {
+    observed: Object.fromEntries(changed.map(([field]) => [field, before[field] ?? null])),
+    body: Object.fromEntries(changed),
+  };
 }
 
 /** How many changes are shown before the question. */

@@ -1,0 +1,54 @@
+// Remembers where each plan was applied, so that a copy of a plan is not carried out a second time on
+// this machine.
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Context } from '../context.js';
+import { isObject, parseJson } from '../json/parse.js';
+import { findStateFolder } from '../settings/config-folder.js';
+import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
+
+/**
+ * Returns the path under which this plan is applied: that of the first `fleet apply`, when its
+ * journal still exists, otherwise the given path. Without a state folder it is the given path.
+ */
+export async function claimPlan(
+  { io }: Pick<Context, 'io'>,
+  path: string,
+  checksum: string,
+): Promise<string> {
+  const folder = findStateFolder(io.env);
+  if (folder === undefined) return path;
+  const plans = join(folder, 'plans');
+  const claim = join(plans, `${checksum.replace(/\W/g, '-')}.json`);
+  const text = `${JSON.stringify({ path: resolve(path) })}\n`;
+  try {
+    await makeFolder(plans, OWN_FOLDER_MODE);
+    await writeFile(claim, text, { flag: 'wx', mode: OWN_FILE_MODE });
+    return path;
+  } catch (error) {
+    // Without this record a copy is still recognised by the service's history.
+    if (!hasCode(error, 'EEXIST')) return path;
+  }
+  const first = await readClaim(claim);
+  if (first === undefined || first === resolve(path)) return path;
+  if (await hasFile(`${first}.journal`)) return first;
+  await writeFile(claim, text, { mode: OWN_FILE_MODE });
+  return path;
+}
+
+async function readClaim(claim: string): Promise<string | undefined> {
+  try {
+    const value = parseJson(await readFile(claim, 'utf8'));
+    return isObject(value) && typeof value['path'] === 'string' ? value['path'] : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function hasFile(path: string): Promise<boolean> {
+  return readFile(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,186 @@
+// The file of a plan: a header, one line for each target, and a checksum. Reads and writes it.
+//
+// A line is JSON, so that a plan can be compared with diff. The checksum is on the last line and
+// covers all lines before it.
+
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { type FileHandle, link, open, rm } from 'node:fs/promises';
+import { reasonOf, usageError } from '../errors.js';
+import { readExact, writeJson } from '../json/exact.js';
+import { isObject, parseJson } from '../json/parse.js';
+import { hasCode, OWN_FILE_MODE } from '../system/folder.js';
+import { type InputOptions, readInput } from '../terminal/stdin.js';
+
+/** The version of the format. A newer one is refused. */
+export const PLAN_FORMAT = 1;
+
+/** The commands that write plans. */
+export const PLAN_COMMANDS = [
+  'bicycles act',
+  'bicycles edit',
+  'bicycles create',
+  'alerts act',
+] as const;
+export type PlanCommand = (typeof PLAN_COMMANDS)[number];
+
+export interface PlanHeader {
+  readonly command: PlanCommand;
+  readonly base_url: string;
+  /** The UUID of the organization; null when none was set. */
+  readonly organization: string | null;
+  /** When the targets were read, by the service's clock (RFC 3339). */
+  readonly time: string;
+  readonly targets: number;
+}
+
+/** One bicycle or alert to change, or one bicycle to create. */
+export interface PlanTarget {
+  /** Null for a creation. */
+  readonly uuid: string | null;
+  readonly name: string | null;
+  /** The number of a creation in its input, from 1. */
+  readonly row?: number;
+  /** The values that the service showed. */
+  readonly observed: { readonly [field: string]: unknown };
+  readonly request: {
+    readonly method: string;
+    /** Relative to the base URL. */
+    readonly path: string;
+    /** For an edit, only the changed fields. */
+    readonly body: { readonly [field: string]: unknown };
+  };
+}
+
+export interface PlanFile {
+  readonly header: PlanHeader;
+  readonly targets: readonly PlanTarget[];
+  /** Identifies the plan: the checksum of its lines. */
+  readonly checksum: string;
+}
+
+/** Throws a FleetError of kind `usage` when the file exists: a plan never replaces a file. */
+export function refuseExistingPlan(path: string): void {
+  if (!existsSync(path)) return;
+  throw usageError(
+    `the plan ${path} already exists; nothing was written`,
+    'a plan never replaces a file; choose another name for --plan',
+  );
+}
+
+/**
+ * Writes a plan. The file appears complete or not at all. Throws a FleetError of kind `usage` when
+ * it exists or cannot be written.
+ */
+export async function writePlanFile(
+  path: string,
+  header: PlanHeader,
+  targets: readonly PlanTarget[],
+): Promise<void> {
+  const draft = `${path}.${process.pid}.draft`;
+  try {
+    const handle = await open(draft, 'wx', OWN_FILE_MODE);
+    try {
+      await writeLines(handle, header, targets);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    // A link fails when the file exists. A rename would replace it.
+    await link(draft, path);
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) refuseExistingPlan(path);
+    throw usageError(
+      `the plan ${path} cannot be written: ${reasonOf(error)}`,
+      'choose another name for --plan',
+    );
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Lines are written together, so that a plan of 100,000 targets needs little memory. */
+const LINES_TOGETHER = 1_000;
+
+async function writeLines(
+  handle: FileHandle,
+  header: PlanHeader,
+  targets: readonly PlanTarget[],
+): Promise<void> {
+  const hash = createHash('sha256');
+  const write = async (text: string) => {
+    hash.update(text);
+    await handle.appendFile(text);
+  };
+  await write(`${JSON.stringify({ fleet_plan: true, format: PLAN_FORMAT, ...header })}\n`);
+  for (let at = 0; at < targets.length; at += LINES_TOGETHER) {
+    const lines = targets.slice(at, at + LINES_TOGETHER).map((target) => `${writeJson(target)}\n`);
+    await write(lines.join(''));
+  }
+  await handle.appendFile(`${JSON.stringify({ checksum: `sha256:${hash.digest('hex')}` })}\n`);
+}
+
+/**
+ * Reads a plan. Throws a FleetError of kind `usage` for a file that is not a plan, was edited or
+ * cut, or is of a newer format.
+ */
+export async function readPlanFile(context: InputOptions, path: string): Promise<PlanFile> {
+  const text = (await readInput(context, path)).toString('utf8');
+  const lines = text.split('\n');
+  const head = readLine(lines[0]);
+  if (head?.['fleet_plan'] !== true)
+    throw usageError(`${path} is not a plan of fleet`, 'write one with --plan FILE');
+  const { format } = head;
+  if (typeof format !== 'number' || format > PLAN_FORMAT)
+    throw usageError(
+      `the plan ${path} has format ${String(format)}, and this fleet reads format ${PLAN_FORMAT}`,
+      'apply it with the version of fleet that wrote it, or write a new plan',
+    );
+  const checksum = checkSum(path, text);
+  const targets = lines.slice(1, -2).map((line) => readExact(line) as PlanTarget);
+  const header = readHeader(path, head, targets.length);
+  return { header, targets, checksum };
+}
+
+function readLine(line = ''): { [field: string]: unknown } | undefined {
+  try {
+    const value = parseJson(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Compares the checksum on the last line with the lines before it. */
+function checkSum(path: string, text: string): string {
+  const end = text.trimEnd().lastIndexOf('\n') + 1;
+  const written = readLine(text.slice(end).trim())?.['checksum'];
+  const actual = `sha256:${createHash('sha256').update(text.slice(0, end)).digest('hex')}`;
+  if (written === actual && text.endsWith('\n')) return actual;
+  const what = written === undefined ? 'is not complete' : 'was edited';
+  throw usageError(
+    `the plan ${path} ${what}: its checksum does not match; nothing was sent`,
+    'write a new plan with --plan FILE',
+  );
+}
+
+function readHeader(
+  path: string,
+  head: { readonly [field: string]: unknown },
+  count: number,
+): PlanHeader {
+  const { command, base_url, organization = null, time, targets } = head;
+  const known = PLAN_COMMANDS.find((name) => name === command);
+  if (
+    known === undefined ||
+    typeof base_url !== 'string' ||
+    typeof time !== 'string' ||
+    (organization !== null && typeof organization !== 'string') ||
+    targets !== count
+  )
+    throw usageError(
+      `the header of the plan ${path} is not valid; nothing was sent`,
+      'write a new plan with --plan FILE',
+    );
+  return { command: known, base_url, organization, time, targets: count };
+}

@@ -1,0 +1,196 @@
+// Runs the actions of a plan. Each target is read again before the question and right before its
+// request, and nothing is sent to a target that changed.
+
+import { BICYCLE } from '../api/bicycle.js';
+import { readTransitions, type Transitioned } from '../api/history.js';
+import type { Resource } from '../api/resource.js';
+import { GRAVE_TRANSITIONS, targetStateOf } from '../api/transition-rules.js';
+import type { Context } from '../context.js';
+import { FleetError } from '../errors.js';
+import type { Client } from '../http/client.js';
+import { writeJson } from '../json/exact.js';
+import { textOrNull } from '../json/parse.js';
+import { clean } from '../terminal/clean.js';
+import { readTime } from '../terminal/time.js';
+import { ACTIONS } from '../views/action.js';
+import { endOf } from './answer.js';
+import { isSameTransition } from './doubts.js';
+import { lookUpActions } from './evidence.js';
+import type { BulkPlan, DecidedDoubt, Doubt, ShownByAnswers, Task, TaskEnd } from './plan.js';
+import type { PlanTarget } from './plan-file.js';
+import { type Present, readOnePresent, readPresent } from './present.js';
+
+/** What the service's history may show since the plan. */
+export type HistoryRule =
+  /** This transition must not be there: a copy of the plan was carried out already. */
+  | 'not-carried-out'
+  /** Nothing may follow the last transition: the bicycle is as a run left it. */
+  | 'nothing-later';
+
+export interface PlannedActionsOptions {
+  context: Context;
+  resource: Resource;
+  targets: readonly PlanTarget[];
+  concurrency: number;
+  rule: HistoryRule;
+  /** When a target was observed, by the service's clock (RFC 3339); undefined when it is not known. */
+  observedAt(target: PlanTarget): string | undefined;
+  /** The transition that brought a target into its observed state, for `nothing-later`. */
+  ownTransition?(target: PlanTarget): string;
+  /** Identifies the journal. */
+  identity: { readonly [name: string]: string };
+}
+
+const SECOND_MS = 1_000;
+
+/** Entries of the history that are read: more than happen between a plan and its run. */
+const HISTORY_PAGES = 2;
+
+/** Returns the actions of a plan as tasks of a bulk run. */
+export function planActions(options: PlannedActionsOptions): BulkPlan {
+  const { context, resource, targets, concurrency, identity } = options;
+  const byUuid = new Map(targets.map((target) => [target.uuid ?? '', target]));
+  const targetOf = (task: Task) => byUuid.get(task.key) as PlanTarget;
+  const verbs = new Set(targets.map(verbOfTarget));
+  const [only = ''] = verbs;
+  const check = (present: Present | undefined, task: Task) =>
+    findDifference(targetOf(task), present);
+  return {
+    change: {
+      resource,
+      verb: verbs.size === 1 ? only : 'the planned transitions',
+      command: 'act',
+      isAlwaysAsked: true,
+      isGrave: [...verbs].some((verb) => GRAVE_TRANSITIONS.includes(verb)),
+      lookUp: (client, doubts, shown) => lookUpByVerb(client, resource, doubts, shown),
+      requestOf: (task) => {
+        const { request } = targetOf(task);
+        return {
+          method: 'POST',
+          path: `${resource.path(task.key)}actions/`,
+          body: writeJson(request.body),
+          subject: `"${task.verb}"`,
+          shownBy: resource.shownBy(task.key),
+        };
+      },
+      async checkBefore(client, task) {
+        const present = await readOnePresent(client, resource, task.key);
+        const difference = check(present, task);
+        if (difference !== undefined) return difference;
+        return findInHistory(client, options, targetOf(task), present);
+      },
+    },
+    tasks: targets.map((target) => taskOfTarget(target)),
+    isStdin: false,
+    shape: { ...ACTIONS, noun: { one: resource.one, many: resource.many } },
+    identity,
+    async readTargets(open) {
+      const client = await context.client();
+      const uuids = open.map(({ key }) => key);
+      const present = await readPresent(client, resource, uuids, concurrency);
+      const ends = new Map<string, TaskEnd>();
+      for (const task of open) {
+        const difference = check(present.get(task.key), task);
+        if (difference !== undefined) ends.set(task.key, endOfDifference(difference));
+      }
+      return ends;
+    },
+  };
+}
+
+/** Returns the transition or action that a target's request asks for. */
+export function verbOfTarget({ request }: PlanTarget): string {
+  return textOrNull(request.body['type']) ?? '';
+}
+
+function taskOfTarget(target: PlanTarget): Task {
+  const { uuid, name, observed } = target;
+  const version = observed['concurrency_version'];
+  const before = {
+    state: textOrNull(observed['state']),
+    version: version === undefined ? null : String(version),
+  };
+  return { key: uuid ?? '', uuid, name, before, verb: verbOfTarget(target) };
+}
+
+/** Returns the end of a target that must not be sent. */
+export function endOfDifference(error: FleetError): TaskEnd {
+  return endOf(error.status === GONE ? 'gone' : 'changed', { error, isWell: true });
+}
+
+const GONE = 404;
+
+/** Compares a target with the service. Returns why it must not be sent, or undefined. */
+function findDifference(target: PlanTarget, present: Present | undefined): FleetError | undefined {
+  if (present === undefined)
+    return new FleetError('not-found', 'the service does not show it any more', { status: GONE });
+  const state = textOrNull(target.observed['state']);
+  if (present.state === state) return undefined;
+  const now = clean(present.state ?? 'without a state');
+  return new FleetError(
+    'partial',
+    `it was expected to be ${state ?? 'without a state'}, and is ${now} now`,
+  );
+}
+
+/** Searches the service's history for an earlier run of the plan, or for a later change. */
+async function findInHistory(
+  client: Client,
+  { resource, rule, observedAt, ownTransition }: PlannedActionsOptions,
+  target: PlanTarget,
+  present: Present | undefined,
+): Promise<FleetError | undefined> {
+  if (resource !== BICYCLE) return undefined;
+  const version = target.observed['concurrency_version'] ?? null;
+  // Every transition increases the version.
+  if (version !== null && String(version) === String(present?.version)) return undefined;
+  const sinceMs = readTime(observedAt(target));
+  const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
+  if (steps === undefined || sinceMs === undefined) return undefined;
+  // The service's times can have whole seconds. An entry of the same second counts as later.
+  const later = steps.filter(
+    ({ timestamp }) => (readTime(timestamp) ?? 0) >= Math.floor(sinceMs / SECOND_MS) * SECOND_MS,
+  );
+  const found =
+    rule === 'nothing-later'
+      ? findFollowing(later, ownTransition?.(target) ?? '')
+      : later.find(({ transition }) => isSameTransition(transition, verbOfTarget(target)));
+  if (found === undefined) return undefined;
+  const { transition, timestamp } = found;
+  const since = rule === 'nothing-later' ? 'after the run' : 'after the plan';
+  return new FleetError(
+    'partial',
+    `the service's history shows ${clean(transition ?? 'a change')} at ${clean(timestamp ?? '')}, ${since}`,
+  );
+}
+
+/**
+ * Returns an entry that follows the run's own transition, or any entry when that one is not there.
+ * The history has the newest entry first.
+ */
+function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
+  const oldestFirst = [...later]
+    .reverse()
+    .sort((one, other) => (readTime(one.timestamp) ?? 0) - (readTime(other.timestamp) ?? 0));
+  const ownIndex = oldestFirst.findIndex(({ transition }) => isSameTransition(transition, own));
+  return oldestFirst[ownIndex + 1];
+}
+
+/** Looks up unresolved requests of one transition after the other. */
+async function lookUpByVerb(
+  client: Client,
+  resource: Resource,
+  doubts: readonly Doubt[],
+  shown: ShownByAnswers,
+): Promise<DecidedDoubt[]> {
+  const verbs = new Set(doubts.map(({ task }) => task.verb ?? ''));
+  const decided: DecidedDoubt[] = [];
+  for (const verb of verbs) {
+    const ofVerb = doubts.filter(({ task }) => task.verb === verb);
+    const action = { resource, verb, target: targetStateOf(verb) };
+    // Answers to other transitions show other states.
+    const reached = verbs.size === 1 ? shown.reached : new Set<string>();
+    decided.push(...(await lookUpActions(client, ofVerb, action, { reached })));
+  }
+  return decided;
+}

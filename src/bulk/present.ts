@@ -1,0 +1,100 @@
+// Reads the present values of many bicycles or alerts: each one by itself, or from the whole list
+// when there are many.
+
+import type { Resource } from '../api/resource.js';
+import { FleetError } from '../errors.js';
+import type { Client } from '../http/client.js';
+import { isObject, parseJson, textOrNull } from '../json/parse.js';
+
+/** The values of a bicycle or alert, as far as previews and plans need them. */
+export interface Present {
+  readonly name: string | null;
+  readonly state: string | null;
+  /** Grows with every save; null when the service has none. */
+  readonly version: string | number | null;
+}
+
+/** More targets than this are read from the list. */
+const MOST_SINGLE_READS = 100;
+
+/**
+ * Reads the targets. The result lacks those that the service does not show. Throws when the service
+ * cannot be reached.
+ */
+export async function readPresent(
+  client: Client,
+  resource: Resource,
+  uuids: readonly string[],
+  concurrency: number,
+): Promise<Map<string, Present>> {
+  const found = new Map<string, Present>();
+  if (uuids.length > MOST_SINGLE_READS) await readFromList(client, resource, new Set(uuids), found);
+  const left = uuids.filter((uuid) => !found.has(uuid)).values();
+  const work = async () => {
+    for (const uuid of left) {
+      const present = await readOnePresent(client, resource, uuid);
+      if (present !== undefined) found.set(uuid, present);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, work));
+  return found;
+}
+
+/** Reads one target. Returns undefined when the service does not show it (404, 410). */
+export async function readOnePresent(
+  client: Client,
+  { path, one }: Resource,
+  uuid: string,
+): Promise<Present | undefined> {
+  try {
+    const { text } = await client.send({ path: path(uuid), subject: `the ${one}` });
+    const body = parseJson(text);
+    return isObject(body) ? presentOf(body) : undefined;
+  } catch (error) {
+    if (error instanceof FleetError && (error.status === 404 || error.status === 410))
+      return undefined;
+    throw error;
+  }
+}
+
+/** A list can be older than single answers. A target that it lacks is read by itself. */
+async function readFromList(
+  client: Client,
+  { listPath, many }: Resource,
+  wanted: ReadonlySet<string>,
+  found: Map<string, Present>,
+): Promise<void> {
+  const request = { path: listPath, subject: `the list of ${many}` };
+  for await (const { items } of client.pages(request)) {
+    for (const { value } of items) {
+      const uuid = String(value['uuid'] ?? '').toLowerCase();
+      if (wanted.has(uuid)) found.set(uuid, presentOf(value));
+    }
+    if (found.size === wanted.size) return;
+  }
+}
+
+/** Returns the values of a bicycle or alert that the service sent. */
+export function presentOf(fields: { readonly [field: string]: unknown }): Present {
+  const version = fields['concurrency_version'];
+  return {
+    name: textOrNull(fields['name'] ?? fields['message'])?.trim() || null,
+    state: textOrNull(fields['state']),
+    version: typeof version === 'number' || typeof version === 'string' ? version : null,
+  };
+}
+
+/** Counts states: `{ available: 110, lost: 10 }`, the most frequent first. */
+export function countPresentStates(all: Iterable<Pick<Present, 'state'>>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { state } of all) {
+    const name = state ?? 'without a state';
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return new Map([...counts].sort(([, one], [, other]) => other - one));
+}
+
+/** Formats counts of states: `110 available, 10 lost`. */
+export function showStateCounts(counts: ReadonlyMap<string, number>): string {
+  return [...counts].map(([state, number]) => `${number} ${state}`).join(', ');
+}
