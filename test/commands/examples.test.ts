@@ -33,6 +33,11 @@ interface Way extends RunOptions {
 
 const CTRL_C = '\u0003';
 const ANY_FREE_PORTS = '--port 0 --sse-port 0';
+const AVAILABLE = 'fleet bicycles list --all --where state=available --limit 1 -o uuid';
+const WRITE_PLAN = `${AVAILABLE} | fleet bicycles act - put_in_maintenance --plan monday.plan`;
+const APPLY_PLAN = `${WRITE_PLAN} && fleet apply monday.plan --yes`;
+const WRITE_JOURNAL = `${AVAILABLE} | fleet bicycles act - put_in_maintenance --yes --journal j.jsonl`;
+
 /** Several pages, and every state. */
 const BICYCLES = 80;
 const SYSTEM = fileURLToPath(new URL('../support/system.json', import.meta.url));
@@ -117,6 +122,24 @@ const WAYS: { readonly [beginning: string]: Way } = {
     steps: [{ when: /published/, press: 'SIGINT' }],
   },
   'fleet gbfs --check': { code: 9 },
+  'fleet bicycles list --all --where state=lost -o uuid | fleet bicycles act - put_in_maintenance --plan':
+    { instead: `${WRITE_PLAN} && cat monday.plan` },
+  'fleet apply monday.plan --dry-run': {
+    instead: `${WRITE_PLAN} && fleet apply monday.plan --dry-run`,
+  },
+  'fleet apply monday.plan --yes': { instead: APPLY_PLAN },
+  'fleet journal undo monday.plan.journal': {
+    instead: `${APPLY_PLAN} && fleet journal undo monday.plan.journal --yes`,
+  },
+  'fleet journal undo j.jsonl --dry-run': {
+    instead: `${WRITE_JOURNAL} && fleet journal undo j.jsonl --dry-run`,
+  },
+  'fleet journal undo j.jsonl --plan': {
+    instead: `${WRITE_JOURNAL} && fleet journal undo j.jsonl --plan back.plan`,
+  },
+  'fleet journal undo j.jsonl --yes': {
+    instead: `${WRITE_JOURNAL} && fleet journal undo j.jsonl --yes`,
+  },
   'fleet journal show j.jsonl': { instead: 'fleet journal show test/support/j.jsonl' },
   'fleet journal show j.jsonl --jq': {
     instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
@@ -168,8 +191,8 @@ interface PlainStep {
 function plainSteps(line: string): PlainStep[] | undefined {
   const alone = plainWords(line);
   if (alone !== undefined) return [{ words: alone, isPiped: false }];
-  // A journal belongs into the folder that only a process can be in.
-  if (line.includes('--journal')) return undefined;
+  // A journal or a plan belongs into the folder of the example, which only a process can be in.
+  if (/--(?:journal|plan)\b/.test(line)) return undefined;
   const pieces = line.split(/ (\||&&) /);
   const steps = pieces.flatMap((piece, index) => {
     const words = /['"]/.test(piece.replace(/'[^']*'|"[^"]*"/g, ''))
@@ -223,7 +246,7 @@ async function runWords(
 
 /** Whether a line can leave the service other than it was. */
 function isChanging(line: string): boolean {
-  return /\b(?:act|create|edit|api)\b/.test(line) && !/--dry-run/.test(line);
+  return /\b(?:act|create|edit|api|apply|undo)\b/.test(line) && !/--dry-run/.test(line);
 }
 
 keepJq();
