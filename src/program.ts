@@ -51,6 +51,7 @@ const WORK: Nouns = {
   map: async () => (await import('./commands/map/index.js')).addMap,
   mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
+  check: async () => (await import('./commands/check/index.js')).addCheck,
   apply: async () => (await import('./commands/apply/index.js')).addApply,
   journal: async () => (await import('./commands/journal/index.js')).addJournal,
   organizations: async () => (await import('./commands/named/index.js')).addNamed('organization'),

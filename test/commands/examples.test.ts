@@ -41,6 +41,7 @@ const WRITE_JOURNAL = `${AVAILABLE} | fleet bicycles act - put_in_maintenance --
 /** Several pages, and every state. */
 const BICYCLES = 80;
 const SYSTEM = fileURLToPath(new URL('../support/system.json', import.meta.url));
+const PERMIT = fileURLToPath(new URL('../../docs/permit.yaml', import.meta.url));
 const UNTIL_INTERRUPTED: Way = {
   code: 130,
   steps: [{ when: /following|open|\d/, press: 'SIGINT' }],
@@ -74,6 +75,13 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet watch --until': {},
   'fleet watch --bicycle': {},
   'fleet watch --topic': {},
+  // A rule with `for` is unknown without a mirror.
+  'fleet check docs/permit.yaml': { code: 9 },
+  'fleet check docs/permit.yaml --every': {
+    code: 130,
+    instead: `fleet check ${PERMIT} --every 60s --state-file ~/check.state`,
+    steps: [{ when: /unknown/, press: 'SIGINT' }],
+  },
   'fleet alerts watch': UNTIL_INTERRUPTED,
   'fleet alerts listen': UNTIL_INTERRUPTED,
   'fleet auth login': {
@@ -246,7 +254,8 @@ async function runWords(
 
 /** Whether a line can leave the service other than it was. */
 function isChanging(line: string): boolean {
-  return /\b(?:act|create|edit|api|apply|undo)\b/.test(line) && !/--dry-run/.test(line);
+  if (/\b(?:apply|undo)\b/.test(line)) return true;
+  return /\b(?:act|create|edit|api)\b/.test(line) && !/--dry-run/.test(line);
 }
 
 keepJq();

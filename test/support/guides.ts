@@ -9,7 +9,9 @@ export function readText(path: string): string {
 }
 
 /** `docs/bulk.md` and so on. */
-export const GUIDES = readdirSync(new URL('docs', ROOT)).map((name) => `docs/${name}`);
+export const GUIDES = readdirSync(new URL('docs', ROOT))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 
 /** Returns the code blocks of one language. */
 export function blocksOf(text: string, language: string): string[] {

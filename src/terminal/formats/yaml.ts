@@ -73,6 +73,43 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
   };
 }
 
+/** A value of a YAML document, and its line from 1. Maps and lists contain such values. */
+export interface LinedValue {
+  readonly value: string | number | boolean | null | LinedMap | readonly LinedValue[];
+  readonly line: number;
+}
+export type LinedMap = ReadonlyMap<string, LinedValue>;
+
+/**
+ * Reads one YAML 1.2 document, or JSON, with the line of each value. Throws an Error with the line
+ * for broken YAML and for aliases.
+ */
+export async function readYamlWithLines(text: string): Promise<LinedValue> {
+  const { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } = await import('yaml');
+  const lineCounter = new LineCounter();
+  const options = { version: '1.2', prettyErrors: false, uniqueKeys: true, lineCounter } as const;
+  const document = parseDocument(text, options);
+  const lineAt = (offset = 0) => lineCounter.linePos(offset).line;
+  const [error] = document.errors;
+  if (error !== undefined) throw new Error(`line ${lineAt(error.pos[0])}: ${error.message}`);
+  const read = (node: unknown, depth: number): LinedValue => {
+    const { range } = (node ?? {}) as { range?: readonly number[] | null };
+    const line = lineAt(range?.[0]);
+    if (depth > DEPTH_LIMIT) throw new Error(`line ${line}: nested too deep`);
+    if (isAlias(node)) throw new Error(`line ${line}: aliases are not supported`);
+    if (isSeq(node)) return { line, value: node.items.map((item) => read(item, depth + 1)) };
+    if (isMap(node)) {
+      const entries = node.items.map(
+        ({ key, value }) => [String(read(key, depth + 1).value), read(value, depth + 1)] as const,
+      );
+      return { line, value: new Map(entries) };
+    }
+    const { value = null } = (isScalar(node) ? node : {}) as { value?: LinedValue['value'] };
+    return { line, value };
+  };
+  return read(document.contents, 0);
+}
+
 /** Collections nested deeper than this are refused, as in JSON (promise 6). */
 const DEPTH_LIMIT = 500;
 

@@ -1,0 +1,160 @@
+// Reads the fleet and evaluates every rule once.
+
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { mirrorOf } from '../../list/current-mirror.js';
+import { readList } from '../../list/list.js';
+import { isDocumented } from '../../list/where.js';
+import { momentOf } from '../../system/clock.js';
+import { clean } from '../../terminal/clean.js';
+import { firstSegment } from '../../terminal/formats/columns.js';
+import { BICYCLES } from '../../views/bicycle.js';
+import { findLasting } from './lasting.js';
+import type { Rule } from './rules.js';
+import type { CompiledSelection } from './selection.js';
+import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js';
+
+/** A rule with prepared selections. */
+export interface CompiledRule {
+  readonly rule: Rule;
+  readonly selection: CompiledSelection;
+  /** What `max_percent` refers to; undefined for the organization. */
+  readonly of: CompiledSelection | undefined;
+}
+
+/** The result of one rule, as a row of the output (cli.md, check). */
+export interface RuleRow {
+  readonly rule: string;
+  readonly found: number;
+  /** The number that `max_percent` refers to; null without it. */
+  readonly of: number | null;
+  readonly limit: string;
+  readonly verdict: Verdict;
+  /** Bicycles without a position that could be in the area of the rule. */
+  readonly unlocated: number;
+  readonly reason: string | null;
+}
+
+export interface Evaluated {
+  readonly row: RuleRow;
+  readonly bicycles: readonly Bicycle[];
+}
+
+/** The fleet of an organization, and why it may not be complete or current. */
+interface Fleet {
+  readonly bicycles: readonly Bicycle[];
+  readonly doubt: string | undefined;
+}
+
+/** Evaluates the rules. Throws when the service or the mirror cannot be read at all. */
+export async function evaluateRules(
+  context: Context,
+  rules: readonly CompiledRule[],
+  organization: string | undefined,
+): Promise<Evaluated[]> {
+  const fleets = new Map<string | undefined, Fleet>();
+  const fleetOf = async (uuid: string | undefined) => {
+    const known = fleets.get(uuid) ?? (await readFleet(context, uuid));
+    fleets.set(uuid, known);
+    return known;
+  };
+  const evaluated: Evaluated[] = [];
+  for (const compiled of rules) {
+    const { selection, of } = compiled;
+    const fleet = await fleetOf(selection.organization ?? organization);
+    const ofFleet = await fleetOf(of?.organization ?? selection.organization ?? organization);
+    evaluated.push(await evaluateRule(context, compiled, fleet, ofFleet));
+  }
+  return evaluated;
+}
+
+/** Reads the whole fleet of an organization, or all bicycles that the token shows. */
+async function readFleet(context: Context, organization: string | undefined): Promise<Fleet> {
+  const query = organization === undefined ? [] : [['organization', organization] as const];
+  const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
+  const bicycles: Bicycle[] = [];
+  const incomplete = await readList<Bicycle>(
+    context,
+    { shape: BICYCLES, requests: [request] },
+    { count: true },
+    (items) => {
+      for (const { value } of items) bicycles.push(value);
+    },
+  );
+  if (incomplete !== undefined) return { bicycles, doubt: incomplete.message };
+  const status = await mirrorOf(await context.client())?.status();
+  const isStale = status !== undefined && !status.isCurrent;
+  return { bicycles, doubt: isStale ? 'the mirror is not current' : undefined };
+}
+
+async function evaluateRule(
+  context: Context,
+  { rule, selection, of }: CompiledRule,
+  fleet: Fleet,
+  ofFleet: Fleet,
+): Promise<Evaluated> {
+  refuseUnknownFields(rule, fleet.bicycles);
+  const { wallMs: nowMs } = momentOf(context.clock);
+  const now = { ms: nowMs, zone: context.zone };
+  const members = fleet.bicycles.map((bicycle) => ({
+    bicycle,
+    membership: selection.membershipOf(bicycle, now),
+  }));
+  let bicycles = members.flatMap(({ bicycle, membership }) =>
+    membership === 'in' ? [bicycle] : [],
+  );
+  const unlocated = members.filter(({ membership }) => membership === 'unlocated').length;
+  let doubt = fleet.doubt ?? (rule.maxPercent === undefined ? undefined : ofFleet.doubt);
+  if (rule.forMs !== undefined) {
+    const selected = new Set(bicycles.flatMap((bicycle) => bicycleUuid(bicycle) ?? []));
+    const { forMs, bridgesGaps } = rule;
+    const lasting = await findLasting({ context, selection, selected, forMs, nowMs, bridgesGaps });
+    doubt ??= lasting.doubt;
+    bicycles = bicycles.filter((bicycle) => lasting.uuids.has(bicycleUuid(bicycle) ?? ''));
+  }
+  const total = rule.maxPercent === undefined ? undefined : countMembers(of, ofFleet, now);
+  const selectedCount = { found: bicycles.length, uncertain: unlocated };
+  const { verdict, reason } = decideVerdict(rule, { selected: selectedCount, of: total, doubt });
+  return {
+    bicycles,
+    row: {
+      rule: rule.name,
+      found: bicycles.length,
+      of: total?.found ?? null,
+      limit: showLimit(rule, total),
+      verdict,
+      unlocated,
+      reason,
+    },
+  };
+}
+
+/** A field that the service does not document may exist. One that no bicycle has is a mistake. */
+function refuseUnknownFields(rule: Rule, bicycles: readonly Bicycle[]): void {
+  if (bicycles.length === 0) return;
+  for (const condition of rule.selection.where) {
+    const field = firstSegment(condition.field);
+    if (isDocumented(condition, BICYCLE)) continue;
+    if (bicycles.some((bicycle) => Object.hasOwn(bicycle, field))) continue;
+    throw usageError(
+      `line ${rule.line} of the rules: no bicycle has the field "${clean(field)}" of "${clean(condition.text)}"`,
+      'fleet bicycles list --columns lists the fields',
+    );
+  }
+}
+
+/** Counts what `max_percent` refers to. Retired bicycles are not part of an organization's fleet. */
+function countMembers(
+  of: CompiledSelection | undefined,
+  { bicycles }: Fleet,
+  now: Parameters<CompiledSelection['membershipOf']>[1],
+): Count {
+  if (of === undefined)
+    return { found: bicycles.filter(({ state }) => state !== 'retired').length, uncertain: 0 };
+  const memberships = bicycles.map((bicycle) => of.membershipOf(bicycle, now));
+  return {
+    found: memberships.filter((membership) => membership === 'in').length,
+    uncertain: memberships.filter((membership) => membership === 'unlocated').length,
+  };
+}

@@ -1,0 +1,247 @@
+// Parses the file of rules for `fleet check`. Every error names its line.
+
+import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
+import { nearest } from '../../cli/nearest.js';
+import { FleetError, reasonOf, usageError } from '../../errors.js';
+import { type Condition, checkCondition, parseCondition } from '../../list/where.js';
+import { clean } from '../../terminal/clean.js';
+import { type LinedMap, type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
+import { parseDuration } from '../../terminal/time.js';
+import type { LatLon } from '../../views/distance.js';
+import { type Box, parseBbox, parseNear, parseRadius } from '../bicycles/area.js';
+
+/** The bicycles of a rule, in the words of `bicycles list`. Different keys all have to match. */
+export interface RuleSelection {
+  /** Any of these states. */
+  readonly state?: readonly string[];
+  /** All of these conditions. */
+  readonly where: readonly Condition[];
+  /** Inside any of these zones, by name or UUID. */
+  readonly zone?: readonly string[];
+  readonly bbox?: Box;
+  readonly near?: LatLon;
+  readonly radius?: number;
+  readonly model?: readonly string[];
+  readonly organization?: string;
+}
+
+/** A rule of the file. */
+export interface Rule {
+  readonly name: string;
+  readonly line: number;
+  readonly selection: RuleSelection;
+  readonly min?: number;
+  readonly max?: number;
+  readonly maxPercent?: number;
+  /** The bicycles that `max_percent` refers to; undefined for the organization. */
+  readonly of?: RuleSelection;
+  /** Milliseconds that a bicycle must be selected without a break. */
+  readonly forMs?: number;
+  /** Whether a gap of the mirror counts as no change when both sides agree. */
+  readonly bridgesGaps: boolean;
+  /** Milliseconds that a new verdict must last before it is reported. */
+  readonly holdMs: number;
+}
+
+const SELECTION_KEYS = [
+  'state',
+  'where',
+  'zone',
+  'bbox',
+  'near',
+  'radius',
+  'model',
+  'organization',
+] as const;
+const RULE_KEYS = [
+  'name',
+  ...SELECTION_KEYS,
+  'min',
+  'max',
+  'max_percent',
+  'of',
+  'for',
+  'gaps',
+  'hold',
+] as const;
+
+/** Parses the text of a rules file: YAML, or JSON. `source` names it in errors. */
+export async function parseRules(text: string, source: string): Promise<Rule[]> {
+  const root = await readYamlWithLines(text).catch((error: unknown) => {
+    throw usageError(`${source} cannot be read: ${clean(reasonOf(error))}`, HINT);
+  });
+  const refuse = refuserOf(source);
+  const top = mapOf(root, refuse, 'the file');
+  refuseUnknownKeys(top, ['rules'], refuse);
+  const list = top.get('rules');
+  if (list === undefined || !Array.isArray(list.value))
+    throw refuse(list?.line ?? root.line, 'a list "rules:" is expected');
+  const rules = list.value.map((item: LinedValue) => parseRule(item, refuse));
+  const names = new Set<string>();
+  for (const { name, line } of rules) {
+    if (names.has(name)) throw refuse(line, `the name "${clean(name)}" is used twice`);
+    names.add(name);
+  }
+  return rules;
+}
+
+const HINT = 'fleet help check shows the form of a rule';
+
+type Refuse = (line: number, message: string, hint?: string) => FleetError;
+
+function refuserOf(source: string): Refuse {
+  return (line, message, hint = HINT) => usageError(`line ${line} of ${source}: ${message}`, hint);
+}
+
+function mapOf({ value, line }: LinedValue, refuse: Refuse, what: string): LinedMap {
+  if (value instanceof Map) return value as LinedMap;
+  throw refuse(line, `${what} must be a map with keys`);
+}
+
+function refuseUnknownKeys(map: LinedMap, known: readonly string[], refuse: Refuse): void {
+  for (const [key, { line }] of map) {
+    if (known.includes(key)) continue;
+    const meant = nearest(key, known);
+    const hint = meant === undefined ? `keys: ${known.join(', ')}` : `did you mean "${meant}"?`;
+    throw refuse(line, `unknown key "${clean(key)}"`, hint);
+  }
+}
+
+function parseRule(item: LinedValue, refuse: Refuse): Rule {
+  const map = mapOf(item, refuse, 'a rule');
+  refuseUnknownKeys(map, RULE_KEYS, refuse);
+  const name = map.get('name');
+  if (name === undefined || typeof name.value !== 'string' || name.value.trim() === '')
+    throw refuse(name?.line ?? item.line, 'a rule needs a "name"');
+  const min = readNumber(map, 'min', refuse);
+  const max = readNumber(map, 'max', refuse);
+  const maxPercent = readNumber(map, 'max_percent', refuse);
+  const forMs = readLength(map, 'for', refuse);
+  const of = map.get('of');
+  if (of !== undefined && maxPercent === undefined)
+    throw refuse(of.line, '"of" goes with "max_percent"');
+  const hasLimit = min !== undefined || max !== undefined || maxPercent !== undefined;
+  if (!hasLimit && forMs === undefined)
+    throw refuse(item.line, 'a rule needs a limit: "min", "max", "max_percent" or "for"');
+  if (min !== undefined && max !== undefined && min > max)
+    throw refuse(item.line, `"min" ${min} is above "max" ${max}`);
+  const gaps = map.get('gaps');
+  if (gaps !== undefined && gaps.value !== 'bridge')
+    throw refuse(gaps.line, '"gaps" can only be "bridge"');
+  // A duration without a limit means that no bicycle may be selected for so long.
+  const limit = hasLimit ? max : 0;
+  return {
+    name: name.value.trim(),
+    line: item.line,
+    selection: parseSelection(map, refuse, item.line),
+    ...(min === undefined ? {} : { min }),
+    ...(limit === undefined ? {} : { max: limit }),
+    ...(maxPercent === undefined ? {} : { maxPercent }),
+    ...(of === undefined ? {} : { of: parseOf(of, refuse) }),
+    ...(forMs === undefined ? {} : { forMs }),
+    bridgesGaps: gaps !== undefined,
+    holdMs: readLength(map, 'hold', refuse) ?? 0,
+  };
+}
+
+function parseOf(item: LinedValue, refuse: Refuse): RuleSelection {
+  const map = mapOf(item, refuse, '"of"');
+  refuseUnknownKeys(map, SELECTION_KEYS, refuse);
+  return parseSelection(map, refuse, item.line);
+}
+
+function parseSelection(map: LinedMap, refuse: Refuse, line: number): RuleSelection {
+  const states = readTexts(map, 'state', refuse);
+  for (const { text, line: at } of states ?? []) checkState(text, at, refuse);
+  const where = (readTexts(map, 'where', refuse) ?? []).map(({ text, line: at }) =>
+    withLine(at, refuse, () => {
+      const condition = parseCondition(text, BICYCLE);
+      checkCondition(condition, BICYCLE);
+      return condition;
+    }),
+  );
+  const parseOne = <T>(key: string, parse: (text: string) => T): T | undefined => {
+    const found = map.get(key);
+    if (found === undefined) return undefined;
+    return withLine(found.line, refuse, () => parse(textOfValue(found, key, refuse)));
+  };
+  const bbox = parseOne('bbox', parseBbox);
+  const near = parseOne('near', parseNear);
+  const radius = parseOne('radius', parseRadius);
+  if ((near === undefined) !== (radius === undefined))
+    throw refuse(
+      map.get('near')?.line ?? map.get('radius')?.line ?? line,
+      '"near" and "radius" go together',
+    );
+  const zone = readTexts(map, 'zone', refuse)?.map(({ text }) => text);
+  const model = readTexts(map, 'model', refuse)?.map(({ text }) => text);
+  const organization = parseOne('organization', (text) => text);
+  return {
+    where,
+    ...(states === undefined ? {} : { state: states.map(({ text }) => text) }),
+    ...(zone === undefined ? {} : { zone }),
+    ...(bbox === undefined ? {} : { bbox }),
+    ...(near === undefined ? {} : { near }),
+    ...(radius === undefined ? {} : { radius }),
+    ...(model === undefined ? {} : { model }),
+    ...(organization === undefined ? {} : { organization }),
+  };
+}
+
+function checkState(state: string, line: number, refuse: Refuse): void {
+  if (BICYCLE_STATES.some((known) => known === state)) return;
+  const meant = nearest(state, BICYCLE_STATES);
+  const hint =
+    meant === undefined ? `states: ${BICYCLE_STATES.join(', ')}` : `did you mean "${meant}"?`;
+  throw refuse(line, `unknown state "${clean(state)}"`, hint);
+}
+
+/** Adds the line to an error of a parser. */
+function withLine<T>(line: number, refuse: Refuse, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (!(error instanceof FleetError)) throw error;
+    throw refuse(line, error.message, error.hint);
+  }
+}
+
+interface TextAt {
+  text: string;
+  line: number;
+}
+
+/** Reads a text or a list of texts, where a flag of `bicycles list` can be repeated. */
+function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undefined {
+  const found = map.get(key);
+  if (found === undefined) return undefined;
+  const items: readonly LinedValue[] = Array.isArray(found.value) ? found.value : [found];
+  if (items.length === 0) throw refuse(found.line, `"${key}" is empty`);
+  return items.map((item) => ({ text: textOfValue(item, key, refuse), line: item.line }));
+}
+
+function textOfValue({ value, line }: LinedValue, key: string, refuse: Refuse): string {
+  if (typeof value === 'string' && value.trim() !== '') return value.trim();
+  if (typeof value === 'number') return String(value);
+  // Corners and points can be written as lists: [13.4, 52.5].
+  if (Array.isArray(value)) return value.map((item: LinedValue) => String(item.value)).join(',');
+  throw refuse(line, `"${key}" must be a text`);
+}
+
+function readNumber(map: LinedMap, key: string, refuse: Refuse): number | undefined {
+  const found = map.get(key);
+  if (found === undefined) return undefined;
+  const { value, line } = found;
+  if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value;
+  throw refuse(line, `"${key}" must be a number of 0 or more`);
+}
+
+function readLength(map: LinedMap, key: string, refuse: Refuse): number | undefined {
+  const found = map.get(key);
+  if (found === undefined) return undefined;
+  return withLine(found.line, refuse, () => {
+    const milliseconds = parseDuration(String(found.value), `"${key}"`);
+    if (milliseconds > 0) return milliseconds;
+    throw usageError(`"${key}" must be above 0`);
+  });
+}

@@ -1,0 +1,118 @@
+// Decides which bicycles a rule selects.
+
+import pointInPolygon from '@turf/boolean-point-in-polygon';
+import type { Bicycle } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import { NAMED } from '../../api/named.js';
+import type { Context } from '../../context.js';
+import { configError } from '../../errors.js';
+import { wholePolygonsOf } from '../../globe/rings.js';
+import { uuidOfNamed } from '../../list/find-named.js';
+import { matches } from '../../list/where.js';
+import { clean } from '../../terminal/clean.js';
+import type { Now } from '../../terminal/typed-time.js';
+import { pointOf } from '../../terminal/values.js';
+import { distanceMetres } from '../../views/distance.js';
+import { sentOutline } from '../../views/named.js';
+import { isInBox } from '../bicycles/area.js';
+import { readNamedRows } from '../gbfs/read.js';
+import type { RuleSelection } from './rules.js';
+
+/** `unlocated`: everything else matches, and the bicycle has no position for the area. */
+export type Membership = 'in' | 'out' | 'unlocated';
+
+export interface CompiledSelection {
+  /** Whether the selection has an area. */
+  readonly hasArea: boolean;
+  /** The organization by UUID; undefined for that of the command. */
+  readonly organization: string | undefined;
+  membershipOf(bicycle: Bicycle, now: Now): Membership;
+}
+
+type Polygons = readonly number[][][][];
+
+/** The zones of the service by UUID, read once when a rule needs them. */
+export type ZonesByUuid = ReadonlyMap<string, Polygons>;
+
+/** Reads the outlines of all zones. Zones with an unreadable outline are missing. */
+export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
+  const zones = new Map<string, Polygons>();
+  for (const zone of await readNamedRows(context, 'zone')) {
+    const uuid = wholeUuid(String(zone.uuid ?? zone.url ?? ''));
+    const polygons = wholePolygonsOf(sentOutline(zone));
+    if (uuid !== undefined && polygons !== undefined) zones.set(uuid, polygons);
+  }
+  return zones;
+}
+
+/**
+ * Prepares a selection: looks up names, and the outlines of zones. Throws a FleetError for names
+ * that the service does not know, and of kind `config` for a zone without a readable outline.
+ */
+export async function compileSelection(
+  context: Context,
+  selection: RuleSelection,
+  readZones: () => Promise<ZonesByUuid>,
+): Promise<CompiledSelection> {
+  const { state, where, zone, bbox, near, radius, model } = selection;
+  const uuidOf = (kind: keyof typeof NAMED) => (text: string) =>
+    uuidOfNamed(context, NAMED[kind], text);
+  const organization =
+    selection.organization === undefined
+      ? undefined
+      : await uuidOf('organization')(selection.organization);
+  const models = model && (await Promise.all(model.map(uuidOf('model'))));
+  const areas = zone && (await outlinesOf(context, zone, await readZones()));
+  const matchesFields = (bicycle: Bicycle, now: Now) =>
+    (state?.includes(String(bicycle.state)) ?? true) &&
+    where.every((condition) => matches(condition, bicycle, now)) &&
+    (models?.includes(wholeUuid(String(bicycle.model ?? '')) ?? '') ?? true);
+  const isInside = (bicycle: Bicycle) =>
+    (areas?.some((polygons) => isInPolygons(bicycle, polygons)) ?? true) &&
+    (bbox === undefined || isInBox(bicycle, bbox)) &&
+    (near === undefined ||
+      (distanceMetres(near, bicycle) ?? Number.POSITIVE_INFINITY) <= (radius ?? 0));
+  const hasArea = areas !== undefined || bbox !== undefined || near !== undefined;
+  return {
+    hasArea,
+    organization,
+    membershipOf(bicycle, now) {
+      if (!matchesFields(bicycle, now)) return 'out';
+      if (!hasArea) return 'in';
+      if (pointOf(bicycle.longitude, bicycle.latitude) === undefined) return 'unlocated';
+      return isInside(bicycle) ? 'in' : 'out';
+    },
+  };
+}
+
+async function outlinesOf(
+  context: Context,
+  names: readonly string[],
+  zones: ZonesByUuid,
+): Promise<Polygons[]> {
+  const outlines: Polygons[] = [];
+  for (const name of names) {
+    const uuid = await uuidOfNamed(context, NAMED.zone, name);
+    const polygons = zones.get(uuid);
+    if (polygons === undefined)
+      throw configError(
+        `the zone "${clean(name)}" has no outline that can be read`,
+        'use "bbox", or "near" and "radius", in the rule',
+      );
+    outlines.push(polygons);
+  }
+  return outlines;
+}
+
+const WHOLE_TURN_DEGREES = 360;
+
+/** Whether a bicycle is inside one of the polygons or on their lines. Holes are outside. */
+function isInPolygons({ longitude, latitude }: Bicycle, polygons: Polygons): boolean {
+  const point = pointOf(longitude, latitude);
+  if (point === undefined) return false;
+  const [east, north] = point;
+  // The date line has two longitudes.
+  const turns = Math.abs(east) === WHOLE_TURN_DEGREES / 2 ? [east, -east] : [east];
+  const shape = { type: 'MultiPolygon' as const, coordinates: polygons as number[][][][] };
+  return turns.some((longitudeDegrees) => pointInPolygon([longitudeDegrees, north], shape));
+}
