@@ -29,6 +29,8 @@ export interface World extends Streams {
    */
   abandon?(): void;
   clock: Clock;
+  /** Whether every client of the process refuses requests that change something. */
+  onlyReads?: boolean;
 }
 
 /**
@@ -155,6 +157,8 @@ export interface Context extends Signals {
   notice(line: string): Promise<void>;
   /** Runs this work at the end of the command, also after an error. */
   atEnd(work: () => Promise<void>): void;
+  /** Runs another command line with its own streams. Resolves with its exit code. */
+  runLine(argv: readonly string[], world: World): Promise<number>;
 }
 
 /**
@@ -177,10 +181,11 @@ function once<T>(make: () => Promise<T>): () => Promise<T> {
 
 /** Opens the context of one command. */
 export function openContext(
-  world: Pick<World, 'clock' | 'abandon'>,
+  world: Pick<World, 'clock' | 'abandon' | 'onlyReads'>,
   io: Io,
   flags: GlobalFlags,
   signals: Signals,
+  runLine: Context['runLine'] = refuseLine,
 ) {
   const { clock } = world;
   const { signal } = signals;
@@ -220,7 +225,8 @@ export function openContext(
     findToken({ stored: await stored(), settings: await settings() }),
   );
   const token: Context['token'] = (given) => (given === undefined ? ownToken() : findToken(given));
-  const connections = openConnections({ io, flags, clock, signal, settings, token });
+  const onlyReads = world.onlyReads === true;
+  const connections = openConnections({ io, flags, clock, signal, settings, token, onlyReads });
   const { network, client } = connections;
   const jq = once(async () =>
     flags.jq === undefined ? undefined : startJq(flags.jq, { io, clock, signal, notice }),
@@ -241,6 +247,7 @@ export function openContext(
     jq,
     notice,
     atEnd,
+    runLine,
   };
   return {
     context,
@@ -259,9 +266,11 @@ export function openContext(
  * still waiting for a name server are abandoned.
  */
 function openConnections(
-  given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'>,
+  given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'> & {
+    onlyReads: boolean;
+  },
 ) {
-  const { io, flags, clock, signal, settings, token } = given;
+  const { io, flags, clock, signal, settings, token, onlyReads } = given;
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
@@ -291,8 +300,9 @@ function openConnections(
       secrets: io.secrets,
       clock,
       signal,
-      readOnlyFailure: readOnlyFailure(found),
       ...overrides,
+      // Every client of the process is made here, so no command can send a change.
+      readOnlyFailure: onlyReads ? ONLY_READS : readOnlyFailure(found),
     });
   };
   const sharedClient = once(() => clientWith({}));
@@ -307,10 +317,20 @@ function openConnections(
   return { network, client, close };
 }
 
+/** For contexts outside a command, such as that of the completion. */
+async function refuseLine(): Promise<never> {
+  throw new FleetError('internal', 'this context runs no other command line');
+}
+
 /** Returns a token source with a token that is never renewed. */
 export function fixedToken(token: string, refusalHint?: string): Tokens {
   return { get: async () => token, renew: async () => undefined, refusalHint };
 }
+
+/** The refusal of every change in a process that only reads (World.onlyReads). */
+const ONLY_READS = new FleetError('config', 'this server only reads: no tool can send a change', {
+  hint: 'write a plan with plan_change; a person carries it out with "fleet apply"',
+});
 
 const UNVERIFIED =
   '! NODE_TLS_REJECT_UNAUTHORIZED=0: certificates are not verified; anyone on the way can read the token';

@@ -80,7 +80,7 @@ async function run(
       VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');
     const version = programVersion();
     if (isVersion) await io.stdout.write(`${io.isJson ? JSON.stringify({ version }) : version}\n`);
-    else await (await import('./program.js')).runProgram(argv, world, io, signals);
+    else await (await import('./program.js')).runProgram(argv, world, io, signals, main);
     return undefined;
   } catch (thrown) {
     return thrown;

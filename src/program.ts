@@ -53,6 +53,7 @@ const WORK: Nouns = {
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
   check: async () => (await import('./commands/check/index.js')).addCheck,
   apply: async () => (await import('./commands/apply/index.js')).addApply,
+  mcp: async () => (await import('./commands/mcp/index.js')).addMcp,
   journal: async () => (await import('./commands/journal/index.js')).addJournal,
   organizations: async () => (await import('./commands/named/index.js')).addNamed('organization'),
   zones: async () => (await import('./commands/named/index.js')).addNamed('zone'),
@@ -97,6 +98,7 @@ export async function runProgram(
   world: World,
   io: Io,
   signals: Signals,
+  runLine: Context['runLine'],
 ): Promise<void> {
   let opened: ReturnType<typeof openContext> | undefined;
   let helpText = '';
@@ -106,7 +108,7 @@ export async function runProgram(
       const command = given.pop() as Command;
       const typed: GlobalFlags = command.optsWithGlobals();
       checkGlobalFlags(typed, command.name());
-      opened = openContext(world, io, readOutput(typed, command), signals);
+      opened = openContext(world, io, readOutput(typed, command), signals, runLine);
       // An invalid `--jq` program is refused before anything is sent.
       await opened.context.jq();
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
@@ -126,6 +128,11 @@ export async function runProgram(
       words,
     });
   try {
+    if (isTreeWanted(argv)) {
+      const { commandTree } = await import('./cli/command-tree.js');
+      await io.stdout.write(`${JSON.stringify(commandTree(await build()), undefined, 2)}\n`);
+      return;
+    }
     await (await build(argv)).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
     if (!(thrown instanceof CommanderError)) throw thrown;
@@ -135,6 +142,14 @@ export async function runProgram(
     await opened?.close();
   }
   await io.stdout.write(helpText);
+}
+
+/** Whether `fleet --help --json` asks for every command in a form for programs. */
+function isTreeWanted(argv: readonly string[]): boolean {
+  const [first = '', second = ''] = argv;
+  const isHelp = (word: string) => word === '--help' || word === '-h' || word === 'help';
+  if (argv.length !== 2) return false;
+  return (isHelp(first) && second === '--json') || (first === '--json' && isHelp(second));
 }
 
 /**

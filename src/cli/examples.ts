@@ -7,9 +7,14 @@ type Example = readonly [purpose: string, line: string];
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();
 
+/** Returns the examples of a command. */
+export function examplesOf(command: Command): readonly Example[] {
+  return EXAMPLES.get(command) ?? [];
+}
+
 /** Returns the examples at the end of a command's help page. */
 export function showExamples(command: Command): string {
-  const lines = (EXAMPLES.get(command) ?? []).map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
+  const lines = examplesOf(command).map(([purpose, line]) => `  # ${purpose}\n  ${line}`);
   return lines.length === 0 ? '' : `Examples:\n${lines.join('\n')}`;
 }
 

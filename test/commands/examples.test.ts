@@ -82,6 +82,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: `fleet check ${PERMIT} --every 60s --state-file ~/check.state`,
     steps: [{ when: /unknown/, press: 'SIGINT' }],
   },
+  // stdin is empty, so the server ends at once.
+  'fleet mcp': {},
   'fleet alerts watch': UNTIL_INTERRUPTED,
   'fleet alerts listen': UNTIL_INTERRUPTED,
   'fleet auth login': {

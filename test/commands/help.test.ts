@@ -57,6 +57,25 @@ describe('the first help page', () => {
       ).toEqual([]);
   });
 
+  it('is a tree of all commands with --json', async () => {
+    const { code, stdout } = await fleet('--help --json');
+    const tree = JSON.parse(stdout);
+    const named = (name: string) =>
+      tree.commands
+        .flatMap((noun: { commands: unknown[] }) => [noun, ...noun.commands])
+        .find((command: { name: string }) => command.name === name);
+    expect([code, tree.name]).toEqual([0, 'fleet']);
+    expect(named('fleet bicycles act')).toMatchObject({
+      arguments: [{ required: true, variadic: true }],
+      flags: expect.arrayContaining([
+        expect.objectContaining({ flags: '--concurrency <n>', default: 8 }),
+      ]),
+      examples: expect.arrayContaining([{ meaning: expect.any(String), line: expect.any(String) }]),
+    });
+    for (const name of ['fleet apply', 'fleet check', 'fleet mcp', 'fleet journal undo'])
+      expect(named(name)).toBeDefined();
+  });
+
   it('has bold headings on a terminal with colors', async () => {
     expect((await fleet('', 80)).stdout).toContain(
       '\u001b[1mUsage: fleet <command> [flags]\u001b[22m',

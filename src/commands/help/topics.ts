@@ -19,6 +19,7 @@ export const TOPICS = {
   postgres: 'a mirror in PostgreSQL: connection, rights, failures',
   gbfs: 'how the fleet becomes a GBFS feed',
   output: 'formats, files, jq; what goes to stdout and what to stderr',
+  agents: 'assistants: the server, its tools, and what they may do',
   'exit-codes': 'exit codes, errors as JSON, retries, limits',
   flags: 'the flags of every command',
 } as const;

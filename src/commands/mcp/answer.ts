@@ -1,0 +1,94 @@
+// The answers of the tools: totals first, at most 20,000 bytes, and where the rest is.
+
+import { spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
+import { isObject } from '../../json/parse.js';
+import { escapeJson } from '../../terminal/clean.js';
+import type { ToolError } from './run-line.js';
+
+/** The largest text of an answer, in bytes of UTF-8. */
+export const MOST_BYTES = 20_000;
+
+/** A row of the service, with exact numbers. */
+export type ToolRow = { readonly [field: string]: unknown };
+
+/** The answer of a tool that returns rows. */
+export interface RowsAnswer {
+  /** How many rows there are; null when the service does not count them. */
+  readonly total: number | null;
+  readonly shown: number;
+  /** How many rows follow; null when that is not known. */
+  readonly more: number | null;
+  /** For the next call; null at the end. */
+  readonly cursor: string | null;
+  readonly rows: readonly ToolRow[];
+}
+
+/**
+ * Returns as many of the rows as fit into an answer. `offset` is the place of the first one in the
+ * whole list, and `hasMore` says that the list goes on after the last one.
+ */
+export function fitRows(
+  rows: readonly ToolRow[],
+  { total, offset, hasMore }: { total: number | null; offset: number; hasMore: boolean },
+): RowsAnswer {
+  for (let shown = rows.length; ; shown--) {
+    const end = offset + shown;
+    const isLast = shown === rows.length && !hasMore;
+    const answer: RowsAnswer = {
+      total,
+      shown,
+      more: isLast ? 0 : total === null ? null : Math.max(0, total - end),
+      cursor: isLast ? null : String(end),
+      rows: rows.slice(0, shown),
+    };
+    if (shown === 0 || sizeOf(answer) <= MOST_BYTES) return answer;
+  }
+}
+
+function sizeOf(value: unknown): number {
+  return Buffer.byteLength(escapeJson(writeJson(value)));
+}
+
+/** Returns the result of a call: the same object as text and as structured content. */
+export function answerWith(value: object) {
+  return {
+    // Hidden characters of names are escaped, so that a text looks like what it is.
+    content: [{ type: 'text' as const, text: escapeJson(writeJson(value)) }],
+    structuredContent: plainJson(value) as { [field: string]: unknown },
+  };
+}
+
+/** Returns a value whose text would be too long, cut to the limit, with a note. */
+export function cutValue(value: unknown): unknown {
+  if (sizeOf(value) <= MOST_BYTES) return value;
+  if (!isObject(value)) return { left_out: 'the value is larger than 20,000 bytes' };
+  const kept: { [field: string]: unknown } = {};
+  const leftOut: string[] = [];
+  for (const [field, part] of Object.entries(value)) {
+    const isFitting = sizeOf({ ...kept, [field]: part }) < MOST_BYTES - 1_000;
+    if (isFitting) kept[field] = part;
+    else leftOut.push(field);
+  }
+  return { ...kept, left_out: leftOut.slice(0, 100) };
+}
+
+/** Returns the result of a failed call. */
+export function answerError(error: ToolError) {
+  return {
+    isError: true,
+    content: [{ type: 'text' as const, text: escapeJson(JSON.stringify({ error })) }],
+  };
+}
+
+/** Replaces exact numbers by numbers, or by texts when a number would lose digits. */
+function plainJson(value: unknown): unknown {
+  const written = writtenNumber(value);
+  if (written !== undefined) {
+    const number = Number(written);
+    const isExact = String(number) === written;
+    return isExact ? number : (spellingOf(value) ?? written);
+  }
+  if (Array.isArray(value)) return value.map(plainJson);
+  if (!isObject(value)) return value ?? null;
+  return Object.fromEntries(Object.entries(value).map(([field, part]) => [field, plainJson(part)]));
+}
