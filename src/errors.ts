@@ -17,6 +17,7 @@ export const EXIT_CODES = {
   timeout: 124,
   hangup: 129,
   interrupted: 130,
+  quit: 131,
   terminated: 143,
 } as const;
 

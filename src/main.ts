@@ -151,8 +151,9 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
   if (ending === undefined || ending instanceof ReaderStopped) return lost?.exitCode ?? 0;
   if (ending instanceof ReaderLeft) return 0;
   const error = asFleetError(ending);
-  // Signals are not reported, because the operator sent them.
-  if (!END_SIGNALS.some(([, kind]) => kind === error.kind)) await report(error, io, isVerbose);
+  // Signals are not reported, because the operator sent them. Only prompts handle SIGQUIT.
+  const isSignal = error.kind === 'quit' || END_SIGNALS.some(([, kind]) => kind === error.kind);
+  if (!isSignal) await report(error, io, isVerbose);
   return error.exitCode;
 }
 

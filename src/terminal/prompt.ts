@@ -70,6 +70,8 @@ async function ask(
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
   // When the terminal is closed, its end can arrive before SIGHUP.
   const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
+  // SIGQUIT itself would write a core dump, which contains the typed password and the token.
+  const quit = () => interrupted.abort(new FleetError('quit', 'quit'));
   const keys = openKeys(stdin, hangUp);
   const reader = createInterface({
     input: keys.input,
@@ -81,10 +83,11 @@ async function ask(
   /** Non-empty lines after the answer, in one pasted text. */
   let furtherLines: string[] = [];
   reader.on('line', (line) => line !== '' && furtherLines.push(line));
-  const leaveJobControl = obeyJobControl(reader, keys, () => {
+  const redraw = () => {
     if (isShown) reader.prompt(true);
     else stderr.write(`\r${ERASE_LINE}${prompt}`);
-  });
+  };
+  const leaveJobControl = obeyJobControl(reader, keys, { redraw, quit });
   const ended = AbortSignal.any([signal, interrupted.signal]);
   try {
     for (;;) {
@@ -145,7 +148,9 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
   const onData = (chunk: Buffer | string) => {
     hasNul ||= chunk.includes('\0');
-    input.write(chunk);
+    // A terminal forgets the keys after Ctrl-Z. A second Ctrl-Z would stop fleet again after `fg`.
+    const end = chunk.indexOf(CTRL_Z) + 1;
+    input.write(end === 0 ? chunk : chunk.slice(0, end));
   };
   const onEnd = () => input.end();
   stdin.on('data', onData).on('end', onEnd).on('error', onGone).resume();
@@ -172,17 +177,18 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
 
 /** ECMA-48 EL: erases from the cursor to the end of the line. */
 const ERASE_LINE = '\x1b[K';
+const CTRL_Z = '\x1a';
 const CTRL_BACKSLASH = '\x1c';
 
 /**
  * Makes a prompt obey Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so that
  * the program ends in the middle of a question. `redraw` prints the question and the typed text
- * again. Returns a function that removes the listeners.
+ * again, `quit` ends the question. Returns a function that removes the listeners.
  */
 function obeyJobControl(
   reader: Interface,
   { input, setRaw }: Keys,
-  redraw: () => void,
+  { redraw, quit }: { redraw(): void; quit(): void },
 ): () => void {
   // Windows has no job control, and a stdin without modes is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
@@ -204,22 +210,17 @@ function obeyJobControl(
       if (isStopping) onContinue();
     });
   };
-  const onQuit = () => {
-    leave();
-    setRaw(false);
-    process.kill(process.pid, 'SIGQUIT');
-  };
   const onKey = (_text: string | undefined, key: { sequence?: string } | undefined) => {
     if (key?.sequence === CTRL_BACKSLASH) process.kill(0, 'SIGQUIT');
   };
   const leave = () => {
     reader.off('SIGTSTP', onStop);
     input.off('keypress', onKey);
-    process.off('SIGCONT', onContinue).off('SIGQUIT', onQuit);
+    process.off('SIGCONT', onContinue).off('SIGQUIT', quit);
   };
   reader.on('SIGTSTP', onStop);
   input.on('keypress', onKey);
-  process.on('SIGCONT', onContinue).on('SIGQUIT', onQuit);
+  process.on('SIGCONT', onContinue).on('SIGQUIT', quit);
   return leave;
 }
 

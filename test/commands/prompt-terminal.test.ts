@@ -68,6 +68,31 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 0);
     }));
 
+  test('stops once when Ctrl-Z is pressed several times', () =>
+    inTerminal(login, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press(`hunter${CTRL_Z}${CTRL_Z}${CTRL_Z}`);
+      await terminal.until(PROMPT);
+      terminal.press('fg\n');
+      await terminal.until(PASSWORD);
+      terminal.press(' and more\r');
+      expect(await terminal.until(ORGANIZATION)).not.toMatch(/Stopped|hunter|and more/);
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }));
+
+  test.each([
+    ['Ctrl-\\', (terminal: Terminal) => terminal.press(CTRL_BACKSLASH)],
+    ['SIGQUIT', () => process.kill(readPid(), 'SIGQUIT')],
+  ])('writes no core dump, which would contain the password, after %s', (_name, end) =>
+    inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press('hunter');
+      end(terminal);
+      expect(await expectShell(terminal, 131)).not.toContain('core dumped');
+    }),
+  );
+
   test('keeps the text that was typed at a prompt with echo after Ctrl-Z and fg', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
