@@ -2,7 +2,7 @@
 // escapes of URLs, JSON and HTML. Long secrets are also found in parts, and with line breaks, markup
 // or other characters between their letters.
 
-import { findParts, partsOf, type SecretRange } from './token-parts.js';
+import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
 /** What replaces a secret. */
@@ -23,18 +23,30 @@ export interface Secrets {
    * escaped or quoted.
    */
   hide(text: string): string;
+  /**
+   * Returns data of the service with each whole token replaced by `[hidden]`. Data goes to files,
+   * databases and other origins, and can be too large for `hide`. Parts of a token stay, because
+   * a token may contain the UUID of a user or an organization.
+   */
+  hideInData(data: string): string;
+  /** Does the same in the bytes of a body. Returns them unchanged when they hold no token. */
+  hideInBytes(data: Buffer): Buffer;
 }
 
 /** Hiding shorter secrets would garble common words. */
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
+/** Shorter tokens may be words or numbers of the data. */
+const SHORTEST_IN_DATA = 20;
 /**
  * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and
  * are removed.
  */
 const MOST_SECRETS = 20;
 /** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
-const MOST_ROUNDS = 3;
+const MOST_ROUNDS = 6;
+/** How often base64 or hex is decoded. Each round tries several positions. */
+const MOST_NESTED_RUNS = 3;
 
 /** Whether a word is a JWT: three parts separated by dots, with a base64 object first. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
@@ -75,7 +87,22 @@ export function openSecrets(): Secrets {
     return hideEncoded(hidden, search);
   }
 
-  return { add, hide };
+  function hideInData(data: string): string {
+    search ??= searchFor(known);
+    let hidden = data;
+    for (const spelling of search.inData) {
+      if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
+    }
+    return hidden;
+  }
+
+  function hideInBytes(data: Buffer): Buffer {
+    search ??= searchFor(known);
+    if (!search.inData.some((spelling) => data.includes(spelling, 0, 'latin1'))) return data;
+    return Buffer.from(hideInData(data.toString('latin1')), 'latin1');
+  }
+
+  return { add, hide, hideInData, hideInBytes };
 }
 
 /** The texts to look for. */
@@ -84,14 +111,27 @@ interface Search {
   spellings: readonly string[];
   /** The parts of long secrets, which are found with other characters between their letters. */
   parts: ReadonlySet<string>;
+  /** The texts to look for in data, longest first. */
+  inData: readonly string[];
 }
 
 function searchFor(secrets: Iterable<string>): Search {
-  const all = new Set([...secrets].flatMap(spellingsOf));
+  const each = [...secrets];
+  const all = new Set(each.flatMap(spellingsOf));
   return {
-    spellings: [...all].sort((one, other) => other.length - one.length),
+    spellings: longestFirst(new Set([...all, ...each.flatMap(literalPartsOf)])),
     parts: partsOf(all),
+    inData: longestFirst(new Set(each.filter(isFoundInData).flatMap(spellingsOf))),
   };
+}
+
+/** Whether a secret is long enough for data, and cannot be a number of JSON. */
+function isFoundInData(secret: string): boolean {
+  return secret.length >= SHORTEST_IN_DATA && /[a-z]/i.test(secret);
+}
+
+function longestFirst(spellings: Iterable<string>): string[] {
+  return [...spellings].sort((one, other) => other.length - one.length);
 }
 
 /** Returns the spellings of a secret without escapes. */
@@ -106,6 +146,8 @@ function spellingsOf(secret: string): string[] {
     secret.replaceAll(' ', '+'),
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
+    // PHP escapes slashes in JSON.
+    JSON.stringify(secret).slice(1, -1).replaceAll('/', '\\/'),
     ...base64Of(bytes),
     hex,
     hex.toUpperCase(),
@@ -153,7 +195,11 @@ function findAll(
   { spellings, parts }: Search,
   original: string,
 ): SecretRange[] {
-  const ranges = [...findParts(decoded, parts), ...findEncodedRuns(decoded, parts)];
+  const ranges = [
+    ...findParts(decoded, parts),
+    ...findEncodedRuns(decoded, parts),
+    ...findNumberRuns(decoded, parts),
+  ];
   const { text, starts } = withoutInvisible(decoded);
   for (const spelling of spellings)
     for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
@@ -196,8 +242,8 @@ function findEncodedRuns(
   for (const match of text.matchAll(ENCODED_RUN)) {
     const holdsToken = decodeRun(match[0]).some((inner) => {
       const decoded = undecoded(inner);
-      if (findParts(decoded, parts).length > 0) return true;
-      return depth < MOST_ROUNDS && findEncodedRuns(decoded, parts, depth + 1).length > 0;
+      if (holdsPart(decoded, parts)) return true;
+      return depth < MOST_NESTED_RUNS && findEncodedRuns(decoded, parts, depth + 1).length > 0;
     });
     if (holdsToken) {
       ranges.push([starts[match.index] ?? 0, starts[match.index + match[0].length] ?? 0]);
@@ -205,6 +251,39 @@ function findEncodedRuns(
   }
   return ranges;
 }
+
+/** Whether a text contains a part of a token after decoding it once or several times. */
+function holdsPart(text: UnescapedText, parts: ReadonlySet<string>): boolean {
+  let decoded: UnescapedText | undefined = text;
+  for (let round = 0; decoded !== undefined && round <= MOST_NESTED_RUNS; round++) {
+    if (findParts(decoded, parts).length > 0) return true;
+    decoded = decodeTextEscapes(decoded);
+  }
+  return false;
+}
+
+/** Character codes in a row, such as the bytes of a buffer in JSON, `0x65 0x79`, or `U+0065`. */
+const NUMBER_RUN = /(?:(?:0x|U\+)?[0-9a-f]{1,8}[^0-9a-z]{1,20}){9,}(?:0x|U\+)?[0-9a-f]{1,8}/gi;
+
+/** Returns the ranges of rows of character codes that contain a token. */
+function findNumberRuns(
+  { text, starts }: UnescapedText,
+  parts: ReadonlySet<string>,
+): SecretRange[] {
+  const ranges: SecretRange[] = [];
+  for (const match of text.matchAll(NUMBER_RUN)) {
+    const numbers = match[0].match(/[0-9a-f]+(?!x)/gi) ?? [];
+    const isToken = [10, 16].some((base) => {
+      const codes = numbers.map((number) => Number.parseInt(number, base) & LAST_UNIT);
+      return findParts(undecoded(String.fromCharCode(...codes)), parts).length > 0;
+    });
+    if (isToken)
+      ranges.push([starts[match.index] ?? 0, starts[match.index + match[0].length] ?? 0]);
+  }
+  return ranges;
+}
+
+const LAST_UNIT = 0xffff;
 
 /** Returns the texts that a word in base64 or hex can stand for, from each possible first group. */
 function decodeRun(run: string): string[] {

@@ -3,8 +3,14 @@
 
 import type { UnescapedText } from './unescape.js';
 
-/** How many letters and digits of a token must follow each other to count as a part of it. */
-export const PART_LENGTH = 16;
+/**
+ * How many letters and digits of a token must follow each other to count as a part of it. Services
+ * quote the last twelve characters of a token, two of which may be separators.
+ */
+export const PART_LENGTH = 10;
+
+/** A part of this length counts even when most of its characters are not letters or digits. */
+const LITERAL_LENGTH = 12;
 
 /** A range of the original text: its start, and the position after its end. */
 export type SecretRange = readonly [from: number, to: number];
@@ -26,52 +32,88 @@ export function partsOf(spellings: Iterable<string>): Set<string> {
   return parts;
 }
 
+/** Returns the parts of a secret that have too few letters and digits for `findParts`. */
+export function literalPartsOf(secret: string): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at + LITERAL_LENGTH <= secret.length; at++) {
+    const part = secret.slice(at, at + LITERAL_LENGTH);
+    const letters = lettersOf(part).length;
+    // Dashes or dots alone are also in other texts.
+    if (letters < PART_LENGTH && letters >= LITERAL_LENGTH / 2) parts.push(part);
+  }
+  return parts;
+}
+
 /** Returns the ranges of the original text that contain a part of a token, in ascending order. */
 export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);
   // Markup can separate the letters of a token, and a token can be in an attribute of a tag.
-  return decoded.text.includes('<')
+  return MARKUP_START.test(decoded.text)
     ? [...ranges, ...findInLetters(decoded, parts, true)].sort(([one], [other]) => one - other)
     : ranges;
 }
 
-const TAG = /<[^<>]{0,200}>/y;
+const MARKUP_START = /[<\u001b\u009b]/;
+
+/**
+ * Comments, tags with quoted attributes, other tags, and the escape sequences of terminals (ECMA-48
+ * CSI and OSC). Lengths are limited, so that a search takes linear time.
+ */
+const MARKUP = new RegExp(
+  [
+    '<!--[^]{0,500}?-->',
+    `<[a-zA-Z/](?:[^<>"']|"[^"]{0,500}"|'[^']{0,500}'){0,500}>`,
+    '<[^<>]{0,200}>',
+    String.raw`(?:\u001b\[|\u009b)[0-?]{0,50}[ -/]{0,5}[@-~]`,
+    String.raw`\u001b\][^\u0007\u001b]{0,500}(?:\u0007|\u001b\\)`,
+  ].join('|'),
+  'y',
+);
 
 function findInLetters(
   { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,
-  skipsTags: boolean,
+  skipsMarkup: boolean,
 ): SecretRange[] {
   let letters = '';
-  /** The position of each letter in the decoded text. */
+  /** The position of each letter in the decoded text, and the position after it. */
   const places: number[] = [];
+  const ends: number[] = [];
   let at = 0;
   while (at < text.length) {
-    TAG.lastIndex = at;
-    if (skipsTags && text[at] === '<' && TAG.test(text)) {
-      at = TAG.lastIndex;
-      continue;
+    if (skipsMarkup && MARKUP_START.test(text[at] ?? '')) {
+      MARKUP.lastIndex = at;
+      if (MARKUP.test(text)) {
+        at = MARKUP.lastIndex;
+        continue;
+      }
     }
-    const letter = plainLetter(text[at] ?? '');
+    const size = (text.codePointAt(at) ?? 0) > LAST_SINGLE_UNIT ? 2 : 1;
+    const letter = plainLetter(text.slice(at, at + size));
     if (letter !== '') {
       letters += letter;
       places.push(at);
+      ends.push(at + size);
     }
-    at++;
+    at += size;
   }
   const ranges: SecretRange[] = [];
   for (let from = 0; from + PART_LENGTH <= letters.length; from++) {
     if (!parts.has(letters.slice(from, from + PART_LENGTH))) continue;
-    const last = places[from + PART_LENGTH - 1] ?? 0;
-    ranges.push([starts[places[from] ?? 0] ?? 0, starts[last + 1] ?? 0]);
+    const end = ends[from + PART_LENGTH - 1] ?? 0;
+    ranges.push([starts[places[from] ?? 0] ?? 0, starts[end] ?? 0]);
   }
   return ranges;
 }
 
-/** Returns a letter or digit in lower case and in its usual width, or '' for other characters. */
+/** Later characters have two UTF-16 units. */
+const LAST_SINGLE_UNIT = 0xffff;
+
+/** Returns a letter or digit in lower case and in its usual form, or '' for other characters. */
 function plainLetter(character: string): string {
   if (/[a-z0-9]/.test(character)) return character;
   const plain = character.normalize('NFKC').toLowerCase();
-  return plain.length === 1 && /[\p{L}\p{N}]/u.test(plain) ? plain : '';
+  if (plain.length !== 1 || /\p{Default_Ignorable_Code_Point}/u.test(plain)) return '';
+  return /[\p{L}\p{N}]/u.test(plain) ? plain : '';
 }

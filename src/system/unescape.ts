@@ -13,15 +13,27 @@ export function undecoded(text: string): UnescapedText {
   return { text, starts: Array.from({ length: text.length + 1 }, (_, index) => index) };
 }
 
-/**
- * Percent-encoding in runs, escapes of JSON and JavaScript, quoted-printable, and HTML entities.
- * Browsers also read entities without a semicolon.
- */
-const ESCAPE =
-  /(?:%[0-9a-f]{2})+|\\u\{0{0,6}[0-9a-f]{1,6}\}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[0-3]?[0-7]{2}|\\["\\/]|=[0-9a-f]{2}|=\r?\n|&#x0{0,6}[0-9a-f]{1,6};?|&#0{0,6}\d{1,7};?|&(?:amp|lt|gt|quot|apos|nbsp|plus|equals|period|sol|colon|comma|lowbar|hyphen|dash|newline|tab|shy|zerowidthspace|zwj|zwnj);?/gi;
-
 const ENTITIES: Readonly<Record<string, string>> = {
   amp: '&',
+  num: '#',
+  dollar: '$',
+  percnt: '%',
+  excl: '!',
+  quest: '?',
+  semi: ';',
+  lpar: '(',
+  rpar: ')',
+  lsqb: '[',
+  rsqb: ']',
+  lcub: '{',
+  rcub: '}',
+  ast: '*',
+  bsol: '\\',
+  verbar: '|',
+  grave: '`',
+  hat: '^',
+  commat: '@',
+  tilde: '~',
   lt: '<',
   gt: '>',
   quot: '"',
@@ -43,6 +55,35 @@ const ENTITIES: Readonly<Record<string, string>> = {
   zwj: '\u200D',
   zwnj: '\u200C',
 };
+
+/** Matches the name of an entity in upper or lower case. */
+const anyCase = (name: string) =>
+  name.replace(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
+
+const HEX = '[0-9a-fA-F]';
+
+/**
+ * Percent-encoding in runs, escapes of JSON, JavaScript, Python and C, quoted-printable, and HTML
+ * entities. Browsers also read entities without a semicolon.
+ */
+const ESCAPE = new RegExp(
+  [
+    `(?:%${HEX}{2})+`,
+    `%u${HEX}{4}`,
+    String.raw`\\u\{0{0,6}${HEX}{1,6}\}`,
+    String.raw`\\U${HEX}{8}`,
+    String.raw`\\[uU]${HEX}{4}`,
+    String.raw`\\[xX]${HEX}{2}`,
+    String.raw`\\[0-3]?[0-7]{2}`,
+    String.raw`\\["\\/'abfnrtv0]`,
+    `=${HEX}{2}`,
+    String.raw`=[ \t]{0,20}(?:\r\n?|\n)`,
+    `&#[xX]0{0,20}${HEX}{1,6};?`,
+    String.raw`&#0{0,20}\d{1,7};?`,
+    `&(?:${Object.keys(ENTITIES).map(anyCase).join('|')});?`,
+  ].join('|'),
+  'g',
+);
 
 /** Decodes each escape of a text once. Returns undefined when the text does not contain escapes. */
 export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedText | undefined {
@@ -75,6 +116,7 @@ interface PlacedCharacter {
 }
 
 function decodeEscape(escaped: string): PlacedCharacter[] {
+  if (/^%u/.test(escaped)) return [{ character: characterOf(escaped.slice(2), 16), offset: 0 }];
   if (escaped.startsWith('%')) return decodePercent(escaped);
   if (escaped.startsWith('\\')) return [{ character: decodeBackslash(escaped), offset: 0 }];
   if (escaped.startsWith('=')) return [{ character: decodeQuotedPrintable(escaped), offset: 0 }];
@@ -86,8 +128,19 @@ function decodeBackslash(escaped: string): string {
   if (/^u/i.test(digits)) return characterOf(digits.replace(/[^0-9a-f]/gi, ''), 16);
   if (/^x/i.test(digits)) return characterOf(digits.slice(1), 16);
   if (/^[0-7]/.test(digits)) return characterOf(digits, 8);
-  return digits;
+  return CONTROLS[digits] ?? digits;
 }
+
+/** Letters after a backslash that stand for control characters. */
+const CONTROLS: Readonly<Record<string, string>> = {
+  a: '\u0007',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
 
 /** Decodes `=41`. The end of a line after `=` is not part of the text (RFC 2045, 6.7). */
 function decodeQuotedPrintable(escaped: string): string {

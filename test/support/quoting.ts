@@ -57,6 +57,26 @@ export const ESCAPES: Record<string, (text: string) => string> = {
     Buffer.from(Buffer.from(`JWT ${text}`).toString('base64')).toString('base64'),
   'in base64 of hex': (text) =>
     Buffer.from(Buffer.from(`JWT ${text}`).toString('hex')).toString('base64'),
+  'in base64 of escapes of JSON': (text) =>
+    Buffer.from(everyCharacter(text, (code) => `\\u${hex(code, 4)}`)).toString('base64'),
+  'as the bytes of a buffer in JSON': (text) => JSON.stringify(Buffer.from(text)),
+  'as numbers with 0x': (text) => everyCharacter(text, (code) => `0x${hex(code, 2)}, `),
+  'as code points': (text) => everyCharacter(text, (code) => `U+${hex(code, 4)} `),
+  'as escapes of JavaScript in a URL': (text) =>
+    everyCharacter(text, (code) => `%u${hex(code, 4)}`),
+  'as escapes of Python': (text) => everyCharacter(text, (code) => `\\U${hex(code, 8)}`),
+  'with escaped line breaks': (text) => folded(text, 7, '\\r\\n'),
+  'with escape sequences of a terminal': (text) => folded(text, 7, '\x1b[31m'),
+  'with titles of a terminal': (text) => folded(text, 7, '\x1b]0;title\x07'),
+  'with long tags': (text) => folded(text, 1, `<i class="${'x'.repeat(300)}" title="a > b">`),
+  'with comments': (text) => folded(text, 1, '<!-- a > b -->'),
+  'with fillers': (text) => folded(text, 1, '\u3164'),
+  'in bold letters': (text) =>
+    text.replace(/[a-z]/g, (letter) =>
+      String.fromCodePoint((letter.codePointAt(0) ?? 0) + 0x1d41a - 0x61),
+    ),
+  'percent-encoded five times': (text) =>
+    everyCharacter(text, (code) => `%25252525${hex(code, 2)}`),
   'as HTML entities in a URL': (text) =>
     encodeURIComponent(everyCharacter(text, (code) => `&#${code};`)),
 };

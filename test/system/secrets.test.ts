@@ -69,6 +69,12 @@ describe('a secret in text of other programs', () => {
     ['starts of tags', '<'.repeat(64_000)],
     ['equals signs', '='.repeat(64_000)],
     ['backslashes', '\\'.repeat(64_000)],
+    ['numbers', '101,'.repeat(16_000)],
+    ['starts of comments', '<!--'.repeat(16_000)],
+    ['tags with quotes', `<i "`.repeat(16_000)],
+    ['tags with quoted tags', `<i "<" `.repeat(9_000)],
+    ['escape sequences of a terminal', '\x1b['.repeat(32_000)],
+    ['titles of a terminal', '\x1b]0;'.repeat(16_000)],
   ])('is looked for in bounded time in a large text of %s', (_name, text) => {
     const startedAt = performance.now();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
@@ -87,6 +93,24 @@ describe('a secret in text of other programs', () => {
   it('is hidden when only a part of it is quoted', () => {
     const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
     expect(hidden).toBe(`"${HIDDEN}…" has expired`);
+  });
+
+  it.each([
+    ['the first twelve characters', TOKEN.slice(0, 12)],
+    ['the last twelve characters', TOKEN.slice(-12)],
+    ['twelve characters with two separators', 'tu-re_098765'],
+    [
+      'twelve characters as entities',
+      '&#115;&#49;&#71;&#110;&#43;&#97;&#47;&#116;&#117;&#45;&#114;&#101;',
+    ],
+  ])('is hidden when only a part of it is quoted: %s', (_name, part) => {
+    expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
+  });
+
+  it('is hidden when entities write its characters that are not letters', () => {
+    const secrets = openSecrets();
+    secrets.add('a@b#c$d!e%', true);
+    expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
   it('is hidden completely when another secret contains it, and in lower case', () => {
