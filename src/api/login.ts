@@ -91,6 +91,7 @@ async function postForToken(
     path,
     body: JSON.stringify(body),
     isSecret: true,
+    answersToken: true,
     changesNothing: true,
     subject,
     onRefusal: (answer) => onRefusal(answer.text),

@@ -225,7 +225,7 @@ async function tryOnce(
       const target = isSafe(method) ? redirectTarget(answer, url, hop) : undefined;
       const milliseconds = options.clock.monotonicMs() - startedAt;
       if (target === undefined)
-        return judge(options, request, toAnswer(answer, options.secrets, milliseconds));
+        return judge(options, request, toAnswer(answer, request, options, milliseconds));
       url = target;
     }
   } catch (error) {
@@ -293,60 +293,69 @@ function withoutValues(headers: Headers): Headers {
   );
 }
 
-/** Makes the answer that callers receive. The body is only decoded when a caller reads its text. */
+/**
+ * Makes the answer that callers receive, without the tokens that the service repeats in it. The body
+ * is only decoded when a caller reads its text.
+ */
 function toAnswer(
   { status, headers: sent, body }: WireAnswer,
-  secrets: Secrets,
+  { answersToken }: HttpRequest,
+  { secrets }: ClientOptions,
   milliseconds: number,
 ): HttpAnswer {
-  // Results, reports and errors quote the headers. The body is the result itself and stays
-  // unchanged.
   const headers = hideInHeaders(sent, secrets);
   const trace = traceOf(headers);
   let bytes: Buffer | undefined = body;
   let text: string | undefined;
+  const hideIn = (decoded: string) => {
+    if (!isSuccess(status)) return secrets.hide(decoded);
+    return answersToken === true ? decoded : secrets.hideInData(decoded);
+  };
+  const readText = () => {
+    if (text !== undefined) return text;
+    const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
+    text = hideIn(decoded);
+    // Keeping the bytes of a large JSON answer would double its memory. `bytes` encodes the text
+    // again.
+    if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
+    return text;
+  };
   return {
     status,
     headers,
     trace,
     get bytes() {
-      return bytes ?? Buffer.from(text ?? '');
+      // An error is short, and its text may quote a token in any encoding.
+      if (!isSuccess(status)) readText();
+      if (bytes === undefined) return Buffer.from(text ?? '');
+      return answersToken === true ? bytes : secrets.hideInBytes(bytes);
     },
     get text() {
-      text ??= decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
-      // Keeping the bytes of a large JSON answer would double its memory. `bytes` encodes the text
-      // again.
-      if (isUtf8Json(sent['content-type'])) bytes = undefined;
-      return text;
+      return readText();
     },
     milliseconds: Math.round(milliseconds),
     hide: secrets.hide,
   };
 }
 
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
 function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
   return { url, isChange: !isSafe(method), shownBy };
 }
 
-/**
- * Checks the status of an answer. Hides secrets that the service quotes before the text is parsed,
- * shortened or quoted.
- */
+/** Checks the status of an answer. Its text must not hold secrets before it is shortened. */
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;
-  if (status >= 200 && status < 300) return { answer };
+  if (isSuccess(status)) return { answer };
   const more = {
     ...askedBy(request, urlOf(options, request)),
     refusalHint: options.token.refusalHint,
     isSecret: request.isSecret,
   };
-  const failure = answerFailure(
-    status,
-    headers,
-    options.secrets.hide(answer.text),
-    request.subject,
-    more,
-  );
+  const failure = answerFailure(status, headers, answer.text, request.subject, more);
   return { answer, failure, end: { status, retryAfter: headers['retry-after'] } };
 }
 

@@ -25,6 +25,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
    * The body contains a secret: `--verbose` does not show it, and errors do not quote the answer.
    */
   isSecret?: boolean;
+  /** A successful answer contains a token, which is not replaced by `[hidden]`: a login. */
+  answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
   /** A POST that changes nothing, such as a login. A read-only client sends it. */
   changesNothing?: boolean;
@@ -83,7 +85,8 @@ export interface HttpAnswer {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   /**
-   * The body, decompressed and decoded by its declared charset. Reading it throws a FleetError of
+   * The body, decompressed and decoded by its declared charset, without the tokens that the service
+   * repeats in it. Reading it throws a FleetError of
    * kind `service` when a success does not fit its charset.
    */
   text: string;

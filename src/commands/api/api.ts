@@ -172,14 +172,24 @@ async function sendOne(
     const isTheAnswer =
       error instanceof FleetError && error.status !== undefined && error.status === refusal?.status;
     if (isHeadWanted && isTheAnswer && refusal !== undefined) {
-      await context.io.stdout.write(headOf(refusal));
-      await printRaw(context, refusal);
+      await printRefusal(context, refusal, request.isSecret === true);
     }
     throw error;
   }
   await context.io.startPager(context.notice);
   if (isHeadWanted) await context.io.stdout.write(headOf(answer));
   if (answer.bytes.length > 0) await printBody(context, answer, format);
+}
+
+/** Prints a refusal for --include. Headers and body may quote the secret of the request. */
+async function printRefusal(
+  context: Context,
+  refusal: HttpAnswer,
+  isSecret: boolean,
+): Promise<void> {
+  if (isSecret) return context.io.stdout.write(headOf({ ...refusal, headers: {} }));
+  await context.io.stdout.write(headOf(refusal));
+  await printRaw(context, refusal);
 }
 
 /**

@@ -162,7 +162,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       },
     });
     source.onopen = () => options.onOpen(answer?.headers ?? {});
-    source.onmessage = ({ data }) => messages.push(data);
+    source.onmessage = ({ data }) => messages.push(options.secrets.hideInData(data));
     source.onerror = () => end(endingOf(failure, url));
     signal.addEventListener('abort', onAbort);
   });

@@ -1,0 +1,157 @@
+// Tests that a token which the service repeats in its data reaches no output, file or other origin.
+
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
+import { runFleet } from '../support/run.js';
+import { type Asked, openServer, sendJson } from '../support/server.js';
+
+const SIGNATURE = createHash('sha512').update('a signature').digest('base64');
+const TOKEN = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.${SIGNATURE}`;
+const ORGANIZATION = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
+const BICYCLE = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
+
+const WRITTEN: [string, string][] = [
+  ['as text', TOKEN],
+  ['in base64', Buffer.from(`JWT ${TOKEN}`).toString('base64')],
+  ['in percent encoding', encodeURIComponent(TOKEN)],
+  ['in hex', Buffer.from(TOKEN).toString('hex')],
+];
+
+/** Starts a service that writes a text into every row. Resolves with the environment for fleet. */
+async function serveRows(text: string, extra: { [field: string]: unknown } = {}) {
+  const row = {
+    uuid: BICYCLE,
+    organization: ORGANIZATION,
+    name: `a ${text}`,
+    state: 'available',
+    [text]: 1,
+    ...extra,
+  };
+  const { url } = await openServer((response: ServerResponse, { method, path }: Asked) => {
+    if (method === 'POST') return void response.writeHead(204).end();
+    sendJson(
+      response,
+      200,
+      /\/bicycles\/\w/.test(path) ? row : { count: 1, next: null, previous: null, results: [row] },
+    );
+  });
+  return {
+    FLEET_BASE_URL: url,
+    FLEET_TOKEN: TOKEN,
+    FLEET_ORGANIZATION: ORGANIZATION,
+    FLEET_CONFIG_DIR: newFolder(),
+  };
+}
+
+describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) => {
+  test.each([
+    ['a table', ['bicycles', 'list', '--no-truncate']],
+    ['JSON', ['bicycles', 'list', '--json']],
+    ['all pages', ['bicycles', 'list', '--all', '-o', 'csv']],
+    ['one bicycle', ['bicycles', 'get', BICYCLE, '--json']],
+    ['an answer', ['api', '/bicycles/']],
+    ['an answer with its head', ['api', `/bicycles/${BICYCLE}/`, '-i']],
+  ])('is hidden in %s', async (_what, args) => {
+    const run = await runFleet(args, { env: await serveRows(text) });
+    expect(run.code).toBe(0);
+    expect(run.stdout).toMatch(/a (?:SldUIG)?\[hidden\]/);
+    expect(run.stdout).not.toContain(text.slice(20, 32));
+  });
+
+  test('is hidden in a journal', async () => {
+    const env = await serveRows(text);
+    const journal = join(newFolder(), 'j.jsonl');
+    await runFleet(['bicycles', 'act', BICYCLE, 'rent', '--yes', '--journal', journal], { env });
+    expect(readFileSync(journal, 'utf8')).toContain(BICYCLE);
+    expect(readFileSync(journal, 'utf8')).not.toContain(text.slice(20, 32));
+  });
+
+  test('is hidden in a mirror', async () => {
+    const env = await serveRows(text, { modified: '2026-11-28T10:00:00Z' });
+    const database = join(newFolder(), 'm.sqlite');
+    const run = await runFleet(['mirror', 'once', '--to', `sqlite:${database}`], { env });
+    expect(run.code).toBe(0);
+    const listed = await runFleet(
+      ['mirror', 'query', '--to', `sqlite:${database}`, 'select * from bicycles', '--json'],
+      { env },
+    );
+    expect(listed.stdout).toContain(BICYCLE);
+    expect(listed.stdout).not.toContain(text.slice(20, 32));
+    expect(readFileSync(database, 'latin1')).not.toContain(text.slice(20, 32));
+  });
+
+  test('is hidden in what goes to commands, to other origins and into state files', async () => {
+    const env = await serveRows(text, {
+      alert_type: 'lock.bat.low',
+      message: `m ${text}`,
+      state: 'new',
+      created: '2026-11-28T10:00:00Z',
+      modified: '2026-11-28T10:00:00Z',
+    });
+    const receiver = await openServer((response) => void response.writeHead(204).end());
+    const state = join(newFolder(), 'state');
+    const delivered = join(newFolder(), 'delivered');
+    const run = await runFleet(
+      [
+        ...['alerts', 'watch', '--since', '2026-01-01', '--max-events', '1'],
+        ...['--state-file', state, '--post', receiver.url, '--exec', `cat > '${delivered}'`],
+      ],
+      { env: { ...process.env, ...env } },
+    );
+    expect(run.code).toBe(0);
+    const texts = [
+      run.stdout,
+      String(receiver.asked[0]?.body),
+      readFileSync(state, 'utf8'),
+      readFileSync(delivered, 'utf8'),
+    ];
+    for (const each of texts) expect(each).not.toContain(text.slice(20, 32));
+    expect(texts[1]).toMatch(/m (?:SldUIG)?\[hidden\]/);
+    expect(texts[3]).toMatch(/m (?:SldUIG)?\[hidden\]/);
+  });
+});
+
+test('a body that is not text keeps its bytes around a token', async () => {
+  const { url } = await openServer((response) => {
+    response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
+    response.end(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(TOKEN), Buffer.from([0xfe])]));
+  });
+  const file = join(newFolder(), 'out.bin');
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(['api', '/x/', '--file', file], { env });
+  expect(run.code).toBe(0);
+  expect(readFileSync(file, 'latin1')).toBe('\u00ff\u0000[hidden]\u00fe');
+});
+
+test('api --include shows no token of a refusal, in any encoding', async () => {
+  const encoded = [...TOKEN].map((sign) => `&#${sign.charCodeAt(0)};`).join('');
+  const { url } = await openServer((response) => {
+    response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not ${encoded}`);
+  });
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(['api', '/x/', '-i'], { env });
+  expect(run.stdout).toMatch(/^HTTP\/1\.1 400[\s\S]*not &#\[hidden\];\n?$/);
+});
+
+test('api --include shows nothing of a refusal that may quote a password', async () => {
+  const { url } = await openServer((response) => {
+    response.writeHead(400, { 'X-Given': 'Two words 9' }).end('not Two words 9');
+  });
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(['api', '/x/', '-i', '-f', 'password=Two words 9'], { env });
+  expect(run.stdout).toBe('HTTP/1.1 400 Bad Request\n\n');
+});
+
+test('data that is not the whole token stays unchanged', async () => {
+  const token = `${ORGANIZATION}:0123456789abcdef`;
+  const env = { ...(await serveRows('part 0123456789abcde')), FLEET_TOKEN: token };
+  const run = await runFleet(['bicycles', 'list', '--json'], { env });
+  expect(JSON.parse(run.stdout)[0]).toMatchObject({
+    organization: ORGANIZATION,
+    name: 'a part 0123456789abcde',
+  });
+});
