@@ -248,7 +248,7 @@ async function exchange(
     log,
     secrets,
   }: ClientOptions,
-  { body, isSecret, limitBytes, holdBack }: HttpRequest,
+  { body, isSecret, answersToken, limitBytes, holdBack }: HttpRequest,
   line: { method: string; url: URL; headers: Headers; signal: AbortSignal },
 ): Promise<WireAnswer> {
   const { method, url } = line;
@@ -269,26 +269,51 @@ async function exchange(
       { clock, milliseconds: deadlineMs },
     );
     tell(answer);
-    return answer;
+    const isQuoted = isSecret === true && (answersToken === true || !isSuccess(answer.status));
+    return isQuoted ? { ...answer, headers: harmlessHeaders(answer.headers) } : answer;
   } catch (error) {
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
+    const { headers } = error.head;
     // Like the headers of an answer, these headers appear in results.
     throw Object.assign(error, {
-      head: { ...error.head, headers: hideInHeaders(error.head.headers, secrets) },
+      head: {
+        ...error.head,
+        headers: isSecret === true ? harmlessHeaders(headers) : hideInHeaders(headers, secrets),
+      },
     });
   }
 }
 
-/** Headers of an answer to a login that are logged with their values. */
-const LOGGED_HEADERS: readonly string[] = ['content-type', 'content-length', 'date', 'server'];
+/**
+ * Headers of an answer to a request with a secret that are shown, and their values. The service may
+ * repeat the secret in any header, also damaged, so that `hide` does not find it.
+ */
+const HARMLESS: readonly (readonly [name: RegExp, value: RegExp])[] = [
+  [/^content-type$/, /^[\w.+-]{1,40}\/[\w.+-]{1,40}(?:; ?charset=[\w-]{1,20})?$/],
+  [/^content-length$/, /^\d{1,15}$/],
+  [/^retry-after$/, /^\d{1,9}$/],
+  [/^date$/, /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/],
+  [/^x-.+-requestid$/, /^[0-9a-f-]{1,64}$/i],
+];
 
-/** Hides the values of headers, because a new token in them is not known as a secret yet. */
+function isHarmless(name: string, value: string): boolean {
+  return HARMLESS.some(([names, values]) => names.test(name) && values.test(value));
+}
+
+/** Returns the headers whose name and value cannot repeat a secret of the request. */
+function harmlessHeaders(headers: Headers): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name, value]) => isHarmless(name, value)),
+  );
+}
+
+/** Hides the values of the other headers, because a new token in them is not known as a secret yet. */
 function withoutValues(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
-      LOGGED_HEADERS.includes(name) ? value : HIDDEN,
+      isHarmless(name, value) ? value : HIDDEN,
     ]),
   );
 }

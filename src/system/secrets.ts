@@ -111,6 +111,8 @@ interface Search {
   spellings: readonly string[];
   /** The parts of long secrets, which are found with other characters between their letters. */
   parts: ReadonlySet<string>;
+  /** The parts that are found only as they are. */
+  literalParts: readonly string[];
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
 }
@@ -119,7 +121,8 @@ function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
   return {
-    spellings: longestFirst(new Set([...all, ...each.flatMap(literalPartsOf)])),
+    spellings: longestFirst(all),
+    literalParts: each.flatMap(literalPartsOf),
     parts: partsOf(all),
     inData: longestFirst(new Set(each.filter(isFoundInData).flatMap(spellingsOf))),
   };
@@ -192,7 +195,7 @@ function hideEncoded(text: string, search: Search): string {
 /** Returns the ranges of the original text that contain a secret, in ascending order. */
 function findAll(
   decoded: UnescapedText,
-  { spellings, parts }: Search,
+  { spellings, parts, literalParts }: Search,
   original: string,
 ): SecretRange[] {
   const ranges = [
@@ -201,13 +204,17 @@ function findAll(
     ...findNumberRuns(decoded, parts),
   ];
   const { text, starts } = withoutInvisible(decoded);
-  for (const spelling of spellings)
-    for (let at = text.indexOf(spelling); at !== -1; at = text.indexOf(spelling, at + 1)) {
-      const from = starts[at] ?? 0;
-      const to = starts[at + spelling.length] ?? 0;
-      // The word in HIDDEN may itself be a password.
-      if (original.slice(from, to) !== spelling) ranges.push([from, to]);
-    }
+  const findIn = (words: readonly string[], isSought: (word: string, found: string) => boolean) => {
+    for (const word of words)
+      for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
+        const from = starts[at] ?? 0;
+        const to = starts[at + word.length] ?? 0;
+        if (isSought(word, original.slice(from, to))) ranges.push([from, to]);
+      }
+  };
+  // Spellings without escapes are already hidden. The word in HIDDEN may itself be a password.
+  findIn(spellings, (word, found) => word !== found);
+  findIn(literalParts, () => true);
   return ranges.sort(([one], [other]) => one - other);
 }
 

@@ -11,6 +11,8 @@ export const PART_LENGTH = 10;
 
 /** A part of this length counts even when most of its characters are not letters or digits. */
 const LITERAL_LENGTH = 12;
+/** Parts with fewer different characters, such as dashes alone, are also in other texts. */
+const LEAST_VARIETY = 6;
 
 /** A range of the original text: its start, and the position after its end. */
 export type SecretRange = readonly [from: number, to: number];
@@ -37,9 +39,8 @@ export function literalPartsOf(secret: string): string[] {
   const parts: string[] = [];
   for (let at = 0; at + LITERAL_LENGTH <= secret.length; at++) {
     const part = secret.slice(at, at + LITERAL_LENGTH);
-    const letters = lettersOf(part).length;
-    // Dashes or dots alone are also in other texts.
-    if (letters < PART_LENGTH && letters >= LITERAL_LENGTH / 2) parts.push(part);
+    const isFoundByLetters = lettersOf(part).length >= PART_LENGTH;
+    if (!isFoundByLetters && new Set(part).size >= LEAST_VARIETY) parts.push(part);
   }
   return parts;
 }

@@ -37,6 +37,42 @@ test('does not log the values of the headers of a login', async () => {
   expect(run.stderr).not.toContain(TOKEN.slice(0, 12));
 });
 
+test('shows no header of a refused login that can repeat the password', async () => {
+  const { url } = await openServer((response) => {
+    const damaged = '?ecret words 9?';
+    response
+      .writeHead(400, {
+        'Content-Type': `text/plain; charset=${damaged.replaceAll(' ', '')}`,
+        'X-Service-RequestId': damaged,
+        'X-Service-From': damaged,
+        'X-Service-Version': damaged,
+        Server: damaged,
+      })
+      .end('no');
+  });
+  const args = ['auth', 'login', '--email', 'a@example.com', '--password-stdin', '-v', '--trace'];
+  for (const more of [[], ['--json']]) {
+    const run = await runFleet([...args, ...more, '--base-url', url], {
+      env: { FLEET_CONFIG_DIR: newFolder() },
+      stdin: Readable.from(['Secret words 9!\n']),
+    });
+    expect(run.code).toBe(4);
+    expect(run.stderr).not.toMatch(/ecret ?words/);
+  }
+});
+
+test('shows the request id of a refused login when it is a UUID', async () => {
+  const id = '2d25d0a0-6c1c-4d0f-9f57-3d7b5b1d5f0e';
+  const { url } = await openServer((response) => {
+    response.writeHead(400, { 'X-Service-RequestId': id }).end('no');
+  });
+  const run = await runFleet(
+    ['auth', 'login', '--email', 'a@example.com', '--password-stdin', '--base-url', url],
+    { env: { FLEET_CONFIG_DIR: newFolder() }, stdin: Readable.from(['Secret words 9!\n']) },
+  );
+  expect(run.stderr).toContain(`request ${id}`);
+});
+
 test.each([
   ['a password', ['-f', 'password=Two words 9', '-f', 'email=a@example.com']],
   ['a new password', ['-f', 'new_password1=Two words 9']],

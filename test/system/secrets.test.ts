@@ -107,6 +107,12 @@ describe('a secret in text of other programs', () => {
     expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
   });
 
+  it('is hidden when a header damaged a part of a password', () => {
+    const secrets = openSecrets();
+    secrets.add(`größer&<x>"k'%+/Plm`, true);
+    expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);
+  });
+
   it('is hidden when entities write its characters that are not letters', () => {
     const secrets = openSecrets();
     secrets.add('a@b#c$d!e%', true);
