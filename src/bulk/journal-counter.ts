@@ -21,12 +21,31 @@ async function counterPathOf(journalPath: string): Promise<string> {
   return `${path}.count`;
 }
 
-/** Opens a regular file without blocking; undefined for any other kind of file. */
+/** What a crash can leave of a counter that was being written. */
+const DAMAGED_COUNTER = /^(?:\{"journal_records":\d{0,15}\}?\s*)?\0*$/;
+
+/**
+ * Opens a regular file without blocking; undefined for any other kind of file. Follows no symbolic
+ * link, because others may have put it there.
+ */
 async function openRegular(path: string, flags: number): Promise<FileHandle | undefined> {
-  const handle = await open(path, flags | constants.O_NONBLOCK, OWN_FILE_MODE);
+  const all = flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  const handle = await open(path, all, OWN_FILE_MODE);
   if (fstatSync(handle.fd).isFile()) return handle;
   await handle.close();
   return undefined;
+}
+
+async function readText(handle: FileHandle): Promise<string> {
+  const bytes = Buffer.alloc(LONGEST_COUNTER_BYTES);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+  return bytes.toString('utf8', 0, bytesRead);
+}
+
+/** Whether a file is empty or a counter, so that it may be overwritten. */
+async function isCounter(handle: FileHandle): Promise<boolean> {
+  const text = await readText(handle);
+  return COUNTER.test(text) || DAMAGED_COUNTER.test(text);
 }
 
 /** Returns the number in a counter file; undefined when it cannot be read. */
@@ -34,9 +53,7 @@ async function readCounter(path: string): Promise<number | undefined> {
   const handle = await openRegular(path, constants.O_RDONLY).catch(() => undefined);
   if (handle === undefined) return undefined;
   try {
-    const bytes = Buffer.alloc(LONGEST_COUNTER_BYTES);
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    const [, digits] = COUNTER.exec(bytes.toString('utf8', 0, bytesRead)) ?? [];
+    const [, digits] = COUNTER.exec(await readText(handle)) ?? [];
     return digits === undefined ? undefined : Number(digits);
   } catch {
     return undefined;
@@ -89,6 +106,10 @@ export async function openRecordCounter(journalPath: string, say: (line: string)
   try {
     handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT);
     if (handle === undefined) fail('is not a regular file');
+    else if (!(await isCounter(handle))) {
+      await handle.close();
+      fail('holds something else, and was left unchanged');
+    }
   } catch (error) {
     fail(`cannot be opened: ${reasonOf(error)}`);
   }

@@ -304,6 +304,28 @@ describe('a journal that another program changed', () => {
       const { code, stderr } = await act([A, B, '--journal', path]);
       expect([code, stderr]).toEqual([0, expect.stringContaining('a journal that loses its end')]);
     });
+
+    test('overwrites no other file in the place of the counter file', async () => {
+      const path = newJournal();
+      const { act } = await openService();
+      await writeFile(`${path}.count`, 'my own notes\n');
+      const { code, stderr } = await act([A, B, '--journal', path]);
+      expect([code, stderr]).toEqual([0, expect.stringContaining('was left unchanged')]);
+      expect(await readFile(`${path}.count`, 'utf8')).toBe('my own notes\n');
+    });
+
+    test.each(['', 'my own notes\n'])(
+      'follows no symbolic link in the place of the counter file, to a file with "%s"',
+      async (text) => {
+        const path = newJournal();
+        const { act } = await openService();
+        await writeFile(`${path}.other`, text);
+        await symlink(`${path}.other`, `${path}.count`);
+        const { code, stderr } = await act([A, B, '--journal', path]);
+        expect([code, stderr]).toEqual([0, expect.stringContaining('cannot be opened')]);
+        expect(await readFile(`${path}.other`, 'utf8')).toBe(text);
+      },
+    );
   });
 
   test('exits with 2 and sends nothing for journal records in the future until --unknown resend', async () => {
