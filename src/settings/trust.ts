@@ -6,11 +6,12 @@ import {
   fstatSync,
   openSync,
   readFileSync,
+  readlinkSync,
   realpathSync,
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { configError, FleetError, reasonOf } from '../errors.js';
 import { hasCode, untilFree } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
@@ -57,24 +58,53 @@ export function refuseForeignFolders(path: string): void {
 const STICKY_BIT = 0o1000;
 
 /**
- * Throws a FleetError of kind `config` when others may rename the folder, and put another in its place:
- * they may write a folder above it that does not have the sticky bit.
+ * Throws a FleetError of kind `config` when others may put another folder in the place of this one:
+ * they may write a folder above it, or above a symbolic link to it, that does not have the sticky
+ * bit.
  */
 function refuseOpenParents(folder: string): void {
   if (process.platform === 'win32') return;
-  let parent = dirname(trustTargetOf(folder));
-  for (;;) {
-    const found = statIfThere(parent);
-    const isOpen = ((found?.mode ?? 0) & OTHERS_WRITE_BITS) !== 0;
-    if (found !== undefined && isOpen && (found.mode & STICKY_BIT) === 0) {
-      const mode = (found.mode & 0o7777).toString(8).padStart(4, '0');
-      throw configError(
-        `${folder} is not used: others can replace it, because they can write ${parent} (mode ${mode})`,
-        `run: chmod go-w ${quoteForShell(parent)}; or: chmod +t ${quoteForShell(parent)}; or set FLEET_CONFIG_DIR`,
-      );
+  for (const parent of foldersOnTheWay(folder)) {
+    const mode = statIfThere(parent)?.mode ?? 0;
+    if ((mode & OTHERS_WRITE_BITS) === 0 || (mode & STICKY_BIT) !== 0) continue;
+    const octal = (mode & 0o7777).toString(8).padStart(4, '0');
+    throw configError(
+      `${folder} is not used: others can replace it, because they can write ${parent} (mode ${octal})`,
+      `run: chmod go-w ${quoteForShell(parent)}; or: chmod +t ${quoteForShell(parent)}; or set FLEET_CONFIG_DIR`,
+    );
+  }
+}
+
+/** The limit of Linux. */
+const MOST_LINKS = 40;
+
+/** Returns each folder in which the system looks up a name of the path, links included. */
+function foldersOnTheWay(path: string): Set<string> {
+  const folders = new Set<string>();
+  const names = resolve(path).split('/');
+  let links = 0;
+  let at = '/';
+  for (let name = names.shift(); name !== undefined; name = names.shift()) {
+    if (name === '' || name === '.') continue;
+    folders.add(at);
+    const next = join(at, name);
+    const target = name === '..' || links >= MOST_LINKS ? undefined : linkTarget(next);
+    if (target === undefined) {
+      at = next;
+      continue;
     }
-    if (dirname(parent) === parent) return;
-    parent = dirname(parent);
+    links++;
+    names.unshift(...target.split('/'));
+    if (isAbsolute(target)) at = '/';
+  }
+  return folders;
+}
+
+function linkTarget(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }
 

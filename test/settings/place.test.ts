@@ -304,4 +304,28 @@ describe.skipIf(process.platform === 'win32')('a folder above the settings', () 
         expect.stringContaining(`others can replace it, because they can write ${parent}`),
       ]);
   });
+
+  it.each([
+    ['itself', (open: string) => open],
+    [
+      'behind another link',
+      (open: string) => {
+        const first = join(root, 'first');
+        symlinkSync(open, first);
+        return first;
+      },
+    ],
+  ])('that holds a link to the settings folder is refused: the link %s', async (_name, linkTo) => {
+    const open = join(root, 'open');
+    const mine = join(root, 'mine');
+    mkdirSync(mine, { mode: 0o700 });
+    mkdirSync(open);
+    chmodSync(open, 0o777);
+    symlinkSync(mine, join(open, 'link'));
+    const run = await fleet('config list', { FLEET_CONFIG_DIR: linkTo(join(open, 'link')) });
+    expect([run.code, run.stderr]).toEqual([
+      3,
+      expect.stringContaining(`because they can write ${open}`),
+    ]);
+  });
 });
