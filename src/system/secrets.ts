@@ -124,7 +124,7 @@ function searchFor(secrets: Iterable<string>): Search {
     spellings: longestFirst(all),
     literalParts: each.flatMap(literalPartsOf),
     parts: partsOf(all),
-    inData: longestFirst(new Set(each.filter(isFoundInData).flatMap(spellingsOf))),
+    inData: longestFirst(new Set(each.filter(isFoundInData).flatMap(spellingsInData))),
   };
 }
 
@@ -155,6 +155,20 @@ function spellingsOf(secret: string): string[] {
     hex,
     hex.toUpperCase(),
   ];
+}
+
+/** Returns the spellings that are looked for in data, which is not decoded. */
+function spellingsInData(secret: string): string[] {
+  const codes = [...secret].map((sign) => sign.charCodeAt(0));
+  const inHex = codes.map((code) => code.toString(16).padStart(2, '0'));
+  const inUpperHex = inHex.map((digits) => digits.toUpperCase());
+  const escaped = [inHex, inUpperHex].flatMap((each) => [
+    each.map((digits) => `%${digits}`),
+    each.map((digits) => `\\u00${digits}`),
+    each.map((digits) => `&#x${digits};`),
+  ]);
+  const entities = codes.map((code) => `&#${code};`);
+  return [...spellingsOf(secret), ...[...escaped, entities].map((signs) => signs.join(''))];
 }
 
 const BYTES_A_GROUP = 3;

@@ -14,11 +14,22 @@ const TOKEN = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.${SIGNATURE}`;
 const ORGANIZATION = '3f2504e0-4f89-41d3-9a0c-0305e82c3301';
 const BICYCLE = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
 
+const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0');
+const everyCharacter = (encode: (code: number) => string) =>
+  [...TOKEN].map((sign) => encode(sign.charCodeAt(0))).join('');
+
 const WRITTEN: [string, string][] = [
   ['as text', TOKEN],
   ['in base64', Buffer.from(`JWT ${TOKEN}`).toString('base64')],
   ['in percent encoding', encodeURIComponent(TOKEN)],
   ['in hex', Buffer.from(TOKEN).toString('hex')],
+  ['with every character percent-encoded', everyCharacter((code) => `%${hex(code, 2)}`)],
+  [
+    'with every character percent-encoded in upper case',
+    everyCharacter((code) => `%${hex(code, 2).toUpperCase()}`),
+  ],
+  ['as HTML entities', everyCharacter((code) => `&#${code};`)],
+  ['as hexadecimal HTML entities', everyCharacter((code) => `&#x${hex(code, 2)};`)],
 ];
 
 /** Starts a service that writes a text into every row. Resolves with the environment for fleet. */
@@ -113,6 +124,16 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(texts[1]).toMatch(/m (?:SldUIG)?\[hidden\]/);
     expect(texts[3]).toMatch(/m (?:SldUIG)?\[hidden\]/);
   });
+});
+
+test('a token in escapes of JSON is hidden in the value', async () => {
+  const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
+  const { url } = await openServer((response) =>
+    sendJson(response, 200, `[{"uuid": "${BICYCLE}", "name": "a ${escaped}"}]`),
+  );
+  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(['bicycles', 'list', '-o', 'csv'], { env });
+  expect(run.stdout).toContain('a [hidden]');
 });
 
 test('a body that is not text keeps its bytes around a token', async () => {
