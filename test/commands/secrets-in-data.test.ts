@@ -126,6 +126,21 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
   });
 });
 
+test('a token in a push message is hidden', async () => {
+  const message = JSON.stringify({ topic: '/x', sender: TOKEN, message: { name: `a ${TOKEN}` } });
+  const { url } = await openServer((response) => {
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    response.write(`id: ${TOKEN}\ndata: ${message}\n\n`);
+  });
+  const env = { FLEET_BASE_URL: url, FLEET_SSE_URL: url, FLEET_TOKEN: TOKEN };
+  const run = await runFleet(
+    ['watch', '--topic', '/x', '--json', '--max-events', '1', '--resync-pages', '0', '-v'],
+    { env },
+  );
+  expect(run.stdout).toContain('a [hidden]');
+  expect(run.stdout + run.stderr).not.toContain(TOKEN.slice(20, 32));
+});
+
 test('a token in escapes of JSON is hidden in the value', async () => {
   const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
   const { url } = await openServer((response) =>
