@@ -155,6 +155,25 @@ describe('`auth login --email`', () => {
     expect(asked).toEqual([]);
   });
 
+  it.each(['first\nsecond\n', 'first\n\n', 'fir\0st\n'])(
+    'refuses a password of several lines or with a NUL: %j',
+    async (stdin) => {
+      const { url, asked } = await openServer((response) => sendJson(response, 200, {}));
+      const run = await logIn(url, '', stdin);
+      expect([run.code, run.stderr]).toEqual([
+        2,
+        expect.stringContaining('the password has several lines or a NUL character'),
+      ]);
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it('ignores a byte order mark before a password', async () => {
+    const { url, asked } = await openServer((response) => sendJson(response, 400, {}));
+    await logIn(url, '', `\uFEFF${PASSWORD}\r\n`);
+    expect(JSON.parse(asked[0]?.body ?? '').password).toBe(PASSWORD);
+  });
+
   it('sends no token and follows no redirect with the password', async () => {
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),

@@ -199,7 +199,13 @@ async function obtain(
     passwordStdin === true
       ? await pipe(context, '--password-stdin', 'password')
       : await askPassword(context, email, where);
-  const password = typed.replace(/\r?\n$/, '');
+  // Editors on Windows begin a file with a byte order mark.
+  const password = typed.replace(/^\uFEFF/, '').replace(/\r?\n$/, '');
+  if (/[\r\n\0]/.test(password))
+    throw usageError(
+      'the password has several lines or a NUL character',
+      'give it on one line; nothing was sent',
+    );
   if (password === '') throw usageError('the password is empty', 'give it on one line');
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
