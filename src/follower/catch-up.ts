@@ -17,7 +17,7 @@ import { doublingPauseMs, type Moment } from '../system/clock.js';
 import { readTime } from '../terminal/time.js';
 import type { AnswerOf, Emit, FollowerOptions, Report } from './events.js';
 import { isHidden } from './fleet-store.js';
-import { DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
+import { BEFORE_ALL, DISORDER_MS, type KnownFleet, type Mark } from './known-fleet.js';
 import { type OnEnd, Reader, type Steps } from './reader.js';
 import { totalOf } from './whole-list.js';
 
@@ -287,7 +287,9 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.emit({ type: 'counted', total: page.count });
     pass.found.pages++;
     list.pages++;
-    pass.unsound ??= this.known.time.staleReason(page.dated);
+    const stale = this.known.time.staleReason(page.dated);
+    pass.unsound ??= stale;
+    const askedAt = stale === undefined ? mergedBefore : BEFORE_ALL;
     if (list.pages === 1 && list.look === 1) list.total = countOf(page);
     else if (page.count !== undefined && page.count !== list.total)
       pass.unsound ??= `its count went from ${list.total ?? '?'} to ${page.count} while it was read`;
@@ -308,7 +310,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
           ? undefined
           : modifiedMs;
       if (!isSeen && (pass.missing === undefined || pass.missing.delete(uuid ?? '')))
-        this.#takeListed(pass, value, list.organization, mergedBefore);
+        this.#takeListed(pass, value, list.organization, askedAt);
     }
   }
 

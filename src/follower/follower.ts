@@ -364,9 +364,12 @@ export class Follower {
    * Plans the second look after a complete reading of a gap, unless the service resent every
    * message. Another one follows while the last one found changes.
    */
-  #planSecondLook({ sinceWallMs, changes, gone }: Report, mark: Mark, now: Moment) {
-    const before = this.#running;
-    this.#running = undefined;
+  #planSecondLook(
+    { sinceWallMs, changes, gone }: Report,
+    mark: Mark,
+    before: SecondLook | undefined,
+    now: Moment,
+  ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.isBridged === true) return;
     if (before !== undefined && changes + gone === 0) return;
@@ -438,7 +441,11 @@ export class Follower {
       check.comparedTo = check.askedAt;
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
-    if (report.isComplete && !isChecking) this.#planSecondLook(report, mark, now);
+    if (!isChecking) {
+      const before = this.#running;
+      this.#running = undefined;
+      if (report.isComplete) this.#planSecondLook(report, mark, before, now);
+    }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
     const reason =

@@ -43,6 +43,12 @@ export const NO_MARK: Mark = {
   isProven: true,
 };
 
+/**
+ * The value of `merged` for a list that is older than its request, such as a copy of a cache. Only
+ * its items that are certainly newer than the known data count.
+ */
+export const BEFORE_ALL = -1;
+
 /** The result of comparing one item of a list. */
 export interface Comparison {
   readonly change: Change | undefined;

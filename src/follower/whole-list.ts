@@ -9,7 +9,7 @@ import type { FleetError } from '../errors.js';
 import { doublingPauseMs, type Moment } from '../system/clock.js';
 import type { AnswerOf, Emit, FollowerOptions } from './events.js';
 import type { ListPass, Meeting } from './fleet-store.js';
-import { type KnownFleet, NO_MARK } from './known-fleet.js';
+import { BEFORE_ALL, type KnownFleet, NO_MARK } from './known-fleet.js';
 import { type OnEnd, Reader, type Steps } from './reader.js';
 
 /** The result of a reading. */
@@ -180,8 +180,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       let page = (yield { type: 'read-whole', organization }) as AnswerOf<'whole-page'>;
       const isOne = page.isLast;
       for (;;) {
-        if (this.#takePage(page, number, organization)) stale ??= OLDER;
-        stale ??= this.known.time.staleReason(page.dated);
+        const cached = this.known.time.staleReason(page.dated);
+        const askedAt = cached === undefined ? page.askedAt : BEFORE_ALL;
+        if (this.#takePage({ ...page, askedAt }, number, organization)) stale ??= OLDER;
+        stale ??= cached;
         if (page.count !== undefined && page.count < (counts[index] ?? 0)) hasFallen = true;
         else counts[index] = page.count ?? counts[index];
         this.emit({ type: 'counted', total: totalOf(counts) });

@@ -169,6 +169,49 @@ test('reads the whole list after a gap on a machine whose clock is an hour ahead
   ]);
 });
 
+/** Answers the request for a page with one bicycle; a cache kept it for `ageMs`. */
+function takeList(
+  opened: ReturnType<typeof openFollower>,
+  seconds: number,
+  item: Bicycle,
+  ageMs = 0,
+) {
+  const items = [{ json: JSON.stringify(item), value: item }];
+  const dated = { dateMs: undefined, ageMs };
+  const page = { items, count: 1, next: undefined, trace: {}, dated };
+  opened.take({ type: 'page', id: opened.lastId(), page }, seconds);
+}
+
+test('does not show a cached list as a change on a machine whose clock is an hour behind', () => {
+  const opened = openFollower(['t']);
+  const { follower, log, happened, take, connect, lose, wholePage, reports } = opened;
+  const caughtUp = () => log.filter(({ type }) => type === 'caught-up').length;
+  connect('t', 0);
+  wholePage(1, bicycle('available', 3_540));
+  const rented = bicycle('rented', 3_605);
+  expect(follower.merge('a', rented, happened('t', 5)).kind).toBe('update');
+  lose('t', 10, 1_000);
+  connect('t', 11, at(9).wallMs);
+  takeList(opened, 13, bicycle('available', 3_540), 30_000);
+  take({ type: 'tick' }, 15);
+  takeList(opened, 16, rented);
+  expect([opened.state(), caughtUp()]).toEqual(['rented', 0]);
+  // A second look that a cache answers does not replace the second look of the next gap.
+  take({ type: 'tick' }, 46);
+  for (const seconds of [47, 50, 53]) {
+    takeList(opened, seconds, rented, 30_000);
+    take({ type: 'tick' }, seconds + 2);
+  }
+  for (const seconds of [56, 59]) {
+    wholePage(seconds, rented);
+    take({ type: 'tick' }, seconds + 1);
+  }
+  lose('t', 90, 1_000);
+  connect('t', 91, at(89).wallMs);
+  takeList(opened, 103, rented);
+  expect(reports().at(-1)).toMatchObject({ isComplete: false, reason: BEING_CHECKED });
+});
+
 test.each([
   ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
   ['to its end where it does not', undefined, 'read-page'],
