@@ -125,6 +125,13 @@ export interface Report {
   readonly missing: readonly string[];
 }
 
+/** A comparison after a gap that is not complete. */
+export interface Doubt {
+  /** When the stream went silent, by the machine's clock. */
+  readonly sinceWallMs: number;
+  readonly reason: string;
+}
+
 /** A complete reading of the whole list. */
 export interface ProvenList {
   /** When it began, by the machine's clock in milliseconds. */

@@ -11,6 +11,7 @@ import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { type Moment, momentAt } from '../system/clock.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
 import type {
+  Doubt,
   Emit,
   FollowerEvent,
   FollowerOptions,
@@ -71,6 +72,8 @@ export class Follower {
   readonly #check: Check;
   /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
+  /** Why the comparison after the last gap is not complete; undefined when it is. */
+  doubt: Doubt | undefined;
   /** The pending second look after a gap. */
   #secondLook: SecondLook | undefined;
   /** The second look that is running. */
@@ -92,13 +95,19 @@ export class Follower {
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
     const { topics, isWhole } = options;
     this.#options = options;
-    this.#emit = emit;
+    this.#emit = (output) => {
+      if (output.type === 'unread' && output.sinceWallMs !== undefined) {
+        const reason = `the list could not be read: ${output.error.message}`;
+        this.doubt = { sinceWallMs: output.sinceWallMs, reason };
+      }
+      emit(output);
+    };
     this.known = new KnownFleet(store, new ServiceTime(now));
-    this.#catchUp = new CatchUp(this.known, options, emit, (ended, at) =>
+    this.#catchUp = new CatchUp(this.known, options, this.#emit, (ended, at) =>
       this.#endReading(ended, at),
     );
     const onProven: OnProven = (started, total, at) => this.#prove(started, total, at);
-    this.#whole = new WholeList(this.known, options, emit, onProven, (result, at) =>
+    this.#whole = new WholeList(this.known, options, this.#emit, onProven, (result, at) =>
       this.#endWhole(result, at),
     );
     this.#gaps = new GapLog(topics.keys(), now, () => store.found());
@@ -465,19 +474,29 @@ export class Follower {
   /** Reports a reading, except for a regular comparison without a change. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
+    else if (report.isComplete) this.#settle();
   }
 
   /** Emits a report. It is not complete while a second look is pending. */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
     const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
+    if (checked.isComplete) this.#settle();
+    else if (report.sinceWallMs !== undefined)
+      this.doubt = { sinceWallMs: report.sinceWallMs, reason: checked.reason ?? '' };
     this.#emit({ type: 'read', report: checked });
+  }
+
+  /** Ends the doubt after a complete reading, unless a gap or a second look is still open. */
+  #settle() {
+    if (this.#secondLook === undefined && !this.#catchUp.isBehind) this.doubt = undefined;
   }
 
   /** Handles a complete whole reading: it closes a gap that ended before the reading began. */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.proven = { atMs: started.wallMs, total };
     this.known.setWhole();
+    this.#settle();
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;

@@ -65,6 +65,8 @@ export interface BoardInput {
   /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[];
   alerts: readonly Alert[];
+  /** Why the comparison after the last gap is not complete; undefined when it is. */
+  doubt?: string | undefined;
   /** Set while the list of alerts cannot be read; the alerts are those of the last reading. */
   staleAlerts?: StaleAlerts | undefined;
 }
@@ -157,7 +159,13 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0) - 1;
   const line = { width, terminal: true, zone: input.zone, paint };
   const changes = input.changes.slice(0, Math.max(0, changeRows));
-  const lines = [trafficLine(input, place), '', ...top, '', paint.bold(cut('CHANGES', width))];
+  const lines = [
+    trafficLine(input, place),
+    doubtLine(input, place),
+    ...top,
+    '',
+    paint.bold(cut('CHANGES', width)),
+  ];
   const changeLines = changes.map(({ entry, atMs }) => changeLine(entry, atMs, line));
   lines.push(...fill(changeLines, changeRows));
   if (alertRows === 0) return lines;
@@ -167,6 +175,13 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     now: input.nowMs,
   });
   return [...lines, '', alertsHeading(input, place), ...alerts];
+}
+
+/** Returns the line about an incomplete comparison, or an empty line. */
+function doubtLine({ doubt }: BoardInput, { width, paint }: BoardPlace): string {
+  if (doubt === undefined) return '';
+  const text = `the comparison after the last gap is not complete: ${clean(doubt)}`;
+  return paint.yellow(cut(text, width));
 }
 
 /** Returns the heading of the alerts, with their age while their list cannot be read. */

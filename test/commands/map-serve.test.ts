@@ -26,10 +26,11 @@ import { newFolder } from '../support/folder.js';
 import { makeMirror, organizationOf } from '../support/made-mirror.js';
 import { runFleet } from '../support/run.js';
 import { eventually, startFleet } from '../support/running.js';
-import { useSandbox } from '../support/sandbox.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 20 });
+const SOON = { timeout: 30_000 };
 
 function update(sequence: number, characters = 0): Update {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
@@ -304,7 +305,7 @@ test('sends only changed bicycles and ignores bicycles that were read again with
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
   const known = new KnownFleet(store, new ServiceTime(now));
-  const watched = { known, total: undefined, store };
+  const watched = { known, total: undefined, store, doubt: undefined };
   const flush = () => {
     feed.take([], watched);
     const news = feed.flush(0);
@@ -329,7 +330,7 @@ test('tells the page that a fleet is too large to follow, and stops reading', ()
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
     const known = new KnownFleet(store, new ServiceTime({ monotonicMs: 0, wallMs: 0 }));
-    return { known, total: 120_000, store };
+    return { known, total: 120_000, store, doubt: undefined };
   };
   feed.take([], size(99_999));
   expect(feed.flush(0)).toMatchObject({ note: null, link: { total: 120_000 } });
@@ -410,6 +411,21 @@ describe('`map --serve` with a sandbox', () => {
     sandbox().changeBicycle(uuid, { state: 'available' });
     await soon(uuidsOf).not.toContain(uuid);
     expect((await served.stop()).code).toBe(130);
+  });
+
+  test('says on the page that the comparison after a gap is not complete', async () => {
+    const from = await openSandbox({ bicycles: 20, faults: [{ kind: 'noreplay' }] });
+    const env = { ...(await environmentOf(from)), FLEET_ORGANIZATION: organizationOf(from) };
+    const served = startFleet(['map', '--serve', '0'], { env });
+    await served.until(() => served.stderr().includes('watching'));
+    const url = served.stdout().trim();
+    await expect.poll(async () => (await readPage(url)).rows, SOON).not.toEqual([]);
+    expect((await readPage(url)).note).toBeNull();
+    from.dropStreams();
+    await expect
+      .poll(async () => (await readPage(url)).note, SOON)
+      .toMatch(/^The comparison after the last gap is not complete: being checked /);
+    await served.stop();
   });
 
   test('shows the past of the mirror on the page', async () => {

@@ -212,6 +212,26 @@ test('does not show a cached list as a change on a machine whose clock is an hou
   expect(reports().at(-1)).toMatchObject({ isComplete: false, reason: BEING_CHECKED });
 });
 
+test('doubts a comparison until a list proves it', () => {
+  const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
+  const doubt = () => follower.doubt?.reason;
+  const fail = (type: 'failed' | 'whole-failed', seconds: number) =>
+    take({ type, id: lastId(), error: new FleetError('service', 'HTTP 503') }, seconds);
+  connect('t', 0);
+  wholePage(1, bicycle('available', -60));
+  expect(doubt()).toBeUndefined();
+  lose('t', 10, 1_000);
+  connect('t', 11, at(9).wallMs);
+  fail('failed', 13);
+  expect(doubt()).toBe('the list could not be read: HTTP 503');
+  take({ type: 'tick' }, 43);
+  page(44, bicycle('available', -60));
+  expect(doubt()).toBe(BEING_CHECKED);
+  take({ type: 'tick' }, 74);
+  page(75, bicycle('available', -60));
+  expect(doubt()).toBeUndefined();
+});
+
 test.each([
   ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
   ['to its end where it does not', undefined, 'read-page'],

@@ -83,6 +83,7 @@ export async function readPage(url: string): Promise<Payload> {
   return {
     ...fleet,
     sequence: updates.at(-1)?.sequence ?? fleet.sequence,
+    note: (updates.at(-1) ?? fleet).note,
     rows: [...rows.values()],
   };
 }

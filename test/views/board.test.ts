@@ -129,6 +129,13 @@ test.each([
   expect(draw(80, 40, { staleAlerts }).map((line) => line.trimEnd())).toContain(heading);
 });
 
+test('says that the comparison after a gap is not complete', () => {
+  const doubt = 'a cache kept the list for 30 s';
+  const [, , third = ''] = draw(120, 40, { doubt });
+  expect(third).toBe(`the comparison after the last gap is not complete: ${doubt}`);
+  expect(draw(80, 40)[2]).toBe('');
+});
+
 test('draws the board in 20x5', () => {
   expect(screen(20, 5)).toMatchInlineSnapshot(`
     "

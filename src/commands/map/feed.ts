@@ -16,6 +16,7 @@ import type {
   Update,
 } from '../../page/payload.js';
 import type { TimeZone } from '../../system/time-zone.js';
+import { clean } from '../../terminal/clean.js';
 import { streamLine } from '../../views/connection.js';
 import { packedFieldsOf, rowOf } from '../../views/map/pack.js';
 import { changeText, type ShownEntry } from '../../views/watch.js';
@@ -39,7 +40,7 @@ export interface FeedOptions {
 }
 
 /** The fleet of a watch. */
-type Watched = Pick<Watch, 'known' | 'store' | 'total'>;
+type Watched = Pick<Watch, 'known' | 'store' | 'total' | 'doubt'>;
 
 /** How many log lines a new tab gets, and how many one update may contain. */
 const KEPT_EVENTS = 200;
@@ -174,13 +175,18 @@ export class TabFeed {
     }
   }
 
-  /** Describes the progress of reading and bicycles beyond the limit. */
-  #extent({ known, total = 0 }: Watched) {
+  /** Describes the progress of reading, bicycles beyond the limit, and an incomplete comparison. */
+  #extent({ known, total = 0, doubt }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
     const [all, some] = [total, KNOWN_LIMIT].map((count) => count.toLocaleString('en'));
-    const note = `Of ${all} bicycles only the ${some} that were updated last are followed.`;
-    return { link: { ...this.#link, total: isReading ? total : null }, note: isFull ? note : null };
+    const notes: string[] = [];
+    if (isFull)
+      notes.push(`Of ${all} bicycles only the ${some} that were updated last are followed.`);
+    if (doubt !== undefined)
+      notes.push(`The comparison after the last gap is not complete: ${clean(doubt.reason)}.`);
+    const note = notes.length === 0 ? null : notes.join(' ');
+    return { link: { ...this.#link, total: isReading ? total : null }, note };
   }
 
   /**

@@ -139,6 +139,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
         zone,
         alerts,
         staleAlerts,
+        doubt: watched.doubt?.reason,
         connections: connections.topics,
       },
       traffic: { ...counts, perSecond: rateOf(counts.messages, monotonicMs), lastMessageMs },
@@ -161,11 +162,12 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
       (each) => (plan.map?.keep(each) ?? true) && keep(each),
     );
     const { isWhole, known, total = '?' } = extentOf(watched);
-    const soFar = isWhole ? '' : ` so far, ${known} of ${total} read`;
+    const progress = isWhole ? '' : ` so far, ${known} of ${total} read`;
+    const doubt = watched.doubt === undefined ? '' : ', comparison not complete';
     const connection = connectionText(connections.topics, monotonicMs);
     const { canvas, seen } = map.frame({
       ...{ state: board.map, bicycles, isWhole, look },
-      title: `${countNoun(bicycles.length, BICYCLES.noun)}${soFar}, ${plan.map?.title ?? title}`,
+      title: `${countNoun(bicycles.length, BICYCLES.noun)}${progress}${doubt}, ${plan.map?.title ?? title}`,
       moment: showClock(wallMs, zone),
       footer: [
         { text: `${connection.text}  `, ink: connection.color },
