@@ -1,12 +1,16 @@
 // Runs `fleet mirror run` under failures and compares its table, changes and gaps with the service.
 
+import { join } from 'node:path';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { BOOKKEEPING } from '../../src/follower/known-fleet.js';
 import type { Database } from '../../src/mirror/database.js';
 import { readLeases } from '../../src/mirror/writers.js';
+import { type Backup, openBackup } from './backup.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict, type World } from './chaos.js';
 import { chooseTraits, type Luck, ORGANIZATION } from './chaos-service.js';
+import { newFolder } from './folder.js';
 import { withDatabase } from './mirror.js';
+import { hasTool } from './tools.js';
 
 const SPEED = 10;
 /** The tolerance for the time of a change in simulated time, plus the delays of a busy machine. */
@@ -23,11 +27,14 @@ export function runMirror(trial: Trial, to: string): Promise<Verdict> {
 function openMirror(luck: Luck, to: string): Consumer {
   let copy: Copy | undefined;
   let differences: string[] = [];
+  const disk = openDisk(luck, to);
   return {
     args: ['mirror', 'run', '--to', to],
     // Records are identified by their version. Versions with a wrong time are only for the watch.
     traits: { ...chooseTraits(luck, 15 + luck.below(30)), hasVersions: true, hasFuture: false },
     isKilled: true,
+    hasTerminal: luck.chance(0.4) && hasTool('script'),
+    troubles: { 'database-back': disk.saveOrRestore },
     hasSteps: false,
     end: ['SIGTERM', 143],
     excuse: 'did not answer in time at the end',
@@ -42,6 +49,7 @@ function openMirror(luck: Luck, to: string): Consumer {
     },
     /** Waits until the table equals the list, links included. */
     async settle({ service }) {
+      await disk.settled();
       const endAt = performance.now() + LINKS_MS + END_LIMIT_MS;
       do {
         await pause(200);
@@ -53,10 +61,41 @@ function openMirror(luck: Luck, to: string): Consumer {
       if (copy === undefined) return ['the first reading did not end'];
       const first = copy;
       return [
+        ...disk.faults,
         ...differences.slice(0, 5),
         ...(await withDatabase(to, (database) => judge(database, first, world))),
       ];
     },
+  };
+}
+
+/** How often a restore is tried, because it can deadlock with the writer. */
+const MOST_RESTORES = 10;
+
+/** Saves the database and sets it back to the last copy, while the writer runs or is down. */
+function openDisk(luck: Luck, to: string) {
+  const backup = openBackup(join(newFolder(), 'backup.db'));
+  const faults: string[] = [];
+  let isSaved = false;
+  let last: Promise<void> = Promise.resolve();
+  const change = async (step: keyof Backup) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await withDatabase(to, backup[step], 'write');
+      } catch (error) {
+        if (tries === MOST_RESTORES) return void faults.push(`${step} failed: ${error}`);
+        await pause(50);
+      }
+    }
+  };
+  return {
+    faults,
+    saveOrRestore() {
+      const step = isSaved && luck.chance(0.7) ? 'restore' : 'save';
+      isSaved = true;
+      last = last.then(() => change(step));
+    },
+    settled: () => last,
   };
 }
 

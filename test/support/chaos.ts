@@ -2,7 +2,7 @@
 // its clock, with kills and suspensions, and compares its result with the real events.
 
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
@@ -32,6 +32,10 @@ export interface Consumer {
   readonly end: readonly [signal: NodeJS.Signals, code: number];
   /** An alternative final message when the machine is too busy for the accelerated clock. */
   readonly excuse?: string;
+  /** Whether it runs in a terminal, which is closed sometimes. Needs `isKilled` and `script`. */
+  readonly hasTerminal?: boolean;
+  /** Failures that only this command knows, by name. */
+  readonly troubles?: { readonly [kind: string]: () => void };
   /** Called before a restart after a kill. */
   afterDeath?(): Promise<unknown>;
   takeLine(line: string, of: 'stdout' | 'stderr'): void;
@@ -80,6 +84,8 @@ function onLines(stream: NodeJS.ReadableStream | null, take: (line: string) => v
 
 export interface Program {
   kill(): void;
+  /** Closes its terminal. */
+  hangUp(): void;
   halt(): void;
   /** Stops reading its stdout. */
   pause(): void;
@@ -92,57 +98,138 @@ export interface Program {
   kills(): number;
   /** The times of its suspensions, by its clock. */
   readonly halts: readonly { fromMs: number; toMs: number }[];
+  /** The exit codes after its terminal was closed. */
+  readonly hangUpCodes: readonly (number | null)[];
+}
+
+/** One run of the program. */
+interface Run {
+  readonly child: ChildProcess;
+  pid(): number | undefined;
+  signal(signal: NodeJS.Signals): void;
+  /** Closes its terminal. Returns false when there is none, or when it has only begun to start. */
+  hangUp(): boolean;
+  readonly ended: Promise<number | null>;
+}
+
+function startRun(args: readonly string[], env: NodeJS.ProcessEnv): Run {
+  const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  return {
+    child,
+    pid: () => child.pid,
+    signal: (signal) => void child.kill(signal),
+    hangUp: () => false,
+    ended: new Promise((resolve) => child.on('close', resolve)),
+  };
+}
+
+/** Starts it in a terminal of its own, below a shell that records its exit code. */
+function startInTerminal(args: readonly string[], env: NodeJS.ProcessEnv): Run {
+  const folder = newFolder();
+  const [pidFile, codeFile] = [join(folder, 'pid'), join(folder, 'code')];
+  const words = [PROGRAM_FILE, ...PROGRAM_ARGS, ...args].map((word) => `'${word}'`).join(' ');
+  writeFileSync(join(folder, 'inner.sh'), `echo $$ > ${pidFile}\nexec ${words}\n`);
+  // Like an interactive shell, it passes SIGHUP on and survives the terminal.
+  const outer = [
+    "trap 'kill -HUP $child' HUP",
+    'exec 3<&0',
+    `sh ${folder}/inner.sh <&3 &`,
+    'child=$!',
+    'wait $child',
+    'code=$?',
+    'while kill -0 $child; do wait $child; code=$?; done',
+    `echo $code > ${codeFile}.new`,
+    `mv ${codeFile}.new ${codeFile}`,
+    'exit $code',
+  ];
+  writeFileSync(join(folder, 'outer.sh'), outer.join('\n'));
+  const child = spawn('script', ['-qec', `exec sh ${folder}/outer.sh`, '/dev/null'], {
+    env: { ...env, SHELL: '/bin/sh' },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const pid = () => (existsSync(pidFile) ? Number(readFileSync(pidFile, 'utf8')) : undefined);
+  const signal = (name: NodeJS.Signals) => {
+    try {
+      process.kill(pid() ?? child.pid ?? 0, name);
+    } catch {
+      // It has just ended.
+    }
+  };
+  const waitForCode = async () => {
+    const endAt = performance.now() + END_LIMIT_MS;
+    while (!existsSync(codeFile) && performance.now() < endAt) await pause(20);
+    if (existsSync(codeFile)) return Number(readFileSync(codeFile, 'utf8'));
+    signal('SIGKILL');
+    return null;
+  };
+  return {
+    child,
+    pid,
+    signal,
+    hangUp: () => child.kill('SIGKILL') && existsSync(pidFile),
+    ended: new Promise((resolve) => child.on('close', () => resolve(waitForCode()))),
+  };
 }
 
 function startProgram(
-  { args, isKilled, afterDeath, takeLine }: Consumer,
+  { args, isKilled, hasTerminal, afterDeath, takeLine }: Consumer,
   env: NodeJS.ProcessEnv,
   life: Life,
 ): Program {
   const halts: { fromMs: number; toMs: number }[] = [];
+  const hangUpCodes: (number | null)[] = [];
   let haltedMs: number | undefined;
-  let child: ChildProcess;
+  let run: Run;
   let kills = 0;
+  let hungUp: Run | undefined;
   let code: number | null | undefined;
   let onEnd: ((code: number | null) => void) | undefined;
+  const takeEnd = (one: Run, ended: number | null) => {
+    if (hungUp === one) hangUpCodes.push(ended);
+    const end = () => {
+      code = ended;
+      onEnd?.(ended);
+    };
+    if (!isKilled || onEnd !== undefined) return end();
+    const again = () => (onEnd === undefined ? start() : end());
+    Promise.resolve(afterDeath?.()).then(again, again);
+  };
   const start = () => {
-    child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, ...args], {
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const one = (hasTerminal === true ? startInTerminal : startRun)(args, env);
     for (const of of ['stdout', 'stderr'] as const)
-      onLines(child[of], (line) => takeLine(line, of));
-    child.on('close', (ended) => {
-      const end = () => {
-        code = ended;
-        onEnd?.(ended);
-      };
-      if (!isKilled || onEnd !== undefined) return end();
-      const again = () => (onEnd === undefined ? start() : end());
-      Promise.resolve(afterDeath?.()).then(again, again);
-    });
+      onLines(one.child[of], (line) => takeLine(line, of));
+    one.ended.then((ended) => takeEnd(one, ended));
+    run = one;
   };
   start();
   return {
     kill() {
       kills++;
-      child.kill('SIGKILL');
+      hungUp = undefined;
+      run.signal('SIGKILL');
+    },
+    hangUp() {
+      kills++;
+      if (run.hangUp()) hungUp = run;
     },
     halt() {
       haltedMs = life.now();
-      child.kill('SIGSTOP');
+      run.signal('SIGSTOP');
     },
-    pause: () => void child.stdout?.pause(),
+    pause: () => void run.child.stdout?.pause(),
     proceed() {
-      child.stdout?.resume();
-      child.kill('SIGCONT');
+      run.child.stdout?.resume();
+      run.signal('SIGCONT');
       if (haltedMs !== undefined) halts.push({ fromMs: haltedMs, toMs: life.now() });
       haltedMs = undefined;
     },
     stop(signal) {
       if (code !== undefined) return Promise.resolve(code);
-      child.kill(signal);
-      const limit = setTimeout(() => child.kill('SIGKILL'), END_LIMIT_MS);
+      run.signal(signal);
+      const limit = setTimeout(() => run.signal('SIGKILL'), END_LIMIT_MS);
       return new Promise((resolve) => {
         onEnd = (ended) => {
           clearTimeout(limit);
@@ -150,10 +237,11 @@ function startProgram(
         };
       });
     },
-    pid: () => child.pid,
+    pid: () => run.pid(),
     code: () => code,
     kills: () => kills,
     halts,
+    hangUpCodes,
   };
 }
 
@@ -187,7 +275,9 @@ export async function runChaos(
   ]);
   let stderr = '';
   const takeLine: Consumer['takeLine'] = (line, of) => {
-    if (of === 'stderr') stderr += `${Math.round(life.now() % 1e8)} ${line.slice(0, 300)}\n`;
+    // A terminal shows both.
+    if (of === 'stderr' || consumer.hasTerminal === true)
+      stderr += `${Math.round(life.now() % 1e8)} ${line.slice(0, 300)}\n`;
     consumer.takeLine(line, of);
   };
   const env = {
@@ -216,7 +306,7 @@ export async function runChaos(
       return waitMs;
     },
   };
-  const trouble = openTrouble({ luck, service, program, writeToken }, life, consumer.isKilled);
+  const trouble = openTrouble({ luck, service, program, writeToken }, life, consumer);
   try {
     while (!service.isStanding() && program.code() === undefined) await pause(20);
     trouble.change();
@@ -232,6 +322,8 @@ export async function runChaos(
     const [signal, wanted] = consumer.end;
     const code = await program.stop(signal);
     const faults = await consumer.judge(world);
+    for (const ended of program.hangUpCodes)
+      if (ended !== 129) faults.push(`it ended with ${ended} after its terminal was closed`);
     if (early !== undefined) faults.push(`it ended with ${early} by itself`);
     else if (
       code !== wanted &&
@@ -255,7 +347,7 @@ export async function runChaos(
 }
 
 /** Schedules changes, heartbeats and one failure after the other, on the clock of the program. */
-function openTrouble(target: Target, life: Life, isKilled: boolean) {
+function openTrouble(target: Target, life: Life, consumer: Consumer) {
   const { luck, service, program, writeToken } = target;
   const counts: { [kind: string]: number } = {};
   const timers = new Set<NodeJS.Timeout>();
@@ -284,9 +376,11 @@ function openTrouble(target: Target, life: Life, isKilled: boolean) {
     calm();
     if (leftMs() < 0) return;
     service.mood.mayAskMuch = leftMs() > 2 * LONGEST_ASKED_PAUSE_MS + 60_000;
-    const kind = chooseTrouble(luck, isKilled);
+    const kind = chooseTrouble(luck, consumer);
     counts[kind] = (counts[kind] ?? 0) + 1;
-    makeTrouble(kind, target);
+    const ownTrouble = consumer.troubles?.[kind];
+    if (ownTrouble === undefined) makeTrouble(kind, target);
+    else ownTrouble();
     after(2_000 + luck.below(40_000), strike);
   };
   const beat = () => {
@@ -316,8 +410,12 @@ const TROUBLES = [
   ...['token-new', 'token-fail', 'token-hang', 'slow-reader', 'stop'],
 ] as const;
 
-function chooseTrouble(luck: Luck, isKilled: boolean): string {
-  return luck.pick(isKilled ? [...TROUBLES, 'kill', 'kill', 'kill', 'kill'] : TROUBLES);
+function chooseTrouble(luck: Luck, { isKilled, hasTerminal, troubles = {} }: Consumer): string {
+  const own = Object.keys(troubles);
+  const kinds: string[] = [...TROUBLES, ...own, ...own, ...own];
+  if (isKilled) kinds.push('kill', 'kill', 'kill', 'kill');
+  if (hasTerminal === true) kinds.push('terminal-closed', 'terminal-closed');
+  return luck.pick(kinds);
 }
 
 interface Target {
@@ -343,7 +441,8 @@ function makeTrouble(kind: string, { luck, service, program, writeToken }: Targe
     program.kill();
     // The restarted program may read the list before it is connected.
     if (luck.chance(0.5)) service.mood.push = luck.pick(['503', 'reset', 'hang'] as const);
-  } else if (kind === 'stop') program.halt();
+  } else if (kind === 'terminal-closed') program.hangUp();
+  else if (kind === 'stop') program.halt();
   else if (kind.startsWith('list-')) {
     service.mood.list = kind.slice('list-'.length) as Mood['list'];
     cut();
