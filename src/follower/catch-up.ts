@@ -58,6 +58,8 @@ const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 /** The pause before a list that changed during the reading is read again, at most twice. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
+/** More passes are only needed when bicycles are absent in some passes and present in others. */
+const MOST_ABSENCE_ATTEMPTS = 20;
 /** The time between two whole lists that prove a deletion, because a list can lag. */
 const LISTS_PAUSE_MS = 5_000;
 /** How long an address must answer 404 before its bicycle is gone, when no whole list proves it. */
@@ -158,8 +160,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.options;
     const found = newFound();
-    /** When a bicycle was absent first, and whether whole lists proved it. */
-    let firstAbsence: Absence | undefined;
+    const absences = openAbsences((uuid) => this.known.store.get(uuid)?.merged ?? 0);
     for (let attempt = 1; ; attempt++) {
       const pass = newPass(missed, found, bicycles, this.known.merged);
       yield* this.#readNames(pass);
@@ -176,23 +177,13 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         yield this.now.monotonicMs + AGAIN_PAUSE_MS;
         continue;
       }
-      const isAbsent = absent.length > 0 && mark !== undefined && pass.unsound === undefined;
-      const isListed = isListProof(pass);
-      if (isAbsent && firstAbsence === undefined) {
-        firstAbsence = { atMs: this.now.monotonicMs, isListed };
-        yield this.now.monotonicMs + (isListed ? LISTS_PAUSE_MS : REFUSALS_PAUSE_MS);
+      const isJudged = mark !== undefined && pass.unsound === undefined;
+      const { proven, nextMs } = isJudged ? absences.judge(absent, pass, this.now) : NOT_JUDGED;
+      if (nextMs !== undefined && attempt < MOST_ABSENCE_ATTEMPTS) {
+        yield nextMs;
         continue;
       }
-      // Lists prove a deletion only together. Otherwise the address has to answer 404 for longer.
-      const sinceMs = this.now.monotonicMs - (firstAbsence?.atMs ?? this.now.monotonicMs);
-      const isProven =
-        (firstAbsence?.isListed === true && isListed) || sinceMs >= REFUSALS_PAUSE_MS;
-      if (isAbsent && !isProven) {
-        yield this.now.monotonicMs + REFUSALS_PAUSE_MS - sinceMs;
-        continue;
-      }
-      const gone = isAbsent ? absent : [];
-      for (const uuid of gone) {
+      for (const uuid of proven) {
         const bicycle = this.known.remove(uuid, this.now);
         if (bicycle !== undefined) this.emit({ type: 'gone', uuid, bicycle });
       }
@@ -207,7 +198,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const report = {
         sinceWallMs,
         ...numbers,
-        gone: gone.length,
+        gone: proven.length,
         isComplete: reason === undefined,
         reason,
         missing,
@@ -397,6 +388,45 @@ function newPass(
 interface Absence {
   readonly atMs: number;
   readonly isListed: boolean;
+  /** The number of merged messages before the pass. */
+  readonly mergedBefore: number;
+}
+
+/** The bicycles that are proven to be gone, and when the next pass can prove more. */
+interface Judgement {
+  readonly proven: readonly string[];
+  readonly nextMs: number | undefined;
+}
+
+const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
+
+/**
+ * Keeps the absences of named bicycles over the passes. Two lists prove a deletion only together.
+ * Otherwise the address has to answer 404 for longer. The proof of a bicycle begins again when a
+ * pass finds it, or when a message about it arrives.
+ */
+function openAbsences(mergedOf: (uuid: string) => number) {
+  let known = new Map<string, Absence>();
+  return {
+    judge(absent: readonly string[], pass: Pass, now: Moment): Judgement {
+      const isListed = isListProof(pass);
+      const first: Absence = { atMs: now.monotonicMs, isListed, mergedBefore: pass.mergedBefore };
+      const firstOf = (uuid: string) => {
+        const before = known.get(uuid);
+        return before !== undefined && mergedOf(uuid) <= before.mergedBefore ? before : first;
+      };
+      known = new Map(absent.map((uuid) => [uuid, firstOf(uuid)]));
+      const proven: string[] = [];
+      let nextMs: number | undefined;
+      for (const [uuid, absence] of known) {
+        const pauseMs = absence.isListed && isListed ? LISTS_PAUSE_MS : REFUSALS_PAUSE_MS;
+        const dueMs = absence.atMs + pauseMs;
+        if (now.monotonicMs >= dueMs) proven.push(uuid);
+        else nextMs = Math.min(nextMs ?? dueMs, dueMs);
+      }
+      return { proven, nextMs };
+    },
+  };
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
+import { BEING_CHECKED } from '../../src/follower/follower.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';
@@ -13,6 +14,9 @@ import { headersFor, withSandbox } from '../support/sandbox.js';
 const FLEET = { bicycles: 60, rate: 0, replay: 0, heartbeatMs: 100 };
 /** Clock speed of the watch. */
 const SPEED = 100;
+/** The reports of the first and of the second look after a gap. */
+const FOUND = /checked the list: 1 bicycle gone, but it is not complete: being checked/;
+const SETTLED = /checked the list: nothing was missed/;
 
 async function remove(sandbox: Sandbox, uuid: string): Promise<void> {
   const url = `${sandbox.baseUrl}/bicycles/${uuid}/`;
@@ -72,9 +76,12 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid, name } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
-      const got = await watchUntil(sandbox, [organization], /checked the list/, { onStderr: cut });
+      const got = await watchUntil(sandbox, [organization, '--idle', '86400'], SETTLED, {
+        onStderr: cut,
+        clock: openQuickClock(SPEED),
+      });
       expect(got.stdout).toMatch(new RegExp(`${name} .*gone, was `));
-      expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
+      expect(got.stderr).toMatch(FOUND);
     });
   });
 
@@ -90,7 +97,7 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
         .flatMap((line) => (line.startsWith('{') ? [JSON.parse(line)] : []));
       expect(records).toContainEqual(expect.objectContaining({ event: 'gone', uuid }));
       expect(records).toContainEqual(
-        expect.objectContaining({ event: 'resync', complete: true, gone: 1, changes: 0 }),
+        expect.objectContaining({ event: 'resync', reason: BEING_CHECKED, gone: 1, changes: 0 }),
       );
       expect(got.stdout).toBe('');
     });
@@ -117,12 +124,13 @@ test('reports no deletions to a mechanic whose list hides other bicycles', async
       sandbox.dropStreams,
     );
     const env = { ...(await environmentOf(sandbox)), FLEET_TOKEN: token };
-    const got = await watchUntil(sandbox, [organization], /checked the list/, {
+    const got = await watchUntil(sandbox, [organization, '--idle', '86400'], SETTLED, {
       onStderr: cut,
       env,
+      clock: openQuickClock(SPEED),
     });
     expect(got.stdout).toMatch(new RegExp(`${deleted.name} .*gone, was `));
-    expect(got.stderr).toMatch(/checked the list: 1 bicycle gone\n/);
+    expect(got.stderr).toMatch(FOUND);
     expect(got.stdout).not.toMatch(new RegExp(`(${own.name}|${rented.name}) .*gone`));
   });
 });
@@ -191,6 +199,112 @@ test('ends with 5 when the bicycle of --bicycle --until is deleted', async () =>
     expect(got.stdout).toMatch(/gone, was /);
   });
 }, 60_000);
+
+const [ONE, OTHER] = [
+  '14c6d2ad-7236-46f1-b76f-6d356b2105d2',
+  '14c6d2ad-7236-46f1-b76f-6d356b2105d3',
+] as const;
+
+/** The answers of a service about bicycles, which a test changes. */
+interface Answers {
+  /** The bicycles that the list contains. */
+  listed: readonly string[];
+  /** The bicycles whose addresses answer 404. */
+  denied: readonly string[];
+}
+
+/** Pauses of 30 s are long enough for a busy machine. */
+const SPEED_NAMED = 15;
+
+/**
+ * Watches two named bicycles on a service that cuts the connection once. Each later pass reads both
+ * addresses and then the list, and uses the next answers.
+ */
+async function watchNamed(passes: readonly Answers[]) {
+  const clock = openQuickClock(SPEED_NAMED);
+  const all: Answers = { listed: [ONE, OTHER], denied: [] };
+  let answers = all;
+  let left = passes;
+  const modified = '2026-03-01T12:00:00Z';
+  const asked: { path: string; atMs: number }[] = [];
+  let isCut = false;
+  const service = await startMisbehaving((socket, { path }) => {
+    if (path.startsWith('/subscribe/')) {
+      socket.write('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n:\n\n');
+      if (isCut) return;
+      isCut = true;
+      setTimeout(() => {
+        [answers = all, ...left] = left;
+        for (const each of service.sockets) each.destroy();
+      }, 1_000);
+      return;
+    }
+    asked.push({ path, atMs: clock.monotonicMs() });
+    const json = { 'Content-Type': 'application/json' };
+    const bicycleOf = (uuid: string) => ({ uuid, modified, state: 'available', name: uuid });
+    const uuid = [ONE, OTHER].find((each) => path.startsWith(`/bicycles/${each}/`));
+    if (uuid === undefined) {
+      const results = path.startsWith('/bicycles/') ? answers.listed.map(bicycleOf) : [];
+      const body = { count: results.length, next: null, results };
+      sendStatus(socket, 200, json, JSON.stringify(body));
+      if (isCut && path.startsWith('/bicycles/')) [answers = all, ...left] = left;
+    } else if (answers.denied.includes(uuid))
+      sendStatus(socket, 404, json, '{"detail":"Not found."}');
+    else sendStatus(socket, 200, json, JSON.stringify(bicycleOf(uuid)));
+  });
+  const env = {
+    FLEET_BASE_URL: service.url,
+    FLEET_SSE_URL: service.url,
+    FLEET_CONFIG_DIR: '/nonexistent',
+    FLEET_TOKEN: 'x',
+  };
+  const signals = new EventEmitter();
+  let stderr = '';
+  const got = await runFleet(
+    [
+      ...['watch', 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd', '--idle', '86400'],
+      ...['--bicycle', ONE, '--bicycle', OTHER],
+    ],
+    {
+      env,
+      clock,
+      signals,
+      onStderr(piece) {
+        stderr += piece;
+        const reports = stderr.match(/checked the list/g) ?? [];
+        if (reports.length === 2) signals.emit('SIGINT');
+      },
+    },
+  );
+  const cutAt = asked.findIndex(({ path }, index) => index > 2 && path.includes(ONE));
+  return { ...got, asked: asked.slice(cutAt) };
+}
+const HIDDEN: Answers = { listed: [OTHER], denied: [ONE] };
+
+test('counts a bicycle of --bicycle as gone after two whole lists that are five seconds apart', async () => {
+  const { stdout, stderr, asked } = await watchNamed(Array(9).fill(HIDDEN));
+  expect(stdout).toMatch(/gone, was /);
+  expect(stderr).toContain('1 bicycle gone');
+  const [first, second] = asked.filter(({ path }) => path.startsWith('/bicycles/?'));
+  expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(4_900);
+}, 60_000);
+
+test.each([
+  ['the second list has it', [HIDDEN]],
+  ['only the second list lacks it', [HIDDEN, { listed: [ONE], denied: [OTHER] }]],
+  [
+    'its address answers 404 and the list has it',
+    Array(9).fill({ listed: [ONE, OTHER], denied: [ONE] }),
+  ],
+])(
+  'does not count a bicycle of --bicycle as gone when %s',
+  async (_what, passes) => {
+    const { stdout, stderr } = await watchNamed(passes);
+    expect(stdout).not.toContain('gone, was ');
+    expect(stderr).not.toContain('bicycle gone');
+  },
+  60_000,
+);
 
 test('`mirror` reports that it is not current when its messages are late', async () => {
   const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
