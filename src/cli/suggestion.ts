@@ -41,7 +41,7 @@ const VERBS = new Map([
   ...wordsFor({
     list: 'ls all index search',
     get: 'view show describe info inspect find read',
-    create: 'new add make post import apply',
+    create: 'new add make post import',
     edit: 'update set patch put modify change',
     act: 'action do run transition',
     'act <bicycle> retire': 'delete remove rm destroy',

@@ -19,7 +19,6 @@ test.each([
   [`delete ${U}`, 'bicycles act <bicycle> retire'],
   [`alerts resolve ${U}`, 'act <alert> resolve'],
   [`silence ${U}`, 'alerts act <alert> silence'],
-  ['apply -f x.csv', 'bicycles create'],
   ['bicycles create -f x.csv', '--from'],
   ['login', 'auth login'],
   ['tail', 'watch'],

@@ -45,7 +45,7 @@ test.runIf(postgres !== undefined)(
     onTestFinished(async () => void (await writer.stop('SIGTERM').catch(() => undefined)));
     const isCurrent = async () =>
       (await runFleet(['mirror', 'status', '--to', address], { env })).code === 0;
-    await expect.poll(isCurrent, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isCurrent, { timeout: 60_000 }).toBe(true);
     for (const words of COMMANDS) await check(words);
     await writer.stop('SIGTERM');
     await expect.poll(() => counts.inspected).toBe(counts.sessions);

@@ -5,6 +5,7 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { IDLE_MS, RESYNC_PAGES } from '../../follow/flags.js';
 import { keptKey } from '../../follow/random-key.js';
+import { beginFollowing } from '../../follow/token-command-retry.js';
 import { every } from '../../system/clock.js';
 import { packAlerts } from '../../views/map/pack.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
@@ -49,7 +50,9 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  const zones = await readZones(context, organization);
+  // The first request of the page waits for a token source that fails.
+  const patient = await beginFollowing(context, undefined);
+  const zones = await readZones(patient, organization);
   const key = await keptKey(context, 'page.key', 'the address is');
   const openDisplay = async (live: LiveOptions) => {
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
