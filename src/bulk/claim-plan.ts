@@ -1,8 +1,9 @@
 // Remembers where each plan was applied, so that a copy of a plan is not carried out a second time on
 // this machine.
 
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { findStateFolder } from '../settings/config-folder.js';
@@ -10,7 +11,8 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/f
 
 /**
  * Returns the path under which this plan is applied: that of the first `fleet apply`, when its
- * journal still exists, otherwise the given path. Without a state folder it is the given path.
+ * folder still exists, otherwise the given path. Two runs of copies then share one journal, which
+ * only one of them can use. Without a state folder it is the given path.
  */
 export async function claimPlan(
   { io }: Pick<Context, 'io'>,
@@ -32,7 +34,7 @@ export async function claimPlan(
   }
   const first = await readClaim(claim);
   if (first === undefined || first === resolve(path)) return path;
-  if (await hasFile(`${first}.journal`)) return first;
+  if (existsSync(dirname(first))) return first;
   await writeFile(claim, text, { mode: OWN_FILE_MODE });
   return path;
 }
@@ -44,11 +46,4 @@ async function readClaim(claim: string): Promise<string | undefined> {
   } catch {
     return undefined;
   }
-}
-
-async function hasFile(path: string): Promise<boolean> {
-  return readFile(path).then(
-    () => true,
-    () => false,
-  );
 }

@@ -53,6 +53,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const targetOf = (task: Task) => byUuid.get(task.key) as PlanTarget;
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
+  /** Targets that the service shows in its list only. They are not read again one by one. */
+  const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
     findDifference(targetOf(task), present);
   return {
@@ -74,7 +76,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
         };
       },
       async checkBefore(client, task) {
-        const present = await readOnePresent(client, resource, task.key);
+        const present =
+          (await readOnePresent(client, resource, task.key)) ?? onlyListed.get(task.key);
         const difference = check(present, task);
         if (difference !== undefined) return difference;
         return findInHistory(client, options, targetOf(task), present);
@@ -88,6 +91,10 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
       const client = await context.client();
       const uuids = open.map(({ key }) => key);
       const present = await readPresent(client, resource, uuids, concurrency);
+      const [sample] = present.keys();
+      const isListOnly =
+        sample !== undefined && (await readOnePresent(client, resource, sample)) === undefined;
+      if (isListOnly) for (const [uuid, values] of present) onlyListed.set(uuid, values);
       const ends = new Map<string, TaskEnd>();
       for (const task of open) {
         const difference = check(present.get(task.key), task);

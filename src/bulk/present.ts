@@ -18,8 +18,9 @@ export interface Present {
 const MOST_SINGLE_READS = 100;
 
 /**
- * Reads the targets. The result lacks those that the service does not show. Throws when the service
- * cannot be reached.
+ * Reads the targets. The result lacks those that the service does not show: neither by themselves
+ * nor in its list. Assumed: single bicycles can be read; a service without that has only the list.
+ * Throws when the service cannot be reached.
  */
 export async function readPresent(
   client: Client,
@@ -37,6 +38,9 @@ export async function readPresent(
     }
   };
   await Promise.all(Array.from({ length: concurrency }, work));
+  const missing = uuids.filter((uuid) => !found.has(uuid));
+  if (missing.length > 0 && uuids.length <= MOST_SINGLE_READS)
+    await readFromList(client, resource, new Set(missing), found);
   return found;
 }
 
@@ -65,12 +69,15 @@ async function readFromList(
   found: Map<string, Present>,
 ): Promise<void> {
   const request = { path: listPath, subject: `the list of ${many}` };
+  let left = wanted.size;
   for await (const { items } of client.pages(request)) {
     for (const { value } of items) {
       const uuid = String(value['uuid'] ?? '').toLowerCase();
-      if (wanted.has(uuid)) found.set(uuid, presentOf(value));
+      if (!wanted.has(uuid) || found.has(uuid)) continue;
+      found.set(uuid, presentOf(value));
+      left--;
     }
-    if (found.size === wanted.size) return;
+    if (left === 0) return;
   }
 }
 

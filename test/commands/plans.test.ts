@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
+import { type Clock, systemClock } from '../../src/system/clock.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { jsonLines, runFleet } from '../support/run.js';
@@ -16,18 +17,22 @@ interface Scene {
   plan: string;
   fleet(
     args: readonly string[],
-    more?: { stdin?: string; env?: NodeJS.ProcessEnv },
+    more?: { stdin?: string; env?: NodeJS.ProcessEnv; clock?: Clock },
   ): ReturnType<typeof runFleet>;
   /** The changes that the service received. */
   posts(): string[];
+  /** Calls the listener after each answer to a GET. */
+  onRead(listener: (url: string) => void): void;
 }
 
 async function openScene(options: SandboxOptions = {}): Promise<Scene> {
   const posts: string[] = [];
+  let onRead = (_url: string) => {};
   const sandbox = await openSandbox({
     bicycles: 60,
     ...options,
     onRequest: ({ method, url }) => {
+      if (method === 'GET') onRead(url);
       if (method !== 'GET' && method !== 'DELETE') posts.push(`${method} ${url}`);
     },
   });
@@ -42,8 +47,12 @@ async function openScene(options: SandboxOptions = {}): Promise<Scene> {
     folder,
     plan: join(folder, 'my.plan'),
     posts: () => posts,
-    fleet: (args, { stdin, env: further } = {}) =>
+    onRead(listener) {
+      onRead = listener;
+    },
+    fleet: (args, { stdin, env: further, clock } = {}) =>
       runFleet(args, {
+        ...(clock === undefined ? {} : { clock }),
         env: { ...env, ...further },
         ...(stdin === undefined ? {} : { stdin: Readable.from([stdin]) }),
       }),
@@ -60,10 +69,14 @@ const available = (sandbox: Sandbox, most: number) =>
 const stateOf = (sandbox: Sandbox, uuid: string) => sandbox.bicycle(uuid)?.state;
 
 /** Plans `put_in_maintenance` for available bicycles. */
-async function planMaintenance(scene: Scene, count: number): Promise<string[]> {
+const planMaintenance = (scene: Scene, count: number) =>
+  planChange(scene, count, 'put_in_maintenance');
+
+/** Plans a transition for available bicycles. */
+async function planChange(scene: Scene, count: number, transition: string): Promise<string[]> {
   const uuids = available(scene.sandbox, count);
   const planned = await scene.fleet([
-    ...['bicycles', 'act', ...uuids, 'put_in_maintenance'],
+    ...['bicycles', 'act', ...uuids, transition],
     ...['--plan', scene.plan],
   ]);
   expect([planned.code, planned.stdout]).toEqual([0, '']);
@@ -308,6 +321,90 @@ describe('fleet apply', () => {
     await scene.fleet(['alerts', 'act', alert.uuid, 'resolve', '--plan', scene.plan]);
     const run = await scene.fleet(['apply', scene.plan, '--yes']);
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('1 done')]);
+  });
+});
+
+describe('fleet apply in hostile cases', () => {
+  test('does not call a target done that changes between its reading and its request', async () => {
+    const scene = await openScene();
+    const [uuid = ''] = await planMaintenance(scene, 1);
+    let reads = 0;
+    scene.onRead((url) => {
+      if (!url.startsWith(`/bicycles/${uuid}/`)) return;
+      reads++;
+      // The third reading is the one right before the request.
+      if (reads === 3) scene.sandbox.act(uuid, 'rent');
+    });
+    const run = await scene.fleet(['apply', scene.plan, '--yes', '--json']);
+    const [row] = jsonLines(run.stdout);
+    expect([run.code, row?.['outcome']]).toEqual([9, 'refused']);
+    expect(stateOf(scene.sandbox, uuid)).toBe('rented');
+  });
+
+  test('two runs side by side send every request once', async () => {
+    const scene = await openScene({ faults: [{ kind: 'latency', milliseconds: 50 }] });
+    const uuids = await planMaintenance(scene, 6);
+    const copy = join(scene.folder, 'copy.plan');
+    copyFileSync(scene.plan, copy);
+    const runs = await Promise.all(
+      [scene.plan, copy].map((path) => scene.fleet(['apply', path, '--yes', '--concurrency', '1'])),
+    );
+    expect(runs.map(({ code }) => code)).toContain(0);
+    expect(scene.posts()).toHaveLength(uuids.length);
+  });
+
+  test('measures the age of a plan by the clock of the service', async () => {
+    const scene = await openScene();
+    await planMaintenance(scene, 2);
+    const DAY_MS = 86_400_000;
+    const clock = systemClock(() => Date.now() + 2 * DAY_MS);
+    const run = await scene.fleet(['apply', scene.plan, '--yes'], { clock });
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('2 done')]);
+  });
+
+  test.each(['observed', 'interface'] as const)(
+    'works with the service %s, which may have no history and no versions',
+    async (service) => {
+      const scene = await openScene({ service });
+      const [rented = '', ready = ''] = await planChange(scene, 2, 'declare_lost');
+      scene.sandbox.act(rented, 'rent');
+      const run = await scene.fleet(['apply', scene.plan, '--yes', '--json']);
+      const outcomes = jsonLines(run.stdout).map(({ uuid, outcome }) => [uuid, outcome]);
+      expect(Object.fromEntries(outcomes)).toEqual({ [rented]: 'changed', [ready]: 'done' });
+      const again = await scene.fleet(['apply', scene.plan, '--yes', '--json']);
+      expect(
+        jsonLines(again.stdout)
+          .map(({ outcome }) => outcome)
+          .sort(),
+      ).toEqual(['changed', 'skipped']);
+    },
+  );
+
+  test('recognises an edit that the service trimmed', async () => {
+    const scene = await openScene({ faults: [{ kind: 'trim' }] });
+    const [uuid = ''] = available(scene.sandbox, 1);
+    const rows = `${JSON.stringify({ uuid, note: ' trimmed ' })}\n`;
+    await scene.fleet(['bicycles', 'edit', '-', '--plan', scene.plan], { stdin: rows });
+    const run = await scene.fleet(['apply', scene.plan, '--yes']);
+    expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('1 done')]);
+    const again = await scene.fleet(['apply', scene.plan, '--yes']);
+    expect([again.code, scene.posts().length]).toEqual([0, 1]);
+  });
+
+  test('does not act on a bicycle that came back under the same name', async () => {
+    const scene = await openScene();
+    const [uuid = ''] = await planMaintenance(scene, 1);
+    const name = scene.sandbox.bicycle(uuid)?.name ?? '';
+    const headers = await headersFor(scene.sandbox);
+    await fetch(new URL(`/bicycles/${uuid}/`, scene.sandbox.baseUrl), {
+      method: 'DELETE',
+      headers,
+    });
+    await scene.fleet(['bicycles', 'create', '--name', name]);
+    const sent = scene.posts().length;
+    const run = await scene.fleet(['apply', scene.plan, '--yes', '--json']);
+    expect([run.code, jsonLines(run.stdout)[0]?.['outcome']]).toEqual([9, 'gone']);
+    expect(scene.posts()).toHaveLength(sent);
   });
 });
 
