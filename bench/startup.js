@@ -143,7 +143,7 @@ async function* overTls({ url, authority }, env) {
   }
 }
 
-/** What is bought by changes to undici: .rolldown.js leaves HTTP/2 out until a connection speaks it, agent.ts leaves out the optimisation of its parser on Node 20. */
+/** What is bought by changes to undici: scripts/build.js leaves HTTP/2 out until a connection speaks it, agent.ts leaves out the optimisation of its parser on Node 20. */
 async function besideUndici(env) {
   const hook = fileURLToPath(new URL('without-flags.cjs', import.meta.url));
   const line = '"$FLEET" bicycles list --json -q';

@@ -62,12 +62,12 @@ function expectPacked({ size, files }: { size: number; files: { path: string }[]
 
 test('the build of `npm pack` keeps the executables and deletes other old files', () => {
   const copy = newFolder();
-  for (const path of ['package.json', 'tsconfig.json', '.rolldown.js', 'bin', 'docs', 'src'])
+  for (const path of ['package.json', 'tsconfig.json', 'scripts', 'bin', 'docs', 'src'])
     cpSync(ROOT + path, join(copy, path), { recursive: true });
   symlinkSync(`${ROOT}node_modules`, join(copy, 'node_modules'), 'junction');
   mkdirSync(join(copy, 'dist'));
   for (const name of ['fleet', 'fleet.exe', 'old.cjs']) writeFileSync(join(copy, 'dist', name), '');
-  execFileSync(process.execPath, ['.rolldown.js'], { cwd: copy, stdio: 'ignore' });
+  execFileSync(process.execPath, ['scripts/build.js'], { cwd: copy, stdio: 'ignore' });
   const kept = ['fleet', 'fleet.exe', 'old.cjs', 'main.cjs'].map((name) =>
     existsSync(join(copy, 'dist', name)),
   );
@@ -190,7 +190,7 @@ test('the tarball contains only the necessary files, installs manual pages and h
   const copy = join(folder, 'copy');
   for (const path of [
     'package.json',
-    '.pack.js',
+    'scripts',
     'bin',
     'dist',
     'README.md',
