@@ -26,6 +26,8 @@ export interface EndedReading {
   /** Undefined when only the counts were read. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
+  /** The `modified` of the changes that are newer than the known data; undefined without one. */
+  readonly newer: readonly (number | undefined)[];
   /** The service's count of all lists; undefined when one of them is unknown. */
   readonly total: number | undefined;
 }
@@ -156,7 +158,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   *#read(missed: Missed): CatchUpSteps<EndedReading> {
-    if (missed.mostPages === 0) return { mark: undefined, total: totalOf(yield* this.#count()) };
+    if (missed.mostPages === 0)
+      return { mark: undefined, newer: [], total: totalOf(yield* this.#count()) };
     const { mark, sinceWallMs } = missed;
     const { bicycles, organizations } = this.options;
     const found = newFound();
@@ -191,7 +194,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         (uuid) => this.known.store.get(uuid)?.goneMs === undefined,
       );
       const lacks = missing.length > 0 ? `the list does not have ${missing.join(', ')}` : undefined;
-      const { doubt, ...numbers } = found;
+      const { doubt, newer, ...numbers } = found;
       const reason = pass.unsound ?? doubt ?? lacks;
       const isWhole = pass.missing === undefined && pass.isToTheEnd && pass.unsound === undefined;
       if (isWhole && !this.known.store.isTable) this.known.setWhole();
@@ -204,7 +207,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         missing,
       };
       const total = pass.counts.length < organizations.length ? undefined : totalOf(pass.counts);
-      return { report, mark, total };
+      return { report, mark, newer, total };
     }
   }
 
@@ -317,7 +320,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (isUnknown) found.unknown++;
     if (isUncertain) found.doubt ??= 'for some bicycles it is unclear whether they changed';
     if (isStale) pass.unsound ??= 'the list is older than the pushed updates';
-    if (change !== undefined) found.changes++;
+    if (change === undefined) return;
+    found.changes++;
+    const { before, after } = change;
+    // Messages leave out some fields, so a list can add to the same version.
+    const isSame =
+      before?.modified === after.modified &&
+      before?.['concurrency_version'] === after['concurrency_version'];
+    if (before === undefined || !isSame) found.newer.push(readTime(after.modified));
   }
 
   /** Returns the named bicycles that were known and that the service no longer has. */
@@ -359,6 +369,7 @@ const newFound = () => ({
   changes: 0,
   unknown: 0,
   doubt: undefined as string | undefined,
+  newer: [] as (number | undefined)[],
 });
 
 /** One pass through the lists. */

@@ -126,7 +126,7 @@ export interface Report {
 }
 
 /** A comparison after a gap that is not complete. */
-export interface Doubt {
+export interface OpenDoubt {
   /** When the stream went silent, by the machine's clock. */
   readonly sinceWallMs: number;
   readonly reason: string;

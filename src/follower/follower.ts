@@ -11,10 +11,10 @@ import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
 import { type Moment, momentAt } from '../system/clock.js';
 import { CatchUp, type EndedReading } from './catch-up.js';
 import type {
-  Doubt,
   Emit,
   FollowerEvent,
   FollowerOptions,
+  OpenDoubt,
   ProvenList,
   Report,
   Resumed,
@@ -50,6 +50,8 @@ interface SecondLook {
   readonly sinceWallMs: number | undefined;
   readonly pauseMs: number;
   readonly dueMs: number;
+  /** The service's time of the look before, in milliseconds; undefined when it is not known. */
+  readonly beforeMs: number | undefined;
 }
 
 /** The state of the regular comparison. */
@@ -73,7 +75,7 @@ export class Follower {
   /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
   /** Why the comparison after the last gap is not complete; undefined when it is. */
-  doubt: Doubt | undefined;
+  doubt: OpenDoubt | undefined;
   /** The pending second look after a gap. */
   #secondLook: SecondLook | undefined;
   /** The second look that is running. */
@@ -374,16 +376,27 @@ export class Follower {
    * message. Another one follows while the last one found changes.
    */
   #planSecondLook(
-    { sinceWallMs, changes, gone }: Report,
+    { sinceWallMs, newer, gone }: Report & Pick<EndedReading, 'newer'>,
     mark: Mark,
     before: SecondLook | undefined,
     now: Moment,
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.isBridged === true) return;
-    if (before !== undefined && changes + gone === 0) return;
+    // A change after the look before can be newer than its message.
+    const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
+    const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
+    if (before !== undefined && missed.length + gone === 0) return;
     const pauseMs = before === undefined ? SECOND_LOOK_MS : 2 * before.pauseMs;
-    this.#secondLook = { mark, sinceWallMs, pauseMs, dueMs: now.monotonicMs + pauseMs };
+    const { time } = this.known;
+    const beforeMs = time.isTold ? time.at(now.monotonicMs) : undefined;
+    this.#secondLook = {
+      mark,
+      sinceWallMs,
+      pauseMs,
+      dueMs: now.monotonicMs + pauseMs,
+      beforeMs,
+    };
   }
 
   // The regular comparison
@@ -426,7 +439,7 @@ export class Follower {
 
   // Results of readings
 
-  #endReading({ report, mark, total }: EndedReading, now: Moment) {
+  #endReading({ report, mark, newer, total }: EndedReading, now: Moment) {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
@@ -453,7 +466,7 @@ export class Follower {
     if (!isChecking) {
       const before = this.#running;
       this.#running = undefined;
-      if (report.isComplete) this.#planSecondLook(report, mark, before, now);
+      if (report.isComplete) this.#planSecondLook({ ...report, newer }, mark, before, now);
     }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;

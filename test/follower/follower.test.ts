@@ -212,6 +212,33 @@ test('does not show a cached list as a change on a machine whose clock is an hou
   expect(reports().at(-1)).toMatchObject({ isComplete: false, reason: BEING_CHECKED });
 });
 
+test.each([
+  ['ends the doubt when the second look finds only a change after the first look', 40, undefined],
+  ['looks again when the second look finds a change of the gap', 9, BEING_CHECKED],
+])('%s', (_what, changedAt, reason) => {
+  const { follower, happened, take, connect, lose, page, wholePage } = openFollower(['t']);
+  const serviceMs = at(0).wallMs;
+  const open = (seconds: number) =>
+    take(
+      {
+        ...happened('t', seconds),
+        ...{ type: 'open', isReturn: false, trace: {} },
+        serviceMs: serviceMs + seconds * 1000,
+      },
+      seconds,
+    );
+  open(0);
+  wholePage(1, bicycle('available', -60));
+  lose('t', 10, 2_000);
+  open(11);
+  connect('t', 11, at(8).wallMs);
+  page(13, bicycle('available', -60));
+  expect(follower.doubt?.reason).toBe(BEING_CHECKED);
+  take({ type: 'tick' }, 44);
+  page(45, bicycle('rented', changedAt));
+  expect(follower.doubt?.reason).toBe(reason);
+});
+
 test('doubts a comparison until a list proves it', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;

@@ -27,7 +27,8 @@ if (!canRun) reportSkip('SKIPPED without pgbouncer: a mirror through PgBouncer')
 
 /** The user that runs PgBouncer when the tests run as root, because it refuses root. */
 const NOBODY = 65534;
-const PATIENCE_MS = 30_000;
+/** A mirror is current after a second look, 30 s after its start. */
+const PATIENCE_MS = 90_000;
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -11,7 +11,7 @@ import { FleetError, messageOf } from '../../errors.js';
 import type { Stop } from '../../follow/ending.js';
 import type { CommonEffect } from '../../follow/loop.js';
 import type { Printable } from '../../follow/print.js';
-import type { Doubt, FollowerAnswer, FollowerOutput } from '../../follower/events.js';
+import type { FollowerAnswer, FollowerOutput, OpenDoubt } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
 import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/memory-store.js';
@@ -112,7 +112,7 @@ export class Watch {
   }
 
   /** Why the comparison after the last gap is not complete; undefined when it is. */
-  get doubt(): Doubt | undefined {
+  get doubt(): OpenDoubt | undefined {
     return this.follower.doubt;
   }
 
