@@ -1,5 +1,5 @@
-// Readies package.json for the tarball (`prepack`): it names the pages of the manual, and builds nothing where it is installed. `restore`
-// brings back the one that was there (`postpack`).
+// Prepares package.json for the tarball (`prepack`): adds the pages of the manual, and removes the
+// script that builds after an installation. `restore` brings the original back (`postpack`).
 
 import { copyFileSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// `--dry-run`: the requests as they would be sent, and nothing sent.
+// `--dry-run`: prints the requests and sends none of them.
 
 import type { Context } from '../context.js';
 import { readExact, writeJson } from '../json/exact.js';
@@ -9,7 +9,7 @@ import type { JournalEntry } from './journal-records.js';
 import type { BulkPlan } from './plan.js';
 import { sortTasks } from './sort-tasks.js';
 
-/** Prints the requests that would be sent, as HTTP messages or JSON lines; what the journal knows, by key, is left out. */
+/** Prints the requests as HTTP messages or JSON lines, without the tasks that the journal shows as finished. */
 export async function showRequests(
   context: Context,
   plan: BulkPlan,

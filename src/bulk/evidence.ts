@@ -17,18 +17,19 @@ import { decideAction, type Evidence, personOf, personOfToken } from './doubts.j
 import type { Before, Person, Start } from './journal-records.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
 
-/** Pages of a history that are read: more than happens to a bicycle between a crash and the resume. */
+/** The maximum number of pages of a history. A bicycle has fewer transitions between a crash and the resume. */
 const HISTORY_PAGES = 5;
 
 /**
- * Pages of the list that are read at the most. "It is not meant for keeping a whole fleet in sync by requesting thousands of bicycles at
- * once" (interface.md section 1), and what changed last, which is what is looked for, comes first.
+ * The maximum number of pages of a list. "It is not meant for keeping a whole fleet in sync by
+ * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come first.
  */
 const LIST_PAGES = 500;
 
 /**
- * What the service says of itself as a run begins: the newest `modified` or `created` of its list and its own date; and who sends. Assumed:
- * bicycles carry `modified`, since section 4.1 orders by it.
+ * Reads the state of the service at the start of a run: the newest `modified` or `created` of its
+ * list, its date, and the user of the token. Assumed: bicycles have `modified`, because section 4.1
+ * orders by it.
  */
 export async function readStart(
   context: Context,
@@ -37,7 +38,8 @@ export async function readStart(
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
-  // Who may act but not list goes without; a service that is down is reported before anything is sent.
+  // A user who may act but not list has no newest time. A service that is down is reported here, before
+  // anything is sent.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
   const { items } = readPage<Bicycle>(answer);
@@ -53,8 +55,8 @@ export async function readStart(
 }
 
 /**
- * Who sends: as the token says, and the service at `/me/`. Assumed: that is the user as an object; a service without it, whatever it answers
- * there, leaves it at the token.
+ * Returns the user of the run: from the token, and from the service's `/me/`. Assumed: that answer is
+ * the user as an object. Without it, only the token names the user.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -84,7 +86,7 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  // Who may act but not list has to decide without it.
+  // A user who may act but not list decides without the list.
   await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
@@ -92,7 +94,7 @@ export async function lookUpActions(
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
-/** Assumed: one bicycle can be asked for, since alerts link to it by its URL (section 2.2). */
+/** Reads one bicycle or alert. Assumed: it has an address, because alerts link to bicycles (section 2.2). */
 async function readNow(
   client: Client,
   { path, one }: Resource,
@@ -142,7 +144,7 @@ async function findInList(
 
 type Dated = 'modified' | 'created';
 
-/** The list, those changed or created last first (section 4.1: `-modified` is the interface's own example). */
+/** Returns the request of the list with the newest first (section 4.1 has `-modified` as an example). */
 function newestFirst({ listPath, many }: Resource, field: Dated) {
   return {
     path: listPath,
@@ -151,7 +153,7 @@ function newestFirst({ listPath, many }: Resource, field: Dated) {
   };
 }
 
-/** Hands out one after the other until `take` has enough or the list ends; resolves with false where it is too long for that. */
+/** Passes items to `take` until it returns true or the list ends. Resolves with false when the list is too long. */
 export async function readNewest(
   client: Client,
   resource: Resource,
@@ -176,7 +178,7 @@ function versionText(version: unknown): string | null {
   return writtenNumber(version) ?? null;
 }
 
-/** Returns the state and the version of a bicycle or alert of an input or an answer. */
+/** Returns the state and the version of a bicycle or alert, from an input or an answer. */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
   return {

@@ -1,34 +1,35 @@
-// The lock of a journal, in the journal itself: claims and heartbeats among its records, so that no other name of the file escapes it.
+// The lock of a journal. It consists of records in the journal itself, claims and heartbeats, so that
+// it also holds for other names of the file, such as links.
 
 import { hostname } from 'node:os';
 import { usageError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
 
-/** How often a run says that it lives. */
+/** The time between two heartbeats of a run. */
 export const BEAT_MS = 1500;
 
-/** What a damaged journal, or another program, may say at the most. */
+/** The longest heartbeat interval that is believed: a journal can be damaged. */
 const LONGEST_BEAT_MS = 60_000;
 
-/** A holder that gave no sign of life for so many of its own beats is dead. */
+/** A holder counts as dead after this many of its intervals without a record. */
 const BEATS_OF_SILENCE = 2;
 
-/** How often the file is looked at while a holder is watched. */
+/** How many times per interval the file is read while a holder is watched. */
 const LOOKS_A_BEAT = 6;
 
-/** Who holds a journal. */
+/** The run that holds a journal. */
 export interface Holder {
   id: string;
-  /** For people: in another container or on another machine the number means nothing. */
+  /** Only shown to people: in another container or on another machine it names another process. */
   pid: number;
   host: string;
   beatMs: number;
   isReleased: boolean;
-  /** How many of its records were read: more of them are a sign of life. */
+  /** The number of its records so far. A larger number shows that it is alive. */
   signs: number;
 }
 
-/** The record by which a run claims the journal; `over` is the holder that it watched and found dead. */
+/** The record by which a run claims a journal; `over` is the dead holder that it replaces. */
 export interface Claim {
   claim: string;
   over: string | null;
@@ -38,8 +39,9 @@ export interface Claim {
 }
 
 /**
- * The holder after a record. A claim counts when nobody holds the journal, or when it names the one who does as dead: of several
- * that claim at once the first in the file wins, and every reader sees the same one.
+ * Returns the holder after a record. A claim counts when the journal has no holder, or when it
+ * replaces the present holder. The first of several claims in the file counts, so every reader sees
+ * the same holder.
  */
 export function followHolder(
   holder: Holder | undefined,
@@ -66,27 +68,28 @@ export function followHolder(
   return { ...holder, signs: holder.signs + 1 };
 }
 
-/** What the taking of a lock needs of the journal's file. */
+/** The file of a journal, as far as the lock uses it. */
 export interface LockedFile {
   readonly path: string;
-  /** Takes in what was appended since, and gives the holder that it leaves. */
+  /** Reads the appended records and returns the holder after them. */
   refresh(): Promise<Holder | undefined>;
-  /** Appends the claim, takes in everything up to it, and gives the holder then. */
+  /** Appends the claim, reads all records up to it, and returns the holder after them. */
   claim(claim: Claim): Promise<Holder | undefined>;
 }
 
 export interface LockOptions {
   clock: Clock;
   signal: AbortSignal;
-  /** A line for the operator. */
+  /** Prints a line for the operator. */
   say(line: string): void;
-  /** The error where another run lives; of kind `usage` when absent. */
+  /** Returns the error when another run is alive. Default: an error of kind `usage`. */
   inUse?(holder: Holder | undefined): Error;
 }
 
 /**
- * Takes the lock for the run `id`. A holder that did not let go is watched on this machine's own monotonic clock for two of its
- * beats; another clock, pid or host name plays no part. Throws a FleetError of kind `usage` when another run lives.
+ * Takes the lock for the run `id`. Watches a holder that did not release the lock for two of its
+ * intervals, on this machine's monotonic clock; other clocks, process IDs and host names do not
+ * matter. Throws a FleetError of kind `usage` when another run is alive.
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
@@ -103,7 +106,7 @@ export async function takeLock(file: LockedFile, id: string, options: LockOption
   if (holder?.id !== id) throw (options.inUse ?? inUse(file.path))(holder);
 }
 
-/** Resolves when the holder gave no sign of life for two beats, or let go. */
+/** Resolves when the holder wrote no record for two intervals, or released the lock. */
 async function watchInSilence(
   file: LockedFile,
   before: Holder,
@@ -118,7 +121,7 @@ async function watchInSilence(
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    // Fewer signs than before: the holder has written the file anew.
+    // Fewer records than before: the holder has rewritten the file.
     if (now?.id !== before.id || now.signs !== before.signs)
       throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;

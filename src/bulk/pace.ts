@@ -1,22 +1,23 @@
-// The pace of a bulk run: all workers pass one gate before they send, so many at once, fewer after trouble, none while the service asks to wait.
+// The pace of a bulk run. All workers pass one gate before they send. It limits the requests in
+// flight, lowers the limit after failures, and closes while the service asks to wait.
 
 import { pauseBefore } from '../http/retry.js';
 import type { Clock } from '../system/clock.js';
 
-/** So many failures in a row make everybody wait, longer each time; more of them stop the run (run.ts). */
+/** After this many consecutive failures all workers wait, longer each time. run.ts stops the run after more. */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
 export interface GateOptions {
-  /** The most requests in flight. */
+  /** The maximum number of requests in flight. */
   most: number;
   clock: Clock;
-  /** Once it is aborted nobody gets leave. */
+  /** When it is aborted, the gate lets no more requests through. */
   over: AbortSignal;
-  /** A line for the operator. */
+  /** Prints a line for the operator. */
   say(line: string): void;
 }
 
-/** Opens the gate of a run. A pause halves how many may be in flight, and each round of good answers allows one more. */
+/** Opens the gate of a run. A pause halves the limit, and each round of successful answers raises it by one. */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
   let inFlight = 0;
@@ -34,7 +35,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   }
   over.addEventListener('abort', admit);
 
-  /** Makes everybody wait. What comes back while all are held left before the trouble. */
+  /** Makes all workers wait. Answers that arrive during the pause belong to earlier requests. */
   function hold(milliseconds: number, why: string): void {
     const nowMs = clock.monotonicMs();
     if (notBeforeMs <= nowMs) {
@@ -44,19 +45,19 @@ export function openGate({ most, clock, over, say }: GateOptions) {
     notBeforeMs = Math.max(notBeforeMs, nowMs + milliseconds);
   }
 
-  /** Waits for leave to send. False when the run was stopped meanwhile. */
+  /** Waits until a request may be sent. Resolves with false when the run was stopped. */
   async function enter(): Promise<boolean> {
     const isLet = new Promise<boolean>((resolve) => waiting.push(resolve));
     admit();
-    // Who was let in may have stopped the run.
+    // A worker that was just admitted may have stopped the run.
     return (await isLet) && !over.aborted;
   }
 
   return {
     enter,
     /**
-     * Gives the leave back. `isWell`: the service answered, whatever it answered; false: it failed, or did not answer. Returns how many
-     * failed in a row, of whichever worker.
+     * Ends a request. `isWell` is false when the service failed or did not answer. Returns the number
+     * of consecutive failures of all workers.
      */
     leave(isWell: boolean): number {
       inFlight -= 1;
@@ -68,7 +69,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
       admit();
       return failuresInARow;
     },
-    /** Gives the leave back, makes everybody wait for that many milliseconds, and waits for leave again. */
+    /** Ends a request, makes all workers wait for this time, and waits until the request may be sent again. */
     pause(milliseconds: number, why: string): Promise<boolean> {
       inFlight -= 1;
       hold(milliseconds, why);

@@ -1,4 +1,4 @@
-// Asks before many are changed, also where stdin is the input: then the terminal itself is asked.
+// Asks for confirmation before a change. When stdin is the input, it asks on the terminal itself.
 
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -11,15 +11,15 @@ import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
 import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
 import { countPresentStates, readPresent, showStateCounts } from './present.js';
 
-/** As many names or UUIDs as one line holds beside the rest. */
+/** The number of names in a question. */
 const EXAMPLES_SHOWN = 3;
 
-/** How a question begins. */
+/** The first word of a question, by command. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks for confirmation where it is necessary, and names the first targets. A grave change asks for
- * the number of targets, or for the name of the change of a single one. Throws a FleetError of kind
+ * Asks for confirmation when the change needs it, and names the first targets. A change that is hard
+ * to undo asks for the number of targets, or for its own name when it has one target. Throws a FleetError of kind
  * `usage` when the answer is no and without a terminal, and of kind `interrupted` on Ctrl-C.
  */
 export async function askBefore(
@@ -32,7 +32,7 @@ export async function askBefore(
   const { profile, baseUrl, protected: isProtected } = await context.settings();
   const count = tasks.length;
   context.signal.throwIfAborted();
-  // "A profile can be marked protected": then every change asks, also one that else would not.
+  // In a protected profile every change asks.
   const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
   if (count === 0 || isAsked !== true) return;
   if (count > 1 && context.io.stderr.isTerminal && context.flags.input !== false)
@@ -57,7 +57,7 @@ export async function askBefore(
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
 }
 
-/** Reads at once for the preview of a question. */
+/** Concurrent requests for the preview of a question. */
 const READS_AT_ONCE = 8;
 
 /**
@@ -130,7 +130,7 @@ export async function askAgain(
   });
 }
 
-/** Hands out stdin for a question or, where it is the input, the terminal behind it, as ssh and fzf do. */
+/** Asks on stdin, or on the terminal when stdin is the input, as ssh and fzf do. */
 async function withTerminal<T>(
   context: Context,
   isStdinTaken: boolean,

@@ -1,4 +1,5 @@
-// What a bulk run reports: a result for each bicycle on stdout, progress and a summary on stderr.
+// Prints the report of a bulk run: a result for each bicycle on stdout, progress and a summary on
+// stderr.
 
 import { unknownWord } from '../cli/nearest.js';
 import type { Context } from '../context.js';
@@ -14,17 +15,17 @@ import type { BulkChange, BulkPlan } from './plan.js';
 
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
 
-/** Where stderr is a log, a line every ten seconds is enough. */
+/** The time between two progress lines when stderr is a log. */
 const LINE_EVERY_MS = 10_000;
 
 const BAR_COLUMNS = 20;
 
-/** How wide reasons are where stderr is no terminal. */
+/** The width of reasons when stderr is not a terminal. */
 const PIPE_COLUMNS = 100;
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };
 
-/** Opens the report. What the format or its columns cannot show is refused here, before anything is sent. */
+/** Opens the report. Refuses a format or a column that cannot show results, before anything is sent. */
 export async function openReporter(context: Context, { change, shape, tasks, show }: BulkPlan) {
   const { clock } = context;
   const { noun } = shape;
@@ -35,15 +36,15 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
-  // Without targets there is no result, and an existing --file stays as it is.
+  // Without targets the command writes no result, and an existing --file stays unchanged.
   const isEmptyFile = tasks.length === 0 && context.flags.file !== undefined;
   const isWritten = show === undefined && !isEmptyFile;
   const writer = isWritten ? await openWriter(context, change, shape) : NO_WRITER;
-  /** Results that come out behind others, by their place in the input. */
+  /** Results that wait for results of earlier rows, by the number of their row. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
   return {
-    /** Starts the clock and the progress: questions are answered. */
+    /** Starts the clock and the progress. Call it when all questions are answered. */
     begin(): void {
       startedAt = clock.monotonicMs();
       const draw = () =>
@@ -57,9 +58,9 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       progress = openProgress(context, { lineEveryMs: LINE_EVERY_MS, draw });
     },
     count,
-    /** How many are not done. */
+    /** Returns how many tasks are not done. */
     badCount,
-    /** Takes one result. Those with a row, a number from 1 on that each has once, come out in that order. */
+    /** Takes one result. Results with a row (1, 2, 3 …) are written in the order of their rows. */
     async take(value: Ended): Promise<void> {
       counts.set(value.outcome, count(value.outcome) + 1);
       if (value.row === undefined) return writer.write([value]);
@@ -72,7 +73,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       }
       await writer.write(ready);
     },
-    /** Writes what is left and takes the progress off. */
+    /** Writes the remaining results and removes the progress line. */
     async end(): Promise<void> {
       progress?.end();
       await writer.write(
@@ -80,7 +81,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
       );
       await writer.end();
     },
-    /** `200 bicycles: 190 done, 10 refused in 12 s`. */
+    /** Returns the summary: `200 bicycles: 190 done, 10 refused in 12 s`. */
     summary(): string {
       const all = sum(OUTCOMES);
       if (all === 0) return `no ${noun.many} were given: nothing was sent`;
@@ -99,7 +100,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   };
 }
 
-/** The progress line: how many ended, how fast, how long it takes. */
+/** Returns the progress line: the finished tasks, the speed and the remaining time. */
 function drawMeter(
   verb: string,
   total: number,
@@ -117,14 +118,14 @@ function drawMeter(
   return `${verb} ${parts.join(', ')}`;
 }
 
-/** Opens the way to stdout: lines for people once all results are there, every other format as they come. */
+/** Opens the writer to stdout. A table is written at the end, every other format result by result. */
 async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
   const { flags } = context;
   checkColumns(flags.columns ?? [], shape);
   const jq = await context.jq();
   const asked = jq === undefined ? (await context.settings()).output.value : 'json';
   const isSingle = shape.single === true;
-  // One result a line as it comes: an array would be of no use to whoever wants to know after a crash.
+  // JSON lines, one for each result: an array would not be readable after a crash.
   const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
   const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
   const result = await openResult<Ended>(
@@ -132,17 +133,17 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     shape,
     format,
   );
-  // Columns that were asked for are a table.
+  // --columns asks for a table.
   const isLines =
     format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
-  /** The table is for people, who want to know what went wrong; UUIDs are for the next command, which wants what went well. */
+  /** A table shows the tasks that are not done. `-o uuid` prints the ones that are done, for the next command. */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
     if (format === 'table' && flags.wide === true) return true;
     if (format === 'table') return isBad(outcome);
     return format !== 'uuid' || !isBad(outcome);
   };
-  /** What waits for the end: lines for stdout, or the reasons that have no place among UUIDs. */
+  /** Results that are printed at the end: lines on stdout, or the reasons beside UUIDs on stderr. */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
   return {
@@ -155,9 +156,9 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
       isBegun = true;
       await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
     },
-    /** Writes what waits for the end. */
+    /** Writes the results that waited for the end. */
     async end(): Promise<void> {
-      // A table that shows nothing has nothing to end, and neither has a single result that is an error.
+      // An empty table and a single failed result print nothing here.
       if (isBegun) await result.end();
       if (isLines) await writeLines(context, change, isSingle, endings);
       else if (endings.length > 0)
@@ -167,7 +168,7 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   };
 }
 
-/** What people read: one line for one success, else groups of what is not done. */
+/** Writes the lines for people: one line for one success, otherwise the groups of tasks that are not done. */
 async function writeLines(
   context: Context,
   { verb }: BulkChange,
@@ -186,7 +187,7 @@ async function writeLines(
   await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
 }
 
-/** What is not done, in groups; on stderr without colours, and never wider than a line of a log. */
+/** Returns the tasks that are not done, in groups. On stderr they have no colours and the width of a log. */
 async function drawEndings(
   { io }: Context,
   endings: readonly Ended[],
@@ -197,7 +198,7 @@ async function drawEndings(
   return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0) });
 }
 
-/** Refuses a column that results do not have; the formats would find it out when the first has come, and been sent. */
+/** Refuses a column that results do not have. The formats would notice it only after the first request. */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns)

@@ -1,4 +1,4 @@
-// Sorts the tasks of a plan by what the journal says of earlier runs: to be sent, over already, or in doubt.
+// Sorts the tasks of a plan by the journal of earlier runs: to send, finished, or unresolved.
 
 import { FleetError } from '../errors.js';
 import { kindOfStatus } from '../http/failure.js';
@@ -7,7 +7,7 @@ import { resultOf } from './answer.js';
 import { type JournalEntry, judgeEntry } from './journal-records.js';
 import type { BulkPlan, Doubt, TaskEnd, Turn } from './plan.js';
 
-/** Sorts them, each in the order of the input. What is over, or needs no request, has its end already. */
+/** Sorts the tasks and keeps the order of the input. Finished tasks, and those without a change, have their end. */
 export function sortTasks(
   { change, tasks }: BulkPlan,
   entries: ReadonlyMap<string, JournalEntry> = new Map(),
@@ -29,7 +29,7 @@ const UNCHANGED: TaskEnd = {
   result: resultOf('unchanged', { message: 'it already has these values' }),
 };
 
-/** What an earlier run says of a task that is over: no request took any time now. */
+/** Returns the end of a task that an earlier run finished. It took no time in this run. */
 function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
   if (before.outcome !== 'refused')
     return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
@@ -37,7 +37,7 @@ function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
   return { result, uuid, error: failureOf(result) };
 }
 
-/** The failure of a task that only the journal knows. */
+/** Returns the failure of a task that an earlier run recorded. */
 export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
   const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
   return new FleetError(kind, message ?? `the journal says ${outcome}`, {
