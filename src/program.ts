@@ -31,7 +31,7 @@ import {
 import { FleetError, usageError } from './errors.js';
 import type { OfflineFlags } from './list/offline.js';
 import { programVersion } from './system/program-files.js';
-import { FORMATS, PICTURES } from './terminal/formats.js';
+import { FORMATS, PICTURES, type PictureFormat } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
 /** The action of a verb. Commander passes operands and options of any type. */
@@ -49,6 +49,7 @@ const WORK: Nouns = {
   alerts: async () => (await import('./commands/alerts/index.js')).addAlerts,
   watch: async () => (await import('./commands/watch/index.js')).addWatch,
   map: async () => (await import('./commands/map/index.js')).addMap,
+  rounds: async () => (await import('./commands/rounds/index.js')).addRounds,
   mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
   check: async () => (await import('./commands/check/index.js')).addCheck,
@@ -84,8 +85,12 @@ const NOUNS: { readonly [heading: string]: Nouns } = {
 const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
-/** The only command that draws pictures. */
 const MAP = 'map';
+/** The further formats of commands that draw. */
+const DRAWN_FORMATS: { readonly [command: string]: readonly PictureFormat[] } = {
+  [MAP]: ['svg', 'html'],
+  rounds: ['html', 'gpx'],
+};
 
 /** The default screen for help: a pipe without a width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
@@ -114,8 +119,14 @@ export async function runProgram(
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
       if (offline === true) {
-        await (await import('./list/offline.js')).runOffline(opened.context, action, to);
-      } else if (to !== undefined && command.options.some(({ long }) => long === '--offline')) {
+        // `--to` of rounds is the end of the tours, not a database.
+        const address = command.name() === 'rounds' ? undefined : to;
+        await (await import('./list/offline.js')).runOffline(opened.context, action, address);
+      } else if (
+        to !== undefined &&
+        command.name() !== 'rounds' &&
+        command.options.some(({ long }) => long === '--offline')
+      ) {
         throw usageError('--to needs --offline', 'add --offline, or leave --to out');
       } else await action(opened.context);
     };
@@ -192,8 +203,14 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   const isNamed = flags.jq === undefined && command.name() !== MAP;
   const chosen = output ?? (isNamed ? formatOfFile(flags.file) : undefined);
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
-  if (command.name() === MAP) return { ...flags, picture };
-  throw usageError(`-o ${picture} draws a map`, `use fleet map -o ${picture}`);
+  if (DRAWN_FORMATS[command.name()]?.includes(picture)) return { ...flags, picture };
+  const drawers = Object.keys(DRAWN_FORMATS).filter((name) =>
+    DRAWN_FORMATS[name]?.includes(picture),
+  );
+  throw usageError(
+    `-o ${picture} draws ${drawers.includes(MAP) ? 'a map' : 'tours'}`,
+    `use ${drawers.map((name) => `fleet ${name} -o ${picture}`).join(' or ')}`,
+  );
 }
 
 /** Flags that name a file which the command still needs. */
@@ -229,8 +246,10 @@ const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
 /** Whether the command itself supports files with this extension. */
 function hasOwnExtension(command: Command, file: string): boolean {
   if (WRITES_ANY_FILE.includes(command.name())) return true;
+  const extension = extensionOf(file) ?? '';
+  if (command.name() === 'rounds') return /^(?:html?|gpx)$/.test(extension);
   const isJournal = command.parent?.name() === 'journal';
-  return isJournal && /^html?$/.test(extensionOf(file) ?? '');
+  return isJournal && /^html?$/.test(extension);
 }
 
 /** The format for each extension of `--file`. */
@@ -374,7 +393,7 @@ function addGlobalFlags(program: Command): void {
   program
     .option(
       '-o, --output <format>',
-      `how the result is written: ${OUTPUTS.join(', ')}; a map also ${PICTURES.join(', ')} (default: table)`,
+      `how the result is written: ${OUTPUTS.join(', ')}; map also svg, html; rounds also gpx, html (default: table)`,
       readOutputName,
     )
     .option('--json', 'short for -o json')
@@ -420,7 +439,11 @@ function addGlobalFlags(program: Command): void {
 }
 
 const readOutputName = withOffers(oneOf('format', [...OUTPUTS, ...PICTURES]), ({ command }) => ({
-  words: plain(command.name() === MAP ? PICTURES : OUTPUTS),
+  words: plain(
+    command.name() === MAP
+      ? (DRAWN_FORMATS[MAP] ?? [])
+      : [...OUTPUTS, ...(DRAWN_FORMATS[command.name()] ?? [])],
+  ),
 }));
 
 const readColumns = withOffers(parseColumns, ({ command }) => ({

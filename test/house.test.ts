@@ -79,6 +79,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'settings',
     'sandbox',
     'page',
+    'rounds',
   ],
   bulk: ['input', 'list', 'context', 'api', 'views', 'http', 'terminal', 'cli', 'settings'],
   follow: ['list', 'context', 'follower', 'api', 'views', 'http', 'terminal', 'cli', 'settings'],
@@ -95,6 +96,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ['api', 'http'],
   sandbox: ['api'],
   page: ['api'],
+  rounds: [],
 };
 
 /** Returns the folders that a file in this folder may import. */

@@ -131,7 +131,7 @@ export async function askAgain(
 }
 
 /** Asks on stdin, or on the terminal when stdin is the input, as ssh and fzf do. */
-async function withTerminal<T>(
+export async function withTerminal<T>(
   context: Context,
   isStdinTaken: boolean,
   ask: (asking: Asking) => Promise<T>,

@@ -102,8 +102,8 @@ export function readParameter(
 const WHERE =
   'only what matches FIELD=VALUE; see "fleet help conditions" (repeatable: all must match)';
 
-/** Adds the flags of every command that reads a list: organization, conditions and source. */
-export function addScopeFlags<A extends unknown[], O extends OptionValues>(
+/** Adds the flags for the organization and for conditions. */
+export function addConditionFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
 ) {
@@ -114,7 +114,15 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   };
   return command
     .option(...ORGANIZATION_FLAG)
-    .option('--where <condition>', WHERE, readCondition(vocabulary, showAnyOf))
+    .option('--where <condition>', WHERE, readCondition(vocabulary, showAnyOf));
+}
+
+/** Adds the flags of every command that reads a list: organization, conditions and source. */
+export function addScopeFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  vocabulary: Vocabulary,
+) {
+  return addConditionFlags(command, vocabulary)
     .option(...OFFLINE)
     .option(...TO, readTo);
 }

@@ -20,7 +20,7 @@ export const FORMATS = [
 export type Format = (typeof FORMATS)[number];
 
 /** Further values of `-o` for commands that draw. */
-export const PICTURES = ['svg', 'html'] as const;
+export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 
 type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Promise<Renderer<T>>;

@@ -80,7 +80,8 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   const { file, picture, columns, json, jq, output = 'table' } = flags;
   const { live, offline, serve, role, tiles, attribution, size } = options;
   const ending = file === undefined ? undefined : FORMS_BY_ENDING[extname(file).toLowerCase()];
-  const form = picture ?? ending ?? 'text';
+  const drawn = picture === 'svg' || picture === 'html' ? picture : undefined;
+  const form = drawn ?? ending ?? 'text';
   const isPage = form === 'html' || serve !== undefined;
   const follower = live === true ? '--live' : serve === undefined ? undefined : '--serve';
   if (columns !== undefined || json === true || jq !== undefined || output !== 'table')

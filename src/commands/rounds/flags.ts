@@ -1,0 +1,99 @@
+// The parsers of the flags of `fleet rounds`.
+
+import { usageError } from '../../errors.js';
+import type { LatLon } from '../../views/distance.js';
+
+/** More vans are a typing error. */
+export const MOST_VANS = 200;
+const MOST_HOURS = 168;
+const MOST_MINUTES = 24 * 60;
+const MOST_KMH = 200;
+const MOST_SEARCH_SECONDS = 3600;
+
+const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
+
+/** Creates a parser for commander: `LAT,LON` in degrees. */
+export function readPlace(flag: string): (text: string) => LatLon {
+  return (text) => {
+    const parts = text.split(',').map((part) => part.trim());
+    const isPlain = parts.length === 2 && parts.every((part) => PLAIN_NUMBER.test(part));
+    const [latitude = Number.NaN, longitude = Number.NaN] = isPlain ? parts.map(Number) : [];
+    if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
+    throw usageError(
+      isPlain
+        ? `${flag} "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`
+        : `${flag} takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`,
+    );
+  };
+}
+
+interface NumberRange {
+  flag: string;
+  unit: string;
+  most: number;
+  mayBeZero?: boolean;
+}
+
+/** Creates a parser for a number above 0, or of 0 and more. */
+function readNumber({
+  flag,
+  unit,
+  most,
+  mayBeZero = false,
+}: NumberRange): (text: string) => number {
+  return (text) => {
+    const value = /^(\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
+    if (value <= most && (value > 0 || (value === 0 && mayBeZero))) return value;
+    const range = mayBeZero ? `from 0 to ${most}` : `above 0, up to ${most}`;
+    throw usageError(`${flag} takes ${unit} ${range}, not "${text}"`);
+  };
+}
+
+export const readHours = readNumber({ flag: '--hours', unit: 'hours', most: MOST_HOURS });
+export const readMinutes = readNumber({
+  flag: '--stop',
+  unit: 'minutes',
+  most: MOST_MINUTES,
+  mayBeZero: true,
+});
+export const readVanSpeed = readNumber({
+  flag: '--speed',
+  unit: 'kilometres per hour',
+  most: MOST_KMH,
+});
+export const readSearchSeconds = readNumber({
+  flag: '--seconds',
+  unit: 'seconds',
+  most: MOST_SEARCH_SECONDS,
+});
+
+/** A time of day. */
+export interface ClockTimeOfDay {
+  hour: number;
+  minute: number;
+}
+
+/** A parser for commander: `07:30`. */
+export function readClock(text: string): ClockTimeOfDay {
+  const [, hour = 24, minute = 60] = /^(\d{1,2}):(\d\d)$/.exec(text.trim())?.map(Number) ?? [];
+  if (hour <= 23 && minute <= 59) return { hour, minute };
+  throw usageError(`--start takes a time of day such as 07:30, not "${text}"`);
+}
+
+/**
+ * Creates a parser for the address of a server. Refuses a user name and a password, because fleet
+ * quotes the address in messages.
+ */
+export function readServer(flag: string): (text: string) => URL {
+  return (text) => {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      throw usageError(
+        `${flag} takes an http or https address, not "${text}"`,
+        'for example http://127.0.0.1:5000',
+      );
+    if (url.username + url.password !== '')
+      throw usageError(`${flag} must not contain a user name or password`);
+    return url;
+  };
+}

@@ -1,0 +1,69 @@
+// Chooses the format of the tours and writes them.
+
+import { extname } from 'node:path';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { isScreen } from '../../list/output-file.js';
+import { openResult, printRows } from '../../list/result.js';
+import type { Format } from '../../terminal/formats.js';
+import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf } from './plan.js';
+
+/** The formats of tours: those of lists, and drawings. */
+export type RoundForm = Format | 'gpx' | 'html';
+
+/** Chooses the format before anything is sent. Throws a usage error for flags that exclude each other. */
+export async function chooseRoundForm(context: Context): Promise<RoundForm> {
+  const { file, picture, jq, columns, excel } = context.flags;
+  if (jq !== undefined) return 'json';
+  const extension = extname(file ?? '').toLowerCase();
+  const ofFile = FORMS_BY_EXTENSION[extension];
+  const asked = context.flags.output;
+  if (picture === undefined && ofFile !== undefined && asked !== undefined)
+    throw usageError(
+      `--file "${file}" must not contain ${asked}`,
+      'leave out -o, or choose another extension',
+    );
+  const form = (picture as RoundForm | undefined) ?? ofFile;
+  const chosen = form ?? (await context.settings()).output.value;
+  if (columns !== undefined && !['table', 'csv', 'tsv'].includes(chosen))
+    throw usageError(`--columns goes with table, csv and tsv, not with ${chosen}`);
+  if (excel === true && chosen !== 'csv')
+    throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
+  if (chosen === 'xlsx' && file === undefined)
+    throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file rounds.xlsx');
+  if ((chosen === 'html' || chosen === 'gpx') && isScreen(context))
+    throw usageError(
+      `-o ${chosen} is not printed on a terminal`,
+      `pass --file rounds.${chosen}, or redirect the output`,
+    );
+  return chosen;
+}
+
+const FORMS_BY_EXTENSION: { readonly [extension: string]: RoundForm } = {
+  '.gpx': 'gpx',
+  '.html': 'html',
+  '.htm': 'html',
+};
+
+/** Writes the tours. */
+export async function writeRounds(
+  context: Context,
+  form: RoundForm,
+  rounds: Rounds,
+): Promise<void> {
+  switch (form) {
+    case 'json':
+    case 'yaml':
+      return printRows(context, JSON_SHAPE, [listed(jsonOf(rounds))], form);
+    default:
+      return writeRows(context, form as Format, rounds);
+  }
+}
+
+async function writeRows(context: Context, form: Format, rounds: Rounds): Promise<void> {
+  const rows = rowsOf(rounds).filter(({ van }) => form !== 'uuid' || van !== null);
+  const result = await openResult(context, rowShape(rounds), form);
+  await result.write(rows.map(listed));
+  const lines = rounds.vans.map(describeVan);
+  await result.end(lines.length === 0 ? ['No bicycle is selected, so there is no tour.'] : lines);
+}

@@ -1,0 +1,354 @@
+// `fleet rounds`: reads the selection, orders it into tours, and writes them.
+
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { withTerminal } from '../../bulk/question.js';
+import type { Context } from '../../context.js';
+import { FleetError, usageError } from '../../errors.js';
+import {
+  legMetres,
+  legSeconds,
+  type RoutingProblem,
+  searchTours,
+  type Tours,
+  tourMetres,
+  tourSeconds,
+} from '../../rounds/solve.js';
+import { instantOf, localTimeAt } from '../../system/time-zone.js';
+import { count } from '../../terminal/count.js';
+import { openProgress } from '../../terminal/progress.js';
+import { askYesNo } from '../../terminal/prompt.js';
+import { showDuration } from '../../terminal/time.js';
+import { numberOf, pointOf, textOf } from '../../terminal/values.js';
+import { ID_DIGITS } from '../../views/bicycle.js';
+import { type LatLon, showDistance } from '../../views/distance.js';
+import { type Spot, straightMatrix, straightMetres } from './distances.js';
+import type { ClockTimeOfDay } from './flags.js';
+import { chooseRoundForm, writeRounds } from './output.js';
+import type { LeftOutBicycle, Rounds, VanTour } from './plan.js';
+import { type RoundFilters, readSelection } from './selection.js';
+
+export interface RoundsOptions extends RoundFilters {
+  from?: LatLon;
+  to?: LatLon;
+  vans?: number;
+  capacity?: number;
+  hours?: number;
+  /** Minutes. */
+  stop?: number;
+  /** Kilometres per hour. */
+  speed?: number;
+  balance?: boolean;
+  start?: ClockTimeOfDay;
+  router?: URL;
+  solver?: URL;
+  /** Of the search. */
+  seconds?: number;
+  yes?: boolean;
+  offline?: boolean;
+}
+
+const DEFAULT_STOP_MINUTES = 4;
+const DEFAULT_KMH = 18;
+/** The seconds per metre of one kilometre per hour. */
+const KMH_SECONDS_PER_METRE = 3.6;
+/** Nobody drives this far to the first bicycle. The start is probably mistyped. */
+const FAR_METRES = 500_000;
+/** How many left-out bicycles the error lists. */
+const MOST_LISTED = 20;
+
+const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'where'] as const;
+
+/** Plans the tours. Throws a FleetError of kind `partial` after the output if bicycles are left out. */
+export async function planRounds(
+  context: Context,
+  operand: string | undefined,
+  options: RoundsOptions,
+): Promise<void> {
+  const { from, to = from, vans = 1, capacity, hours, balance = false } = options;
+  const { stop = DEFAULT_STOP_MINUTES, speed = DEFAULT_KMH } = options;
+  if (from === undefined)
+    throw usageError('--from is needed: where the vans start', 'for example --from 52.52,13.405');
+  checkFlags(operand, options);
+  const form = await chooseRoundForm(context);
+  const selection = await readSelection(context, filtersOf(options), operand === '-');
+  const { bicycles } = selection;
+  const { placed, unplaced } = sortByPosition(bicycles);
+  if (bicycles.length > 0 && placed.length === 0)
+    throw usageError(
+      `none of ${count(bicycles.length, 'selected bicycle')} has a position`,
+      'select others, or look for them with "fleet bicycles get"',
+    );
+  const depot = spotOf(from);
+  const end = spotOf(to ?? from);
+  await askIfFar(context, depot, placed, { isStdin: operand === '-', isSure: options.yes });
+  const limits = {
+    secondsPerMetre: KMH_SECONDS_PER_METRE / speed,
+    stopSeconds: Math.round(stop * 60),
+    vans,
+    capacity: capacity ?? Number.POSITIVE_INFINITY,
+    maxSeconds: hours === undefined ? Number.POSITIVE_INFINITY : Math.floor(hours * 3600),
+    isBalanced: balance,
+  };
+  const all = await measureLegs(context, [...placed.map(({ spot }) => spot), depot, end], options);
+  const whole: RoutingProblem = { ...limits, ...all, stops: placed.length };
+  const { reachable, tooFar } = sortByReach(whole, placed, hours);
+  const problem = tooFar.length === 0 ? whole : pickStops(whole, reachable);
+  const { tours, absent } = await orderStops(context, problem, options);
+  const startMs = options.start && startInstant(context, options.start);
+  const stopsOf = (tour: readonly number[]) => tour.map((at) => placed[reachable[at] as number]);
+  const rounds: Rounds = {
+    depot,
+    end,
+    startMs,
+    zone: context.zone,
+    vans: tours
+      .filter(({ length }) => length > 0)
+      .map((tour, index) => describeTour(problem, tour, stopsOf(tour), index + 1)),
+    leftOut: [
+      ...unplaced,
+      ...tooFar,
+      ...absent.map((at) => ({
+        ...(placed[reachable[at] as number] as PlacedBicycle),
+        reason: fullReason(problem, tours, options),
+      })),
+    ],
+  };
+  await writeRounds(context, form, rounds);
+  if (selection.incomplete !== undefined) throw selection.incomplete;
+  if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut);
+}
+
+function checkFlags(operand: string | undefined, options: RoundsOptions): void {
+  if (operand !== undefined && operand !== '-')
+    throw usageError(
+      `fleet rounds takes filters or -, not "${operand}"`,
+      'name bicycles on stdin: fleet rounds - --from LAT,LON < uuids.txt',
+    );
+  const filter = FILTER_FLAGS.find((name) => options[name] !== undefined);
+  if (operand === '-' && filter !== undefined)
+    throw usageError(`- and --${filter} cannot be combined`, 'filter the list that you pipe in');
+  if (options.solver !== undefined && (options.balance === true || options.seconds !== undefined))
+    throw usageError(
+      `--solver and --${options.balance === true ? 'balance' : 'seconds'} cannot be combined`,
+      'leave one of them out',
+    );
+}
+
+function filtersOf(options: RoundsOptions): RoundFilters {
+  const { organization, state, name, model, bbox, zone, near, radius, where } = options;
+  const filters = { organization, state, name, model, bbox, zone, near, radius, where };
+  return Object.fromEntries(
+    Object.entries(filters).filter(([, value]) => value !== undefined),
+  ) as RoundFilters;
+}
+
+function spotOf({ latitude, longitude }: LatLon): Spot {
+  return [longitude, latitude];
+}
+
+interface PlacedBicycle {
+  bicycle: Bicycle;
+  spot: Spot;
+}
+
+/** Separates the bicycles with a position from the others. */
+function sortByPosition(bicycles: readonly Bicycle[]) {
+  const placed: PlacedBicycle[] = [];
+  const unplaced: LeftOutBicycle[] = [];
+  for (const bicycle of bicycles) {
+    const point = pointOf(bicycle.longitude, bicycle.latitude);
+    const [east, north] = (point ?? []).map((degrees) => numberOf(degrees));
+    // Trackers report 0, 0 for an unknown position.
+    if (east === undefined || north === undefined || (east === 0 && north === 0))
+      unplaced.push({ bicycle, spot: undefined, reason: 'it has no position' });
+    else placed.push({ bicycle, spot: [east, north] });
+  }
+  return { placed, unplaced };
+}
+
+/** Asks whether a start that is far from every bicycle is right. */
+async function askIfFar(
+  context: Context,
+  depot: Spot,
+  placed: readonly PlacedBicycle[],
+  { isStdin, isSure }: { isStdin: boolean; isSure: boolean | undefined },
+): Promise<void> {
+  if (placed.length === 0) return;
+  let nearest = Number.POSITIVE_INFINITY;
+  for (const { spot } of placed) nearest = Math.min(nearest, straightMetres(depot, spot));
+  if (nearest <= FAR_METRES || isSure === true) return;
+  const [east, north] = depot;
+  const message = `The start ${north},${east} is ${showDistance(nearest)} from the nearest bicycle. Plan the tours?`;
+  const isRight = await withTerminal(context, isStdin, (asking) =>
+    askYesNo(asking, {
+      message,
+      instead: 'check --from (latitude first), or add --yes',
+    }),
+  );
+  if (!isRight) throw usageError('nothing was planned: the start was not confirmed');
+}
+
+/** Returns the distances and times between all places. */
+async function measureLegs(
+  context: Context,
+  spots: readonly Spot[],
+  { router, speed = DEFAULT_KMH }: RoundsOptions,
+): Promise<Pick<RoutingProblem, 'metres' | 'seconds'>> {
+  const metres = straightMatrix(spots);
+  if (router === undefined) return { metres };
+  const { readRouterMatrix } = await import('./router.js');
+  const secondsPerMetre = KMH_SECONDS_PER_METRE / speed;
+  return (
+    (await readRouterMatrix(context, { router, spots, metres, secondsPerMetre })) ?? { metres }
+  );
+}
+
+/** Separates the stops that a tour of their own reaches in time from the others. */
+function sortByReach(
+  problem: RoutingProblem,
+  placed: readonly PlacedBicycle[],
+  hours: number | undefined,
+) {
+  const reachable: number[] = [];
+  const tooFar: LeftOutBicycle[] = [];
+  let least = Number.POSITIVE_INFINITY;
+  for (const [at, item] of placed.entries()) {
+    const seconds = tourSeconds(problem, [at]);
+    least = Math.min(least, seconds);
+    if (seconds <= problem.maxSeconds) reachable.push(at);
+    else {
+      const reason = `a tour to it alone takes ${showDuration(seconds * 1000)}, longer than --hours ${hours}`;
+      tooFar.push({ ...item, reason });
+    }
+  }
+  if (placed.length > 0 && reachable.length === 0)
+    throw usageError(
+      `--hours ${hours} is too short for a single stop: a tour to the nearest bicycle takes ${showDuration(least * 1000)}`,
+      'give more --hours, or a start that is nearer',
+    );
+  return { reachable, tooFar };
+}
+
+/** Returns the problem with some of its stops. */
+function pickStops(problem: RoutingProblem, stops: readonly number[]): RoutingProblem {
+  const places = [...stops, problem.stops, problem.stops + 1];
+  const size = problem.stops + 2;
+  const pick = (matrix: Int32Array) => {
+    const picked = new Int32Array(places.length * places.length);
+    for (const [row, from] of places.entries()) {
+      for (const [column, to] of places.entries())
+        picked[row * places.length + column] = matrix[from * size + to] ?? 0;
+    }
+    return picked;
+  };
+  const { metres, seconds } = problem;
+  return {
+    ...problem,
+    stops: stops.length,
+    metres: pick(metres),
+    seconds: seconds && pick(seconds),
+  };
+}
+
+/** Orders the stops with the server of `--solver`, or with fleet's own search. */
+async function orderStops(
+  context: Context,
+  problem: RoutingProblem,
+  { solver, seconds }: RoundsOptions,
+): Promise<Tours> {
+  if (problem.stops === 0) return { tours: [], absent: [] };
+  if (solver !== undefined) {
+    const { askSolver } = await import('./vroom.js');
+    const tours = await askSolver(context, solver, problem);
+    if (tours !== undefined) return tours;
+  }
+  return searchWithin(context, problem, seconds);
+}
+
+/** Runs the search in slices, so that Ctrl-C ends it. */
+async function searchWithin(
+  context: Context,
+  problem: RoutingProblem,
+  seconds: number | undefined,
+): Promise<Tours> {
+  const { clock, signal } = context;
+  const startedAt = clock.monotonicMs();
+  const elapsed =
+    seconds === undefined ? undefined : () => (clock.monotonicMs() - startedAt) / (seconds * 1000);
+  const search = searchTours(problem, elapsed === undefined ? {} : { elapsed });
+  let share = 0;
+  const draw = () => `planning ${count(problem.stops, 'stop')} … ${Math.floor(share * 100)} %`;
+  const progress = openProgress(context, { draw });
+  try {
+    for (;;) {
+      const { done, value } = search.next();
+      if (done === true) return value;
+      share = Math.min(1, value);
+      await nextTurn();
+      signal.throwIfAborted();
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+function startInstant({ clock, zone }: Context, { hour, minute }: ClockTimeOfDay): number {
+  const today = localTimeAt(clock.wallMs(), zone);
+  return instantOf({ ...today, hour, minute, second: 0, millisecond: 0 }, zone);
+}
+
+function describeTour(
+  problem: RoutingProblem,
+  tour: readonly number[],
+  items: readonly (PlacedBicycle | undefined)[],
+  van: number,
+): VanTour {
+  let [last, seconds] = [problem.stops, 0];
+  const stops = tour.flatMap((at, index) => {
+    const item = items[index];
+    const legM = legMetres(problem, last, at);
+    const arrivalS = seconds + legSeconds(problem, last, at);
+    seconds = arrivalS + problem.stopSeconds;
+    last = at;
+    return item === undefined ? [] : [{ ...item, legM, arrivalS }];
+  });
+  return {
+    van,
+    distanceM: tourMetres(problem, tour),
+    durationS: tourSeconds(problem, tour),
+    stops,
+  };
+}
+
+/** Returns why stops that a tour of their own reaches are in no tour. */
+function fullReason(
+  problem: RoutingProblem,
+  tours: Tours['tours'],
+  { capacity, hours }: RoundsOptions,
+): string {
+  const isFull = tours.every(({ length }) => length >= problem.capacity);
+  if (isFull) return `every van is full (--capacity ${capacity})`;
+  const hasFull = tours.some(({ length }) => length >= problem.capacity);
+  return hasFull
+    ? `every van is full or has no time left (--capacity ${capacity}, --hours ${hours})`
+    : `no van has time left for it (--hours ${hours})`;
+}
+
+function leftOutError(leftOut: readonly LeftOutBicycle[]): FleetError {
+  const lines = leftOut
+    .slice(0, MOST_LISTED)
+    .map(({ bicycle, reason }) => `${labelOf(bicycle)}: ${reason}`);
+  const others = leftOut.length - lines.length;
+  if (others > 0) lines.push(`and ${others} more`);
+  return new FleetError('partial', `${count(leftOut.length, 'bicycle')} left out of the tours`, {
+    more: lines,
+    hint: 'give more --vans, --capacity or --hours, or plan a second round',
+  });
+}
+
+function labelOf(bicycle: Bicycle): string {
+  const id = (bicycleUuid(bicycle) ?? '').slice(0, ID_DIGITS);
+  const name = textOf(bicycle.name) ?? '';
+  return name === '' ? id : `${name} (${id})`;
+}

@@ -1,0 +1,76 @@
+// Reads the bicycles of the tours: those that match the filters, or those that stdin names.
+
+import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { type FleetError, usageError } from '../../errors.js';
+import { readTargets } from '../../input/targets.js';
+import { readList } from '../../list/list.js';
+import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
+
+/** The filters of `bicycles list` that select bicycles. */
+export type RoundFilters = Pick<
+  ListBicyclesOptions,
+  'organization' | 'state' | 'name' | 'model' | 'bbox' | 'zone' | 'near' | 'radius' | 'where'
+>;
+
+export interface RoundSelection {
+  /** Sorted by UUID, so that the order of the list does not change the tours. */
+  readonly bicycles: readonly Bicycle[];
+  /** The error of kind `partial` to throw at the end, when bicycles are missing from the list. */
+  readonly incomplete: FleetError | undefined;
+}
+
+/** The tables of distances would need gigabytes for more bicycles. */
+export const MOST_BICYCLES = 5000;
+/** How many unknown UUIDs an error lists. */
+const MOST_LISTED = 20;
+
+function tooMany(): FleetError {
+  return usageError(
+    `more than ${MOST_BICYCLES.toLocaleString('en')} bicycles are selected, which is the limit of fleet rounds`,
+    'narrow the selection, for example with --state, --zone, --near LAT,LON --radius METRES or --where',
+  );
+}
+
+/** Reads the whole selection. Throws like a list, and a usage error beyond the limit. */
+export async function readSelection(
+  context: Context,
+  filters: RoundFilters,
+  isStdin: boolean,
+): Promise<RoundSelection> {
+  const wanted = isStdin ? await readNamedUuids(context) : undefined;
+  if (wanted?.size === 0) return { bicycles: [], incomplete: undefined };
+  const found = new Map<string, Bicycle>();
+  const plan = await planBicycles(context, filters);
+  const incomplete = await readList(context, plan, filters, (items) => {
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid === undefined || (wanted !== undefined && !wanted.has(uuid))) continue;
+      found.set(uuid, value);
+    }
+    // Reading on would burden the service without a result.
+    if (found.size > MOST_BICYCLES) throw tooMany();
+  });
+  const missing = [...(wanted ?? [])].filter((uuid) => !found.has(uuid));
+  if (missing.length > 0) throw unknownBicycles(missing);
+  const sorted = [...found].sort(([a], [b]) => (a < b ? -1 : 1));
+  return { bicycles: sorted.map(([, bicycle]) => bicycle), incomplete };
+}
+
+async function readNamedUuids(context: Context): Promise<Set<string>> {
+  const uuids = new Set<string>();
+  for await (const { uuid } of readTargets(context, { path: '-' }, 'all')) {
+    uuids.add(uuid.toLowerCase());
+    if (uuids.size > MOST_BICYCLES) throw tooMany();
+  }
+  return uuids;
+}
+
+function unknownBicycles(missing: readonly string[]): FleetError {
+  const shown = missing.slice(0, MOST_LISTED).join(', ');
+  const more = missing.length > MOST_LISTED ? ` and ${missing.length - MOST_LISTED} more` : '';
+  return usageError(
+    `${missing.length === 1 ? 'a bicycle' : `${missing.length} bicycles`} of stdin not found in the list: ${shown}${more}`,
+    'check the organization and the rights of the token',
+  );
+}

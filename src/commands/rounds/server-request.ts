@@ -1,0 +1,71 @@
+// Sends a request to the server of `--router` or `--solver`. The token of the service is never sent.
+
+import type { Context } from '../../context.js';
+import { reasonOf } from '../../errors.js';
+import { readWhole } from '../../http/exchange.js';
+import { isObject, parseJson } from '../../json/parse.js';
+import { programVersion } from '../../system/program-files.js';
+
+export interface ServerRequest {
+  readonly url: URL;
+  /** The JSON of a POST; undefined for a GET. */
+  readonly body?: string;
+  /** The time for the whole answer. */
+  readonly limitMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** An answer that cannot be used. The message is a reason without its subject. */
+export class ServerFailure extends Error {}
+
+/** Longer reasons of a server are cut. */
+const LONGEST_REASON_CHARACTERS = 200;
+
+/**
+ * Sends a request once and returns the JSON object of the answer. Redirects are not followed.
+ * Throws a ServerFailure, or the reason of the context's signal when the command was interrupted.
+ */
+export async function askServer(
+  context: Context,
+  { url, body, limitMs, signal }: ServerRequest,
+): Promise<{ [field: string]: unknown }> {
+  const { clock } = context;
+  try {
+    const dispatcher = (await context.network()).dispatcherTo(url);
+    const request = {
+      method: body === undefined ? 'GET' : 'POST',
+      url,
+      headers: {
+        accept: 'application/json',
+        'user-agent': `fleet/${programVersion()}`,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      body,
+      signal,
+      timeoutMs: limitMs,
+    };
+    const answer = await readWhole(dispatcher, request, { clock, milliseconds: limitMs });
+    return readAnswer(answer.status, answer.body.toString('utf8'));
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (error instanceof ServerFailure) throw error;
+    throw new ServerFailure(reasonOf(error).slice(0, LONGEST_REASON_CHARACTERS));
+  }
+}
+
+function readAnswer(status: number, text: string): { [field: string]: unknown } {
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch {
+    value = undefined;
+  }
+  const isSuccess = status >= 200 && status < 300;
+  if (isSuccess && isObject(value)) return value;
+  if (isSuccess) throw new ServerFailure('its answer is not a JSON object');
+  // OSRM calls its reason "message", VROOM calls it "error".
+  const fields: { [field: string]: unknown } = isObject(value) ? value : {};
+  const reason = fields['message'] ?? fields['error'];
+  const shown = typeof reason === 'string' ? `: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` : '';
+  throw new ServerFailure(`HTTP ${status}${shown}`);
+}
