@@ -3,7 +3,7 @@
 import { extname } from 'node:path';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { isScreen } from '../../list/output-file.js';
+import { isScreen, writeResult } from '../../list/output-file.js';
 import { openResult, printRows } from '../../list/result.js';
 import type { Format } from '../../terminal/formats.js';
 import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf } from './plan.js';
@@ -55,14 +55,37 @@ export async function writeRounds(
     case 'json':
     case 'yaml':
       return printRows(context, JSON_SHAPE, [listed(jsonOf(rounds))], form);
+    case 'xlsx': {
+      const { drawWorkbook } = await import('./workbook.js');
+      return writeResult(context, await drawWorkbook(rounds));
+    }
+    case 'gpx': {
+      const { drawGpx } = await import('./gpx.js');
+      return writeResult(context, drawGpx(rounds));
+    }
+    case 'geojson': {
+      const { drawTourGeojson } = await import('./geojson.js');
+      return writeResult(context, drawTourGeojson(rounds));
+    }
+    case 'html': {
+      const { drawTourPage } = await import('./page.js');
+      return writeResult(context, drawTourPage(rounds));
+    }
     default:
-      return writeRows(context, form as Format, rounds);
+      return writeRows(context, form, rounds);
   }
 }
 
 async function writeRows(context: Context, form: Format, rounds: Rounds): Promise<void> {
-  const rows = rowsOf(rounds).filter(({ van }) => form !== 'uuid' || van !== null);
-  const result = await openResult(context, rowShape(rounds), form);
+  const isDrawn = form === 'table' && isScreen(context);
+  if (isDrawn) {
+    const { drawTours } = await import('./draw.js');
+    await context.io.stdout.write(await drawTours(context, rounds));
+  }
+  // On a terminal, the error below the table lists the bicycles that are left out.
+  const hasLeftOut = form !== 'uuid' && !isDrawn;
+  const rows = rowsOf(rounds).filter(({ van }) => hasLeftOut || van !== null);
+  const result = await openResult(context, rowShape(rounds, hasLeftOut), form);
   await result.write(rows.map(listed));
   const lines = rounds.vans.map(describeVan);
   await result.end(lines.length === 0 ? ['No bicycle is selected, so there is no tour.'] : lines);

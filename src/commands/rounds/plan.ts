@@ -172,11 +172,11 @@ export const JSON_SHAPE: Shape<object> = {
 const NOTE: Column<RoundRow> = { header: 'LEFT OUT', field: 'left_out', keep: 8, minimum: 12 };
 
 /** Returns the shape of the rows. The reason has a column only if a bicycle is left out. */
-export function rowShape({ leftOut }: Rounds): Shape<RoundRow> {
+export function rowShape({ leftOut }: Rounds, hasLeftOut: boolean): Shape<RoundRow> {
   return {
     noun: { one: 'stop', many: 'stops' },
     fields: FIELDS,
-    columns: leftOut.length === 0 ? COLUMNS : [...COLUMNS, NOTE],
+    columns: hasLeftOut && leftOut.length > 0 ? [...COLUMNS, NOTE] : COLUMNS,
     position: ({ latitude, longitude }) =>
       latitude === null || longitude === null ? undefined : [longitude, latitude],
   };

@@ -5,6 +5,7 @@ import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { withTerminal } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import { isScreen } from '../../list/output-file.js';
 import {
   legMetres,
   legSeconds,
@@ -116,7 +117,10 @@ export async function planRounds(
   };
   await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
-  if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut);
+  // The table of a terminal has only the stops, so the error lists every other bicycle.
+  const isInTable = form === 'table' && !isScreen(context);
+  const mostListed = form !== 'table' || isInTable ? MOST_LISTED : Number.POSITIVE_INFINITY;
+  if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut, mostListed);
 }
 
 function checkFlags(operand: string | undefined, options: RoundsOptions): void {
@@ -335,9 +339,9 @@ function fullReason(
     : `no van has time left for it (--hours ${hours})`;
 }
 
-function leftOutError(leftOut: readonly LeftOutBicycle[]): FleetError {
+function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): FleetError {
   const lines = leftOut
-    .slice(0, MOST_LISTED)
+    .slice(0, mostListed)
     .map(({ bicycle, reason }) => `${labelOf(bicycle)}: ${reason}`);
   const others = leftOut.length - lines.length;
   if (others > 0) lines.push(`and ${others} more`);

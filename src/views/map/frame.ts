@@ -1,14 +1,22 @@
 // A map of the terminal while it is drawn: its cells, and the cells that are taken.
 
 import type { Graticule } from '../../globe/graticule.js';
-import type { Extent, View } from '../../globe/projection.js';
+import type { Extent, Point, View } from '../../globe/projection.js';
 import { type Canvas, type Ink, put } from '../../terminal/canvas.js';
 import { widthOf } from '../../terminal/cells.js';
 import type { Grid, Layout } from './layout.js';
 import type { Look, Piece } from './legend.js';
 import type { BicyclePoint, MapInput } from './scene.js';
 
+/** A line between places, such as a tour. */
+export interface MapLine {
+  readonly points: readonly Point[];
+  readonly ink: Ink;
+}
+
 export interface TerminalInput extends MapInput {
+  /** Drawn below the bicycles. A view that shows everything includes them. */
+  readonly lines?: readonly MapLine[];
   /** The visible part; everything by default. */
   readonly view?: View | undefined;
   /** The selected dot or cluster, which is marked. */

@@ -2,7 +2,7 @@
 // that includes every bicycle.
 
 import { graticule } from '../../globe/graticule.js';
-import { eastOf, fitView, metresPerDot, type View } from '../../globe/projection.js';
+import { eastOf, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
 import { type Canvas, type Ink, openCanvas, put } from '../../terminal/canvas.js';
 import { cut, pad, widthOf } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
@@ -13,6 +13,7 @@ import {
   type DrawnMap,
   type Frame,
   isFree,
+  type MapLine,
   occupy,
   SIGNS,
   type TerminalInput,
@@ -56,7 +57,8 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const legendRows = legendHeight({ ...input, look, hasSigns: true }, most);
   const canvas = openCanvas(width, Math.max(1, height - title.length - legendRows - footer.length));
   const extent = { width: width * BRAILLE.across, height: canvas.height * BRAILLE.down };
-  const view = input.view ?? fitView(input.places, extent);
+  const linePoints = (input.lines ?? []).flatMap(({ points }) => points);
+  const view = input.view ?? fitView([...input.places, ...linePoints], extent);
   const layout = layOutFor(input, look, view, canvas);
   const frame: Frame = {
     canvas,
@@ -71,6 +73,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   };
   drawLines(frame);
   if (hasCoast(view)) drawCoast(frame);
+  for (const line of input.lines ?? []) drawLine(frame, line);
   drawDots(frame);
   for (const cluster of layout.clusters) drawCluster(frame, cluster);
   drawDegrees(frame);
@@ -206,6 +209,32 @@ function braille(bits: number): string {
 
 function putCell(canvas: Canvas, cell: number, text: string, ink: Ink): void {
   put(canvas, cell % canvas.width, Math.floor(cell / canvas.width), text, ink);
+}
+
+/** Draws a line of Braille dots, or of points without Unicode. The last line of a cell colours it. */
+function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLine): void {
+  const bits = new Map<number, number>();
+  const mark = (x: number, y: number) => {
+    if (x < 0 || y < 0 || x >= extent.width || y >= extent.height) return;
+    const cell = Math.floor(y / BRAILLE.down) * canvas.width + Math.floor(x / BRAILLE.across);
+    bits.set(cell, (bits.get(cell) ?? 0) | brailleBit(x, y));
+  };
+  const dots = points.map((point) => toDots(view, extent, point).map(Math.floor));
+  for (const [index, [x = 0, y = 0]] of dots.entries()) {
+    const [nextX = x, nextY = y] = dots[index + 1] ?? [];
+    // A leg that leaves the drawing has at most as many steps as the drawing has dots.
+    const steps = Math.min(
+      Math.max(Math.abs(nextX - x), Math.abs(nextY - y), 1),
+      extent.width + extent.height,
+    );
+    for (let step = 0; step <= steps; step++)
+      mark(
+        Math.round(x + ((nextX - x) * step) / steps),
+        Math.round(y + ((nextY - y) * step) / steps),
+      );
+  }
+  for (const [cell, value] of bits)
+    putCell(canvas, cell, look.hasUnicode ? braille(value) : '.', ink);
 }
 
 function drawDots(frame: Frame): void {

@@ -1,0 +1,91 @@
+// The tours as GPX 1.1 for navigation apps (https://www.topografix.com/GPX/1/1/): one route a van.
+
+import { clean } from '../../terminal/clean.js';
+import { textOf } from '../../terminal/values.js';
+import type { Spot } from './distances.js';
+import {
+  describeVan,
+  type LeftOutBicycle,
+  mapLink,
+  nameOfStop,
+  type Rounds,
+  showArrival,
+  type TourStop,
+  type VanTour,
+} from './plan.js';
+
+/** Returns the GPX document. The elements of each type have the order of the schema. */
+export function drawGpx(rounds: Rounds): string {
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    '<gpx version="1.1" creator="fleet" xmlns="http://www.topografix.com/GPX/1/1" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:schemaLocation="http://www.topografix.com/GPX/1/1 http://www.topografix.com/GPX/1/1/gpx.xsd">',
+    '  <metadata><name>Rounds</name></metadata>',
+    ...rounds.leftOut.flatMap((each) => leftOutPoint(each)),
+    ...rounds.vans.flatMap((van) => routeOf(rounds, van)),
+    '</gpx>',
+    '',
+  ].join('\n');
+}
+
+function leftOutPoint({ bicycle, spot, reason }: LeftOutBicycle): string[] {
+  if (spot === undefined) return [];
+  const texts = { name: nameOfStop({ bicycle }), desc: `Left out: ${reason}`, type: 'left out' };
+  return [`  ${point('wpt', spot, texts)}`];
+}
+
+function routeOf(rounds: Rounds, van: VanTour): string[] {
+  return [
+    '  <rte>',
+    `    <name>Van ${van.van}</name>`,
+    `    <desc>${escapeXml(describeVan(van))}</desc>`,
+    `    <number>${van.van}</number>`,
+    `    ${point('rtept', rounds.depot, { name: 'Start', desc: '', type: 'start' })}`,
+    ...van.stops.map((stop, index) => `    ${stopPoint(rounds, stop, index + 1)}`),
+    `    ${point('rtept', rounds.end, { name: 'End', desc: '', type: 'end' })}`,
+    '  </rte>',
+  ];
+}
+
+function stopPoint(rounds: Rounds, stop: TourStop, number: number): string {
+  const { bicycle, spot, arrivalS } = stop;
+  const facts = [
+    showArrival(rounds, arrivalS),
+    textOf(bicycle['serial_number']),
+    textOf(bicycle.state),
+  ].filter((fact) => fact !== undefined && fact !== '');
+  return point('rtept', spot, {
+    name: `${number} ${nameOfStop(stop)}`,
+    desc: facts.join(', '),
+    type: 'bicycle',
+  });
+}
+
+function point(
+  element: 'wpt' | 'rtept',
+  spot: Spot,
+  { name, desc, type }: { name: string; desc: string; type: string },
+): string {
+  const [longitude, latitude] = spot;
+  const parts = [
+    `<name>${escapeXml(name)}</name>`,
+    desc === '' ? '' : `<desc>${escapeXml(desc)}</desc>`,
+    `<link href="${escapeXml(mapLink(spot))}"/>`,
+    `<type>${type}</type>`,
+  ];
+  return `<${element} lat="${decimal(latitude)}" lon="${decimal(longitude)}">${parts.join('')}</${element}>`;
+}
+
+/** The schema excludes 180 degrees and does not accept exponents. */
+function decimal(degrees: number): string {
+  const text = (degrees === 180 ? -180 : degrees).toFixed(7);
+  return text.replace(/\.?0+$/, '');
+}
+
+/** Escapes a text of the service. Control characters are not allowed in XML and become symbols. */
+function escapeXml(text: string): string {
+  return clean(text)
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
