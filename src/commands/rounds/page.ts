@@ -52,11 +52,13 @@ a{color:#0b5cad}
 @media (max-width:40rem){body{padding:.7rem;font-size:15px}.wide{display:none}th,td{padding-right:.4rem}}
 @media print{
 @page{margin:12mm}
-body{max-width:none;padding:0;font-size:11pt}
+body{max-width:none;padding:0;font-size:9pt;line-height:1.3}
+th,td{padding:.16rem .5rem .16rem 0}td.name{min-width:9rem}
+span.link{display:none}.scroll{overflow:visible}
 section.van,section.left-out{break-before:page;margin:0}
 tr,svg{break-inside:avoid}thead{display:table-header-group}
 nav{display:none}.wide{display:table-cell}span.wide{display:inline}a{color:inherit;text-decoration:none}
-svg{max-height:42vh}
+svg{height:9cm;width:auto;max-width:100%;margin:0 auto}
 }`;
 
 /** Draws the page. */
@@ -122,7 +124,7 @@ function stopRow(rounds: Rounds, stop: TourStop, number: number): string {
     `<td class="number wide">${charge === undefined ? '' : `${escapeText(charge)} %`}</td>`,
     `<td class="number">${showDistance(legM)}</td>`,
     `<td class="number">${showArrival(rounds, arrivalS)}</td>`,
-    `<td><a href="${escapeText(mapLink(spot))}" rel="noreferrer">map<span class="wide coordinates"> ${spot[1].toFixed(5)}, ${spot[0].toFixed(5)}</span></a></td></tr>`,
+    `<td><a href="${escapeText(mapLink(spot))}" rel="noreferrer"><span class="link">map </span><span class="wide coordinates">${spot[1].toFixed(5)}, ${spot[0].toFixed(5)}</span></a></td></tr>`,
   ].join('');
 }
 

@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import type { Spot } from './distances.js';
-import { askServer, ServerFailure } from './server-request.js';
+import { askServer, codeFailure, ServerFailure } from './server-request.js';
 
 export interface RouterInput {
   readonly router: URL;
@@ -141,8 +141,7 @@ async function readBlock(
 ): Promise<{ durations: Table; distances: Table }> {
   const url = addressOf(router, spots, block);
   const answer = await askServer(context, { url, limitMs: BLOCK_LIMIT_MS, signal });
-  if (answer['code'] !== 'Ok')
-    throw new ServerFailure(`its answer has the code ${JSON.stringify(answer['code'] ?? null)}`);
+  if (answer['code'] !== 'Ok') throw codeFailure(answer['code']);
   return {
     durations: readTable(answer['durations'], 'durations', block, LONGEST_SECONDS),
     distances: readTable(answer['distances'], 'distances', block, LONGEST_METRES),

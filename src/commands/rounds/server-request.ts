@@ -69,3 +69,9 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
   const shown = typeof reason === 'string' ? `: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` : '';
   throw new ServerFailure(`HTTP ${status}${shown}`);
 }
+
+/** Makes the failure for an answer with an unexpected code. */
+export function codeFailure(code: unknown): ServerFailure {
+  const shown = String(code ?? 'none').slice(0, LONGEST_REASON_CHARACTERS);
+  return new ServerFailure(`its answer has the code ${shown}`);
+}

@@ -9,7 +9,7 @@ import {
   type Tours,
   tourSeconds,
 } from '../../rounds/solve.js';
-import { askServer, ServerFailure } from './server-request.js';
+import { askServer, codeFailure, ServerFailure } from './server-request.js';
 
 /** The time for the answer. */
 const SOLVER_LIMIT_MS = 60_000;
@@ -82,9 +82,7 @@ function requestOf(problem: RoutingProblem): object {
 function readTours(answer: { [field: string]: unknown }, problem: RoutingProblem): Tours {
   const { code, error, routes, unassigned = [] } = answer;
   if (code !== 0)
-    throw new ServerFailure(
-      typeof error === 'string' ? error : `its answer has the code ${JSON.stringify(code ?? null)}`,
-    );
+    throw typeof error === 'string' ? new ServerFailure(error.slice(0, 200)) : codeFailure(code);
   if (!Array.isArray(routes) || !Array.isArray(unassigned))
     throw new ServerFailure('its answer has no list of routes');
   const tours = Array.from({ length: problem.vans }, (): number[] => []);
