@@ -1,4 +1,4 @@
-// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page] [--rounds N] [--node 24]`
+// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page rounds] [--rounds N] [--node 24]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { CHOSEN_PARTS, isInstalled } from './measure.js';
 /** Columns of a row; one that is wider moves what follows it. */
 const WIDTHS = [64, 24, 44, 5, 7, 7];
 
-const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page'];
+const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page', 'rounds'];
 const chosen = CHOSEN_PARTS.length > 0 ? CHOSEN_PARTS : PARTS;
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));

@@ -157,6 +157,20 @@ const WAYS: { readonly [beginning: string]: Way } = {
   // Runs whole in demo.test.ts.
   'fleet demo': { instead: 'fleet demo --help' },
   // "what went wrong, as one word": the list fails, as it should.
+  'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 --file rounds.xlsx': {
+    instead:
+      'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 -o xlsx --file $HOME/rounds.xlsx',
+  },
+  'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 --file rounds.html': {
+    instead: 'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 -o html --file /dev/null',
+  },
+  'fleet rounds --from 52.52,13.405 --zone Berlin --start 07:30 --file rounds.html': {
+    instead:
+      'fleet rounds --from 52.52,13.405 --zone Berlin --start 07:30 -o html --file /dev/null',
+  },
+  'fleet rounds --from 52.52,13.405 --zone Berlin --file rounds.gpx': {
+    instead: 'fleet rounds --from 52.52,13.405 --zone Berlin -o gpx --file /dev/null',
+  },
   'fleet bicycles list --zone nowhere': { code: 5 },
   // The sandbox knows other people, and its own profile takes no login.
   'pass show fleet-password': {

@@ -120,7 +120,7 @@ describe('every help page', () => {
         ? 130
         : /bicycles (?:act|edit) /.test(name)
           ? 76
-          : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|gbfs|api|sandbox/.test(
+          : /bicycles (list|create|edit|stats)|alerts (list|act)|watch|map|rounds|gbfs|api|sandbox/.test(
                 name,
               )
             ? 60

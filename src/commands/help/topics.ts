@@ -18,6 +18,7 @@ export const TOPICS = {
   mirroring: 'how a mirror is kept: databases, writers, gaps, failures',
   postgres: 'a mirror in PostgreSQL: connection, rights, failures',
   gbfs: 'how the fleet becomes a GBFS feed',
+  rounds: 'tours of vans: limits, files, routers',
   output: 'formats, files, jq; what goes to stdout and what to stderr',
   agents: 'assistants: the server, its tools, and what they may do',
   'exit-codes': 'exit codes, errors as JSON, retries, limits',

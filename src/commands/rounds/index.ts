@@ -30,23 +30,23 @@ export function addRounds(program: Command, run: Run): void {
     ['rounds', 'order bicycles into tours of vans', DESCRIPTION],
     [
       'the tour of one van, with times',
-      'fleet rounds --from 52.52,13.405 --state in_maintenance --start 07:30',
+      'fleet rounds --from 52.52,13.405 --near 52.52,13.405 --radius 3km --start 07:30',
     ],
     [
       'three vans with 20 places and 6 hours each',
-      'fleet rounds --from 52.52,13.405 --where "state_of_charge<20" --vans 3 --capacity 20 --hours 6',
+      'fleet rounds --from 52.52,13.405 --zone Berlin --vans 3 --capacity 20 --hours 6',
     ],
     [
       'bicycles of a list',
-      'fleet bicycles list --state lost --all -o uuid | fleet rounds - --from 52.52,13.405',
+      'fleet bicycles list --near 52.52,13.405 --radius 3km -o uuid | fleet rounds - --from 52.52,13.405',
     ],
     [
       'a workbook with a sheet for each van',
-      'fleet rounds --from 52.52,13.405 --state lost --vans 2 --file rounds.xlsx',
+      'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 --file rounds.xlsx',
     ],
     [
       'a page to print',
-      'fleet rounds --from 52.52,13.405 --state lost --vans 2 --file rounds.html',
+      'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 --file rounds.html',
     ],
   );
   addConditionFlags(addFilters(rounds.argument('[-]', 'read the bicycles from stdin')), BICYCLE)
