@@ -214,7 +214,12 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
 }
 
 /** Flags that name a file which the command still needs. */
-const FILES_IN_USE = { journal: '--journal', from: '--from', stateFile: '--state-file' } as const;
+const FILES_IN_USE = {
+  journal: '--journal',
+  from: '--from',
+  stateFile: '--state-file',
+  plan: '--plan',
+} as const;
 
 /** Refuses a `--file` that would replace the journal, the input or the state of the command. */
 function refuseSharedFile(file: string, options: { readonly [name: string]: unknown }): void {

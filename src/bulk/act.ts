@@ -41,9 +41,7 @@ export async function runAction(
   action: Action,
   options: ActOptions,
 ): Promise<void> {
-  const { resource, verb, fields, targets: named } = action;
-  const { one, many } = resource;
-  const body = JSON.stringify({ type: verb, ...fields });
+  const { resource, targets: named } = action;
   const isTyped = isTypedList(named);
   const targets = isTyped
     ? findTargets(context, action, named)
@@ -57,7 +55,23 @@ export async function runAction(
   if (repeated > 0)
     await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
   const isSingle = isTyped && tasks.size === 1 && repeated === 0;
-  const plan: BulkPlan = {
+  const plan = planOfAction(action, [...tasks.values()], {
+    isSingle,
+    isStdin: !isTyped && named.path === '-',
+  });
+  await carryOut(context, plan, options);
+}
+
+/** Returns the plan of an action on these tasks. */
+export function planOfAction(
+  action: Omit<Action, 'targets' | 'find'>,
+  tasks: readonly Task[],
+  { isSingle, isStdin }: { isSingle: boolean; isStdin: boolean },
+): BulkPlan {
+  const { resource, verb, fields } = action;
+  const { one, many } = resource;
+  const body = JSON.stringify({ type: verb, ...fields });
+  return {
     change: {
       ...action,
       command: 'act',
@@ -70,12 +84,11 @@ export async function runAction(
         shownBy: resource.shownBy(uuid),
       }),
     },
-    tasks: [...tasks.values()],
-    isStdin: !isTyped && named.path === '-',
+    tasks,
+    isStdin,
     shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
     identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
   };
-  await carryOut(context, plan, options);
 }
 
 function isTypedList(targets: Action['targets']): targets is readonly string[] {

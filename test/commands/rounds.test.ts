@@ -1,12 +1,16 @@
 // Tests `fleet rounds` over sockets: its selection, its limits, its reasons and bad input.
 
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
+import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
-import { useSandbox } from '../support/sandbox.js';
+import { openSandbox, useSandbox } from '../support/sandbox.js';
 import { openServer, sendPage } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 120 });
+
+const folder = newFolder();
 
 const FROM = ['--from', '52.52,13.405'];
 /** A part of the sandbox's fleet around the start. */
@@ -199,4 +203,24 @@ test('refuses more than 5,000 bicycles and says how to narrow the selection', as
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr).toContain('more than 5,000 bicycles are selected');
   expect(stderr).toContain('--zone');
+});
+
+test('--plan also writes a plan that `fleet apply` carries out', async () => {
+  const own = await openSandbox({ bicycles: 120 });
+  const env = await environmentOf(own);
+  const plan = join(folder, 'rounds.plan');
+  const words = ['--state', 'available', ...NEAR, '--capacity', '3', '--plan', plan];
+  const { code, vans, stderr } = await roundsJson([...FROM, ...words], { env });
+  expect(code).toBe(9);
+  expect(stderr).toContain('fleet apply');
+  const planned = vans.flatMap(({ stops }) => stops.map(({ uuid }) => uuid));
+  expect(planned).toHaveLength(3);
+  const stateOf = (uuid: string) => own.bicycles().find((each) => each.uuid === uuid)?.state;
+  expect(planned.map(stateOf)).toEqual(['available', 'available', 'available']);
+  const applied = await runFleet(['apply', plan, '--yes', '--settle', '0'], { env });
+  expect([applied.code, applied.stderr.includes('error')]).toEqual([0, false]);
+  expect(planned.map(stateOf)).toEqual(Array(3).fill('in_maintenance'));
+  const again = await rounds([...FROM, ...words], { env });
+  expect([again.code, again.stdout]).toEqual([2, '']);
+  expect(again.stderr).toContain('already exists');
 });

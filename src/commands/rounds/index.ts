@@ -2,6 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { BICYCLE } from '../../api/bicycle.js';
+import { readPlanPath } from '../../bulk/flags.js';
 import { addVerb } from '../../cli/examples.js';
 import { wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
@@ -66,6 +67,11 @@ export function addRounds(program: Command, run: Run): void {
       '--seconds <n>',
       'search for this time; results may then differ (default: a fixed number of steps)',
       readSearchSeconds,
+    )
+    .option(
+      '--plan <file>',
+      'also write a plan for "fleet apply" that puts the bicycles of the tours into maintenance',
+      readPlanPath,
     )
     .option('-y, --yes', 'accept a start that is far from every bicycle')
     .action(run(async () => (await import('./rounds.js')).planRounds));

@@ -2,6 +2,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { refuseExistingPlan } from '../../bulk/plan-file.js';
 import { withTerminal } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
@@ -47,6 +48,8 @@ export interface RoundsOptions extends RoundFilters {
   seconds?: number;
   yes?: boolean;
   offline?: boolean;
+  /** The file for a plan of transitions. */
+  plan?: string;
 }
 
 const DEFAULT_STOP_MINUTES = 4;
@@ -71,6 +74,7 @@ export async function planRounds(
   if (from === undefined)
     throw usageError('--from is needed: where the vans start', 'for example --from 52.52,13.405');
   checkFlags(operand, options);
+  if (options.plan !== undefined) refuseExistingPlan(options.plan);
   const form = await chooseRoundForm(context);
   const selection = await readSelection(context, filtersOf(options), operand === '-');
   const { bicycles } = selection;
@@ -116,6 +120,10 @@ export async function planRounds(
     ],
   };
   await writeRounds(context, form, rounds);
+  if (options.plan !== undefined) {
+    const { writeMaintenancePlan } = await import('./maintenance-plan.js');
+    await writeMaintenancePlan(context, rounds, options.plan);
+  }
   if (selection.incomplete !== undefined) throw selection.incomplete;
   // The table of a terminal has only the stops, so the error lists every other bicycle.
   const isInTable = form === 'table' && !isScreen(context);
@@ -132,6 +140,8 @@ function checkFlags(operand: string | undefined, options: RoundsOptions): void {
   const filter = FILTER_FLAGS.find((name) => options[name] !== undefined);
   if (operand === '-' && filter !== undefined)
     throw usageError(`- and --${filter} cannot be combined`, 'filter the list that you pipe in');
+  if (options.plan !== undefined && options.offline === true)
+    throw usageError('--plan reads the bicycles and needs the service', 'leave out --offline');
   if (options.solver !== undefined && (options.balance === true || options.seconds !== undefined))
     throw usageError(
       `--solver and --${options.balance === true ? 'balance' : 'seconds'} cannot be combined`,

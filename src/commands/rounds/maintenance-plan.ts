@@ -1,0 +1,33 @@
+// `fleet rounds --plan FILE`: a plan that puts the bicycles of the tours into maintenance.
+
+import { BICYCLE, bicycleUuid } from '../../api/bicycle.js';
+import { planOfAction } from '../../bulk/act.js';
+import { writePlan } from '../../bulk/write-plan.js';
+import type { Context } from '../../context.js';
+import { textOf } from '../../terminal/values.js';
+import type { Rounds } from './plan.js';
+
+const TRANSITION = 'put_in_maintenance';
+/** Assumed: the transition leads to this state. */
+const TARGET_STATE = 'in_maintenance';
+/** How many bicycles are read at the same time. */
+const CONCURRENCY = 4;
+
+/** Writes the plan for `fleet apply`. Nothing is changed on the service. */
+export async function writeMaintenancePlan(
+  context: Context,
+  { vans }: Rounds,
+  path: string,
+): Promise<void> {
+  const tasks = vans.flatMap(({ stops }) =>
+    stops.flatMap(({ bicycle }) => {
+      const uuid = bicycleUuid(bicycle);
+      return uuid === undefined
+        ? []
+        : [{ key: uuid, uuid, name: textOf(bicycle.name)?.trim() || null }];
+    }),
+  );
+  const action = { resource: BICYCLE, verb: TRANSITION, fields: {}, target: TARGET_STATE };
+  const plan = planOfAction(action, tasks, { isSingle: false, isStdin: false });
+  await writePlan(context, plan, path, { concurrency: CONCURRENCY, settle: 0 });
+}
