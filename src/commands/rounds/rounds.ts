@@ -119,11 +119,12 @@ export async function planRounds(
       })),
     ],
   };
-  await writeRounds(context, form, rounds);
+  // The plan comes first: a reader such as `head` can end the output early.
   if (options.plan !== undefined) {
     const { writeMaintenancePlan } = await import('./maintenance-plan.js');
     await writeMaintenancePlan(context, rounds, options.plan);
   }
+  await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
   // The table of a terminal has only the stops, so the error lists every other bicycle.
   const isInTable = form === 'table' && !isScreen(context);
