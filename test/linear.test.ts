@@ -168,9 +168,9 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'parseJson of white space and lines': (text) => squeeze(`[${text.replace(/\S/g, '')}\n1]`),
   readTokens: (text) => [...readTokens(text)].length,
   squeeze: (text) => squeeze(`[\n${quoted(text)},${quoted(text)}]`),
-  'squeeze of what is no JSON': (text) => squeeze(`\n${text}`),
+  'squeeze of text that is not JSON': (text) => squeeze(`\n${text}`),
   'indent of a text': (text) => indent(`{${quoted(text)}:[${quoted(text)}]}`),
-  'indent of what is no JSON': (text) => indent(text),
+  'indent of text that is not JSON': (text) => indent(text),
   splitArray: (text) => splitArray(`[${text}`, 0),
   'splitArray of texts': (text) => splitArray(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
   propertyStart: (text) =>

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * The longest tests start first, so that none of them runs alone at the end. A new clone has no
+ * The longest tests start first, so that the end has no single long test. A new clone has no
  * recorded times.
  */
 const LONGEST = [

@@ -89,7 +89,7 @@ test.each(
   },
 );
 
-test('finds creations whose names are stored as sent and reports them as done', async () => {
+test('finds creations when their names are stored as sent, and reports them as done', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults });
   const file = await fileOf([{ name: 'Ada' }, { name: 'Bea' }]);

@@ -110,7 +110,7 @@ const CASES: readonly Case[] = [
     decision: 'unknown: it was available before, and changed since',
   },
   {
-    name: 'nobody knows where the transition leads',
+    name: 'the target state of the transition is unknown',
     now: bicycle('in_maintenance', LATER),
     before: BEFORE,
     targets: [],
@@ -127,7 +127,7 @@ const CASES: readonly Case[] = [
       ['shows it, in the very second of the sending', [step('2026-01-01T12:00:01Z')], SHOWN],
       ['shows the same transition by somebody else', [step(LATER, 'take_over', 'other')], NOT_MINE],
       ['shows it by both', [step(LATER, 'take_over', 'other'), step(LATER)], SHOWN],
-      ['shows it and does not say by whom', [step(LATER, 'take_over', null)], NOT_MINE],
+      ['shows it without its author', [step(LATER, 'take_over', null)], NOT_MINE],
       [
         'shows it in the second in which the run began, and the state was another one before',
         [step('2026-01-01T12:00:00Z'), step('2026-01-01T11:00:00Z')],
@@ -200,7 +200,7 @@ const CASES: readonly Case[] = [
     decision: SHOWN,
   })),
   {
-    name: 'an empty history of a bicycle that nobody touched',
+    name: 'an empty history of an unchanged bicycle',
     now: bicycle('available', '2026-01-01T11:00:00Z'),
     history: [],
     decision: 'untouched',
@@ -326,7 +326,7 @@ test('compares times to the millisecond to find those that are certainly not lat
     ['2026-01-01T00:00:00.1Z', '2026-01-01T00:00:00.1Z', false],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123456Z', true],
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123Z', true],
-    // Times within one second cannot be compared when one of them has no decimals.
+    // Times within one second cannot be compared when one of them lacks decimals.
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', false],
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:00.900Z', false],
     ['2026-01-01T00:00:00Z', '2026-01-01T00:00:01Z', true],

@@ -351,7 +351,7 @@ describe('a journal that another program changed', () => {
     expect((await act([A, B, C, '--journal', path])).code).toBe(0);
   });
 
-  test('accepts records of a machine whose clock is hours ahead', async () => {
+  test('accepts records of a machine with a clock that is hours ahead', async () => {
     const path = newJournal();
     const { act } = await openService();
     const later = () => Date.now() + 6 * 3_600_000;

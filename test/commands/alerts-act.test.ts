@@ -129,7 +129,7 @@ test('distinguishes an unknown action from an unknown alert', async () => {
   ]);
 });
 
-test('reports that a service with only the interface has no actions on alerts', async () => {
+test('reports that a service with only the interface offers no actions on alerts', async () => {
   const sandbox = await openSandbox({ bicycles: 20, service: 'interface' });
   const { code, stderr } = await fleet(sandbox, ['alerts', 'act', SOME, 'resolve']);
   expect([code, stderr]).toEqual([

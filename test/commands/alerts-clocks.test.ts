@@ -72,7 +72,7 @@ test.concurrent('shows only alerts that were created after the start when the fi
     await running.stop();
   }));
 
-test.concurrent('continues a watch whose earlier run ended before it could read the list', () =>
+test.concurrent('continues a watch when its earlier run ended before it could read the list', () =>
   withAlertService(async (service) => {
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
@@ -159,7 +159,7 @@ describe.concurrent('exclusive use of the state file', () => {
       await first.stop();
     }));
 
-  test('stops a suspended watch whose state file was taken over and names the new owner', () =>
+  test('stops a suspended watch when its state file was taken over, and names the new owner', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
@@ -182,7 +182,7 @@ describe.concurrent('exclusive use of the state file', () => {
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);
-      // A kill -9 leaves a state file whose lock was not released.
+      // A kill -9 leaves a state file with a lock that was not released.
       await copyFile(path, join(service.folder, 'killed'));
       await first.stop();
       service.put(alertUuid(0));

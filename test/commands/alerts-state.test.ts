@@ -172,7 +172,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test('keeps the order of the list when one alert has no time', () => {
+  test('keeps the order of the list when one alert lacks a time', () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -235,7 +235,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([item('b', 5), item('a', 0), item('z', -1)])).toEqual(['a new', 'b new']);
   });
 
-  test('stops reading a list whose pages repeat', () => {
+  test('stops reading a list when its pages repeat', () => {
     const { step, types } = follow({ sinceMs: 0 });
     step({ type: 'tick' });
     let pages = 0;
@@ -302,7 +302,7 @@ describe('failed readings of the alerts', () => {
     ['401 at the start', new FleetError('auth', 'no', { status: 401 }), true],
     ['404 at the start', new FleetError('not-found', 'no', { status: 404 }), true],
     [
-      'a page that is no list at the start',
+      'a page that is not a list at the start',
       new FleetError('service', 'HTML', { status: 200 }),
       true,
     ],

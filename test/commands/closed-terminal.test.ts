@@ -1,4 +1,4 @@
-// Tests the end of commands whose terminal is closed, and `nohup`.
+// Tests the end of commands when their terminal is closed, and `nohup`.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

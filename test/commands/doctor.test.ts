@@ -226,7 +226,7 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
     ],
   ],
   [
-    'an organization whose name no organization has',
+    'an unknown name of an organization',
     { FLEET_ORGANIZATION: 'Nordlich Bikes' },
     5,
     [
@@ -360,7 +360,7 @@ describe('`doctor` and the URL prefix', () => {
       'answers 404 instead of bicycles',
     ],
     [
-      'JSON that is no list',
+      'JSON that is not a list',
       (response) => sendJson(response, 200, { hello: 1 }),
       7,
       'something that is not a list',
@@ -491,7 +491,7 @@ describe('`doctor` and the push URL', () => {
     FLEET_CONFIG_DIR: join(folder, 'nowhere'),
   });
 
-  it('tries the push channel with an organization of the token when the settings have none', async () => {
+  it('tries the push channel with an organization of the token when the settings name no organization', async () => {
     const { code, find } = await examine('', { env: await withoutOrganization() });
     expect([code, find('push')]).toEqual([0, expect.objectContaining({ outcome: 'ok' })]);
     expect(find('organization')).toMatchObject({

@@ -1,4 +1,4 @@
-// Edits at services that normalize values or have no versions, and rows that contain a version.
+// Edits at services that normalize values or send no versions, and rows that contain a version.
 
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';

@@ -245,9 +245,9 @@ test('lists the vehicle types of all models, also without a vehicle', async () =
 
 test.each([
   ['without a ttl', { last_updated: 1 }],
-  ['whose ttl is no number', { last_updated: 1, ttl: 'x' }],
+  ['with a ttl that is not a number', { last_updated: 1, ttl: 'x' }],
   ['of the future', { last_updated: '2036-01-01T00:00:00Z', ttl: 60 }],
-  ['that is no object', 7],
+  ['that is not an object', 7],
 ])('--check does not accept a feed %s as current', async (_name, content) => {
   const out = join(newFolder(), 'feed');
   mkdirSync(out);
@@ -255,18 +255,15 @@ test.each([
   expect((await runFleet(['gbfs', '--check', '--out', out], { env })).code).toBe(9);
 });
 
-test.skipIf(process.platform === 'win32')(
-  '--check of a pipe that nobody writes to ends',
-  async () => {
-    const out = newFolder();
-    execFileSync('mkfifo', [join(out, 'gbfs.json')]);
-    const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
-    expect([run.code, run.stderr]).toEqual([
-      9,
-      expect.stringContaining('no feed with a readable age'),
-    ]);
-  },
-);
+test.skipIf(process.platform === 'win32')('--check of a pipe without a writer ends', async () => {
+  const out = newFolder();
+  execFileSync('mkfifo', [join(out, 'gbfs.json')]);
+  const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
+  expect([run.code, run.stderr]).toEqual([
+    9,
+    expect.stringContaining('no feed with a readable age'),
+  ]);
+});
 
 test('does not accept an incomplete list of zones, and publishes no zones when one outline is unreadable', async () => {
   const box = JSON.parse('[[[1, 1], [2, 1], [2, 2], [1, 1]]]');
@@ -326,7 +323,7 @@ test.each([
     ],
   ],
 ])(
-  'leaves out and counts a zone whose MultiPolygon has an unreadable %s',
+  'leaves out and counts a zone when its MultiPolygon has an unreadable %s',
   async (_part, coordinates) => {
     const zone = {
       uuid: randomUUID(),

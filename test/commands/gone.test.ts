@@ -104,7 +104,7 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
   });
 });
 
-test('reports no deletions to a mechanic whose list hides other bicycles', async () => {
+test('reports no deletions to a mechanic with a list that hides other bicycles', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
     const [own, rented, deleted] = sandbox
@@ -162,7 +162,7 @@ test('detects a deletion without a gap when not all bicycles are known', async (
   });
 }, 60_000);
 
-test('repeats a comparison whose second page vanished because the list became shorter', async () => {
+test('repeats a comparison when its second page vanished because the list became shorter', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
@@ -209,7 +209,7 @@ const [ONE, OTHER] = [
 interface Answers {
   /** The bicycles that the list contains. */
   listed: readonly string[];
-  /** The bicycles whose addresses answer 404. */
+  /** The bicycles with addresses that answer 404. */
   denied: readonly string[];
 }
 

@@ -344,7 +344,7 @@ describe('complete lists', () => {
     expect(asked.length).toBe(3);
   });
 
-  test('fails for a list whose `next` links form a circle, with any filter', async () => {
+  test('fails for a list with `next` links that form a circle, with any filter', async () => {
     for (const args of [
       ['--all'],
       ['--where', 'name!=x', '--limit', '9'],

@@ -1,4 +1,4 @@
-// Tests a mirror whose first run was refused by the service.
+// Tests a mirror after the service refused its first run.
 
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -10,7 +10,7 @@ import { useSandbox } from '../support/sandbox.js';
 const sandbox = useSandbox({ bicycles: 30, rate: 0 });
 
 test.each(useEngines())(
-  'has no gap when the service refused the first `mirror once` (%s)',
+  'reports no gap when the service refused the first `mirror once` (%s)',
   async (_kind, newText) => {
     const to = await newText();
     const env: NodeJS.ProcessEnv = {

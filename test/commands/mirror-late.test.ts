@@ -1,4 +1,4 @@
-// Tests a mirror whose messages arrive late although its writer and its connection work.
+// Tests a mirror with messages that arrive late although its writer and its connection work.
 
 import { expect, test } from 'vitest';
 import { useEngines } from '../support/mirror.js';

@@ -33,7 +33,7 @@ function asSuperuser(args: readonly string[]): string[] {
   return isQuery ? [...args, '--allow-superuser'] : [...args];
 }
 
-/** Creates a settings folder whose profile names the mirror. */
+/** Creates a settings folder with a profile that names the mirror. */
 function configWith(mirror: string): string {
   const folder = newFolder();
   writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: { mirror } } }));

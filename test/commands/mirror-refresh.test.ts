@@ -1,4 +1,4 @@
-// Tests a mirror whose messages leave out changes of links.
+// Tests a mirror with messages that leave out changes of links.
 
 import { expect, test } from 'vitest';
 import { useEngines } from '../support/mirror.js';

@@ -31,7 +31,7 @@ test('notices deletions by whole lists, and is not current when the last one is 
     n: 1,
   });
   await running.stop('SIGTERM');
-  // The database has its own clock. A living writer whose last whole reading is older than ten minutes.
+  // The database has its own clock. A living writer with a last whole reading that is older than ten minutes.
   await withDatabase(to, async (database) => {
     const [row] = await database.all('select state from writers');
     const state = JSON.parse(String(row?.['state']));

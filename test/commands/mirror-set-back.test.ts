@@ -1,4 +1,4 @@
-// Tests a mirror whose database returns to an older state while a writer runs, from a backup or a
+// Tests a mirror with a database that returns to an older state while a writer runs, from a backup or a
 // standby.
 
 import { join } from 'node:path';

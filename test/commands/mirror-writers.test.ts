@@ -77,7 +77,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     expect(await ask('select organization from writers')).toEqual([{ organization }]);
   });
 
-  test('--standby takes over and recognizes a returning bicycle whose new state was not published', async () => {
+  test('--standby takes over and recognizes a returning bicycle when its new state was not published', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, until, act } = scene;
     const takeOver = await openPair(scene);

@@ -184,7 +184,7 @@ describe('the organization of a command', () => {
   });
 });
 
-test('requests a bicycle whose UUID has half a surrogate pair with the replacement character', async () => {
+test('requests a bicycle with half a surrogate pair in its UUID with the replacement character', async () => {
   const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/bicycles/?'))
       response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');

@@ -123,7 +123,7 @@ describe('`profile use`', () => {
   });
 
   it.each(['use sandbox', 'delete sandbox --yes'])(
-    'explains how to create a profile when there is none: %s',
+    'explains how to create the first profile: %s',
     async (line) => {
       const { code, stderr } = await fleet(`profile ${line}`);
       expect([code, stderr]).toEqual([

@@ -340,7 +340,7 @@ describe('repeated keys', () => {
 });
 
 describe('merged cells', () => {
-  /** A workbook whose rows have these texts. */
+  /** A workbook with these texts in its rows. */
   const workbookOf = (rows: readonly (readonly string[])[], ...merged: string[]) => {
     const cellOf = (text: string) =>
       text === '' ? '<c/>' : `<c t="inlineStr"><is><t>${text}</t></is></c>`;
@@ -533,7 +533,7 @@ describe('files', () => {
     ]);
   });
 
-  test('keeps an existing file when there is no result', async () => {
+  test('keeps an existing file without a result', async () => {
     const file = join(folder, 'out.json');
     await writeFile(file, 'yesterday');
     expect((await edit('', '--file', file)).code).toBe(0);

@@ -71,7 +71,7 @@ test('prints states, charge, silence and open alerts without --by', async () => 
     { env },
   );
   const all = JSON.parse(stdout) as { alert_type: string; bicycle: string | null }[];
-  // Alerts of zones have no bicycle.
+  // Alerts of zones come without a bicycle.
   const open = all.filter(({ bicycle }) => bicycle !== null);
   expect(open.length).toBeGreaterThan(10);
   expect(countsOf(rows.filter(({ group }) => group === 'open alerts by type'))).toEqual(

@@ -1,4 +1,4 @@
-// Tests following commands whose token source fails at the start, and warnings about expiring
+// Tests following commands when their token source fails at the start, and warnings about expiring
 // tokens.
 
 import { EventEmitter } from 'node:events';

@@ -23,7 +23,7 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
     [TOPIC, as('mechanic'), as('renter')],
   ],
   ['a renter', ['renter'], undefined, [as('renter')]],
-  ['a role that has no topic', ['accountant'], undefined, [TOPIC]],
+  ['a role without a topic', ['accountant'], undefined, [TOPIC]],
   ['--role', ['admin'], 'mechanic', [as('mechanic')]],
 ])('chooses topics by role: %s', (_name, named, asked, topics) => {
   expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);

@@ -85,7 +85,7 @@ function startUnit(guide: string, env: NodeJS.ProcessEnv, more: string): Unit {
   };
 }
 
-/** Creates settings with a password login, and a service whose tokens live for 25 seconds. */
+/** Creates settings with a password login, and a service with tokens that live for 25 seconds. */
 async function withLogin(
   use: (sandbox: Sandbox, env: NodeJS.ProcessEnv) => Promise<void>,
 ): Promise<void> {

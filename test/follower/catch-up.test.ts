@@ -65,7 +65,7 @@ function open(
       machine.isReading ? machine.wake(at(seconds)) : machine.begin(at(seconds));
     return log.slice(before);
   };
-  /** Answers requests until there are none left, including requests after a pause. */
+  /** Answers every request, including requests after a pause. */
   const answer = (
     effects: readonly Output[],
     list: readonly Bicycle[],

@@ -53,7 +53,7 @@ function openFollower(topics: readonly string[], organizations: readonly string[
   });
   return {
     ...{ follower, log, happened, take },
-    /** `downMs`: the length of the silence; undefined when there was no earlier connection. */
+    /** `downMs`: the length of the silence; undefined before the first connection. */
     lose(topic: string, seconds: number, downMs?: number) {
       const lastLifeWallMs = downMs === undefined ? undefined : at(seconds).wallMs - downMs;
       const lost = {
@@ -135,7 +135,7 @@ const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
   return { items, count, next: [['page', '2']] as [string, string][], trace: {} };
 };
 
-test('reads the whole list after a gap on a machine whose clock is an hour ahead', () => {
+test('reads the whole list after a gap on a machine with a clock that is an hour ahead', () => {
   const { log, happened, lose, take, wholePage, lastId, state } = openFollower(['t']);
   const changed = (uuid: string, to: string, seconds: number) => ({
     ...bicycle(to, seconds - 3_600),
@@ -182,7 +182,7 @@ function takeList(
   opened.take({ type: 'page', id: opened.lastId(), page }, seconds);
 }
 
-test('does not show a cached list as a change on a machine whose clock is an hour behind', () => {
+test('does not show a cached list as a change on a machine with a clock that is an hour behind', () => {
   const opened = openFollower(['t']);
   const { follower, log, happened, take, connect, lose, wholePage, reports } = opened;
   const caughtUp = () => log.filter(({ type }) => type === 'caught-up').length;
@@ -263,7 +263,7 @@ test.each([
   ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
   ['to its end where it does not', undefined, 'read-page'],
 ])(
-  'reads the list %s in the first comparison on a machine whose clock is an hour ahead',
+  'reads the list %s in the first comparison on a machine with a clock that is an hour ahead',
   (_how, serviceMs, last) => {
     const { log, happened, take, wholePage, lastId } = openFollower(['t']);
     take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
@@ -288,7 +288,7 @@ test('trusts a first list that is newer than a repeated old message', () => {
   expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
-test('repeats a list whose count falls during the reading, because a bicycle may have moved to an earlier page', () => {
+test('repeats a list when its count falls during the reading, because a bicycle may have moved to an earlier page', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   const page = (count: number, uuids: string, isLast = false) => {

@@ -81,7 +81,7 @@ describe('size limits of answers', () => {
   });
 
   test.each(['in order', 'by a reset'])(
-    'unpacks an answer whose connection ends %s',
+    'unpacks an answer when its connection ends %s',
     async (how) => {
       const bytes = gzipSync(zeros, rle);
       const behaviour: Behaviour = (socket) => {

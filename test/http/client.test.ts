@@ -270,7 +270,7 @@ describe('response bodies', () => {
 
 describe('requests without an answer', () => {
   test.each([
-    ['nobody listens', /connection refused/, 'http://127.0.0.1:1'],
+    ['no program listens', /connection refused/, 'http://127.0.0.1:1'],
     ['no such host', /no such host|could not be looked up/, 'http://fleet.invalid'],
   ])('reports %s as a network failure', async (_case, words, url) => {
     const { client } = await openTestClient(url, { retries: 0 });

@@ -18,7 +18,7 @@ test.each([
   ['another relation', '</style.css>; rel=preload', undefined],
   ['no closing bracket', '<?page=2; rel="next"', undefined],
   ['no closing quote', '<?page=2>; rel="next', '?page=2'],
-  ['text that is no link', 'next', undefined],
+  ['text that is not a link', 'next', undefined],
   ['no header', undefined, undefined],
 ])('reads %s', (_case, header, target) => {
   expect(findLink(header, 'next')).toBe(target);

@@ -277,7 +277,7 @@ describe('a large page, which is read item by item', () => {
       page(`[${items.join(',')},5]`),
       'item 10 of the list is not an object',
     ],
-    ['a name that is no text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
+    ['a name that is not text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
   ])('rejects %s', async (_what, body, message) => {
     const { error, uuids } = await read(body);
     expect(error).toMatchObject({ kind: 'service', message: expect.stringContaining(message) });

@@ -47,7 +47,7 @@ test.each(CASES)('%s', async (_name, body, messages) => {
 });
 
 test.each([1, 2, 3])(
-  'ignores a byte order mark whose first %i bytes arrive in a separate packet',
+  'ignores a byte order mark when its first %i bytes arrive in a separate packet',
   async (bytes) => {
     const body = Buffer.from(`\uFEFFdata: first${LAST}`);
     const sends = (clock: FastClock): Behaviour => {

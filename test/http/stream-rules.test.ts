@@ -44,7 +44,7 @@ const thenClock =
     clock.after(10_000, act);
   };
 
-/** A token source whose calls behave as listed; the last behaviour repeats. */
+/** A token source that behaves as listed, call by call; the last behaviour repeats. */
 function tokensInTurn(...calls: readonly (() => Promise<string>)[]): Tokens {
   let count = 0;
   return {
@@ -286,7 +286,7 @@ const RULES: readonly Rule[] = [
     { options: { tokens: tokensInTurn(noToken, noToken, token) } },
   ],
   [
-    'at the start what no waiting can bring is final',
+    'an error at the start is final when waiting cannot help',
     () => [],
     'closed',
     {
@@ -402,7 +402,7 @@ const RULES: readonly Rule[] = [
     ],
   ),
   [
-    'an error whose body never ends keeps its status',
+    'an error keeps its status when its body never ends',
     () => [
       (socket) =>
         void socket.write('HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n{"detail":'),
@@ -442,7 +442,7 @@ const RULES: readonly Rule[] = [
       ['numbers behind a word', 'a-7', 'a-8', true],
       ['numbers in another series', 'a-7', 'b-8', false],
       ['a number with more digits', '9', '10', true],
-      ['no numbers: nobody knows', 'abc', 'xyz', false],
+      ['no numbers: the client cannot know', 'abc', 'xyz', false],
     ] as const
   ).map(
     ([name, last, first, replayed]): Rule => [
@@ -468,13 +468,13 @@ const RULES: readonly Rule[] = [
     { check: (got) => expect(gapsOf(got)).toMatchObject([{ replayed: false, droppedEvents: 1 }]) },
   ],
   [
-    'a comment that is cut off is no lost event',
+    'a comment that is cut off does not count as a lost event',
     () => [ends(`data: x\n\n:${'c'.repeat(100_000)}`)],
     `${STOOD}, ${BACK}`,
     { check: (got) => expect(gapsOf(got)).toMatchObject([{ droppedEvents: 0 }]) },
   ],
   [
-    'a giant comment is no lost event',
+    'a giant comment does not count as a lost event',
     () => [sends(`data: x\n\n:${'c'.repeat(20 * 2 ** 20)}\n\ndata: good\n\n`)],
     'open, message, message',
   ],

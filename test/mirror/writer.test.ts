@@ -65,7 +65,7 @@ function openService() {
   };
 }
 
-/** A writer whose events all come from the test. */
+/** A writer that receives every event from the test. */
 async function openWriter(service: ReturnType<typeof openService>, startSeconds: number) {
   const writer = { owner: randomUUID(), host: 'here', pid: process.pid, organizations: ['o'] };
   await prepare(database, baseUrl);

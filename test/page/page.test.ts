@@ -187,7 +187,7 @@ describe('a page that is opened from disk', () => {
       }
       await page.keyboard.press('Enter');
       await soon(() => page.locator('#card-title').textContent()).toBe(lost?.name);
-      await search.fill('nobody is called so');
+      await search.fill('no bicycle has this name');
       await soon(() => page.locator('#table .empty').textContent()).toBe('No bicycles match.');
       await page.keyboard.press('Escape');
       await search.fill('');

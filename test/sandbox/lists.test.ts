@@ -171,7 +171,7 @@ test.each<[string, Role, (alert: Item) => boolean]>([
     ({ alert_type, state }) =>
       ['lock.bat.low', 'lock.shutdown'].includes(String(alert_type)) && state === 'stopped',
   ],
-])('returns alerts for %s whose roles contain %s', async (query, role, fits) => {
+])('returns alerts for %s with roles that contain %s', async (query, role, fits) => {
   const expected = largePages()
     .alerts()
     .filter((alert) => alert.roles.includes(role) && fits(alert));

@@ -1,5 +1,5 @@
 // Tests the functions of the sandbox beyond interface.md, as a real service was observed, and that
-// `service: 'interface'` has none of them.
+// `service: 'interface'` has neither of them.
 import { expect, test } from 'vitest';
 import type { ServedBicycle, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
@@ -337,7 +337,7 @@ test.each<[string, string[]]>([
   expect((await ask(sandbox(), `/alerts/${uuid}/`)).body).toEqual(sandbox().alert(uuid));
 });
 
-test('has none of these functions with the service "interface"', () =>
+test('lacks these functions with the service "interface"', () =>
   withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     const statusOf = async (path: string, method = 'GET') =>

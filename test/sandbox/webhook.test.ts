@@ -9,7 +9,7 @@ import { type Answer, openServer, startServer } from '../support/server.js';
 
 const taking: Answer = (response) => void response.writeHead(204).end();
 
-/** Starts a receiver and a sandbox, on whose first bicycle alerts are raised. */
+/** Starts a receiver, and a sandbox that raises alerts on its first bicycle. */
 async function openReceiver(
   answer: Answer,
   { path = '', ...secret }: { path?: string; secret?: string } = {},

@@ -58,7 +58,7 @@ function fleet(line: string, env: NodeJS.ProcessEnv, input = ''): Promise<RunRes
   });
 }
 
-/** Settings whose token command creates a file, which shows that it ran. */
+/** Settings with a token command that creates a file, which shows that it ran. */
 function writeSettings(place = folder): { config: string; mark: string } {
   mkdirSync(place, { recursive: true, mode: 0o700 });
   const config = join(place, 'config.json');

@@ -96,7 +96,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('can replace an existing profile whose name differs only in case', async () => {
+  test('can replace an existing profile when the names differ only in case', async () => {
     writeProfiles('berlin');
     expect((await editProfiles('Berlin')).code).toBe(0);
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });

@@ -64,7 +64,7 @@ describe('the settings store', () => {
     ['not JSON', '{"profiles": {"default": {"base_url": "secret'],
     ['not an object', '["secret"]'],
     ['a list of profiles', '{"profiles": ["secret"]}'],
-    ['a profile that is no object', '{"profiles": {"default": "secret"}}'],
+    ['a profile that is not an object', '{"profiles": {"default": "secret"}}'],
   ])('does not change broken settings: %s', async (_what, text) => {
     await saveProfile(stored, 'default', {});
     await writeFile(stored.configPath, text);

@@ -320,7 +320,7 @@ function chooseJob(sandbox: Sandbox, campaign: Campaign): Job {
   const chosen = sandbox
     .bicycles()
     .filter(({ state }) => state === 'available' || state === 'in_maintenance')
-    // The service rejects an edit of the bicycle whose name is too long.
+    // The service rejects an edit of the bicycle with the name that is too long.
     .filter(({ name }) => name.length <= LONGEST_NAME_CHARACTERS)
     .slice(0, bicycles);
   const uuids = chosen.map(({ uuid }) => uuid);

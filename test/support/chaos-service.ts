@@ -135,7 +135,7 @@ export async function openService(
   let past: { atMs: number; fleet: Map<string, Bicycle> }[] = [];
   /** A reading uses one replica, because a change between two replicas could not be detected. */
   const lags = new Map<string, boolean>();
-  /** The bicycles whose versions count from an older value, as after a restore. */
+  /** The bicycles with versions that count from an older value, as after a restore. */
   const fallen = new Set<string>();
   const log: { number: number; uuid: string; text: string }[] = [];
   const connections = new Set<Connection>();

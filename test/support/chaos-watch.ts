@@ -116,7 +116,7 @@ function openReader(form: Form, lifeMs: () => number) {
     try {
       record = JSON.parse(line);
     } catch {
-      faults.push(`under --json stderr has a line that is none: ${line.slice(0, 200)}`);
+      faults.push(`under --json stderr has a line that is not JSON: ${line.slice(0, 200)}`);
       return;
     }
     const { event } = record;

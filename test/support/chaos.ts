@@ -107,7 +107,7 @@ interface Run {
   readonly child: ChildProcess;
   pid(): number | undefined;
   signal(signal: NodeJS.Signals): void;
-  /** Closes its terminal. Returns false when there is none, or when it has only begun to start. */
+  /** Closes its terminal. Returns false without a terminal, or when it has only begun to start. */
   hangUp(): boolean;
   readonly ended: Promise<number | null>;
 }

@@ -4,7 +4,7 @@ import { randomFill } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/system/clock.js';
 
 export interface FastClock extends Clock {
-  /** Sets both clocks forward without running what falls due, as a machine that slept and whose monotonic clock went on. */
+  /** Sets both clocks forward without running the timers that are due, as after the sleep of a machine that counts sleep in its monotonic clock. */
   jump(milliseconds: number): void;
   /** Moves the date alone, either way: someone set it, or the machine slept and its monotonic clock stopped. */
   setWall(milliseconds: number): void;

@@ -8,7 +8,7 @@ export async function listenOn(server: Server, port = 0): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** Keeps the sockets of a server, whose errors nobody minds; `close` ends them with it. */
+/** Keeps the sockets of a server and ignores their errors; `close` ends them with the server. */
 export function keepSockets(server: Server): {
   sockets: ReadonlySet<Socket>;
   close(): Promise<void>;

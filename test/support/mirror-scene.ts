@@ -18,7 +18,7 @@ export const LIMIT_MS = 20_000;
 
 export type Scene = Awaited<ReturnType<typeof startScene>>;
 
-/** Scenes whose program and service live so many seconds in one; the database's clock knows nothing of it. */
+/** Scenes with a program and a service that run faster by this factor; the database's clock is unchanged. */
 export function openScenes(speed: number) {
   const epochMs = Date.now();
   const startedAt = performance.now();
@@ -30,7 +30,7 @@ export function openScenes(speed: number) {
     after: (milliseconds, action) =>
       quick.after(milliseconds === END_MS ? 2 * END_MS * speed : milliseconds, action),
   };
-  /** A new scene until the test has finished, whose writers end with it. */
+  /** A new scene until the test has finished; its writers end with it. */
   const openScene = async (to: string): Promise<Scene> => {
     const scene = await startScene(to, clock, now);
     onTestFinished(async () => {

@@ -4,7 +4,7 @@
 /** Whether this is the long run, which sets the variable in `test/whole.long.test.ts`. */
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';
 
-/** What is tried of a table whose rows differ little: all of it, or the rows that `isMain` picks. */
+/** Picks the rows of a table of similar cases: every row, or the rows that `isMain` picks. */
 export function mostly<Row>(
   rows: readonly Row[],
   isMain: (row: Row, index: number) => boolean,

@@ -26,7 +26,7 @@ export function everyCommand(command: Command = PROGRAM): Command[] {
   ];
 }
 
-/** Every page of help at a width, as in a pipe when there is none. */
+/** Every page of help at a width, or as in a pipe without a width. */
 export async function everyPage(columns?: number): Promise<Page[]> {
   const options = columns === undefined ? {} : { terminal: { columns } };
   const names = [

@@ -1,4 +1,4 @@
-// Writes small PMTiles archives (version 3): vector tiles whose land covers the whole world.
+// Writes small PMTiles archives (version 3): vector tiles with land that covers the whole world.
 
 import { gzipSync } from 'node:zlib';
 
@@ -19,7 +19,7 @@ function field(number: number, bytes: readonly number[]): number[] {
   return [...varint(number * 8 + 2), ...varint(bytes.length), ...bytes];
 }
 
-/** A vector tile with one layer, `earth`, whose polygon fills the tile. */
+/** A vector tile with one layer, `earth`, and a polygon that fills the tile. */
 function worldTile(): Buffer {
   const extent = 4096;
   const [forward, back] = [extent * 2, extent * 2 - 1];

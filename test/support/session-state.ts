@@ -14,7 +14,7 @@ const LEFTOVERS = `select 'setting ' || name from pg_settings where source = 'se
 const TYPE_BYTES = 1;
 const HEADER_BYTES = 5;
 
-/** Splits a stream of PostgreSQL messages. `first` is true for a client, whose first one has no type. */
+/** Splits a stream of PostgreSQL messages. `first` is true for a client: its first message lacks the type. */
 function openSplitter(first: boolean, take: (message: Buffer, type: string) => void) {
   let isFirst = first;
   let pending = Buffer.alloc(0);

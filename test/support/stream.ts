@@ -20,7 +20,7 @@ export interface Followed {
 
 const TOPIC = '/org/admin/bicycles/*';
 
-/** What a test may set; the rest are values that get in nobody's way. */
+/** The settings of a test; the others have harmless values. */
 export type FollowOptions = Partial<StreamOptions> & {
   /** Stops following when it returns true; called after each event. */
   until(followed: Followed): boolean;
@@ -80,7 +80,7 @@ export const isGood = ({ data }: Followed) => data.at(-1) === 'good';
 
 export type FollowedInTurn = Followed & { requests: MisbehavingServer['requests'] };
 
-/** Follows a server whose connections behave in turn, the last one well, until the good message came; each pause is the longest it can be. */
+/** Follows a server until the good message arrives. Its connections behave as listed, the last one well; each pause has its longest length. */
 export async function followInTurn(
   behaviours: (clock: FastClock) => readonly Behaviour[],
   options: Partial<FollowOptions> = {},
@@ -113,6 +113,6 @@ export const resyncsOf = ({ events }: Followed): Resync[] =>
 export const endOf = ({ events }: Followed): Closed | undefined =>
   events.find((event) => event.type === 'closed');
 
-/** The story without `resync`, whose position depends on the timing of messages. */
+/** The story without `resync`: its position depends on the timing of messages. */
 export const told = ({ story }: Followed): string =>
   story.filter((type) => type !== 'resync').join(', ');

@@ -11,12 +11,12 @@ const TOOLS = {
   fish: 'completion in fish',
   groff: 'the pages of the manual as groff reads them',
   mandoc: 'the pages of the manual as mandoc reads them',
-  openssl: 'certificates that nobody knows',
+  openssl: 'certificates of an unknown authority',
   jq: 'examples that pipe into jq',
   curl: 'examples that use curl',
   script: 'whatever needs a terminal: prompts, the board, the real shells, a stopped terminal',
   root: 'files and folders of another user',
-  postgres: 'mirrors in PostgreSQL, whose server npm brings to Linux, macOS and Windows',
+  postgres: 'mirrors in PostgreSQL; npm brings its server to Linux, macOS and Windows',
 } as const;
 
 /** The file of the skips that tests report; every worker inherits the variable. */

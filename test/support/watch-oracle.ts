@@ -24,7 +24,7 @@ export interface Scenario {
   durationMs: number;
 }
 
-/** Descriptions of the errors; empty when there is none. */
+/** Descriptions of the errors; empty without errors. */
 export interface Verdict {
   faults: string[];
   changes: number;
@@ -183,7 +183,7 @@ export function wildTraits(seed: number): Traits {
       hasAddresses: luck.chance(0.7),
     },
     ...{ isFiltered, hasOwn: isFiltered && luck.chance(0.3), count, order },
-    // A service that hides bicycles and has no times cannot be compared.
+    // A service that hides bicycles and sends no times cannot be compared.
     ...{
       hasModified: !luck.chance(0.15) || isFiltered,
       hasOpaqueVersions: luck.chance(0.15),
@@ -755,7 +755,7 @@ function judgeDoubles(history: History): string[] {
     // Without a time, a message cannot be ordered relative to the reading that missed its bicycle.
     const isOfNoTime =
       !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
-    // Two connections have no common order, so a moved bicycle may appear late on the slower one.
+    // Two connections do not share an order, so a moved bicycle may appear late on the slower one.
     const isOfTwo = hasTwo && lines.length === 2 && second.how === 'late';
     // Without times, or with times in the future, an old list looks like a new one.
     const isOfOldList =
@@ -840,7 +840,7 @@ function judgeLast(history: History): string[] {
   );
   return [...last].flatMap(([uuid, id]) => {
     const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
-    // Two connections or a stale list have no common order, and times within one second do not
+    // Two connections or a stale list do not share an order, and times within one second do not
     // help.
     const [one, other] = [id, newest].map((each) =>
       Math.floor((made.find((change) => change.id === each)?.atMs ?? 0) / 1000),

@@ -18,19 +18,19 @@ function secretsOf(...tokens: string[]) {
 
 describe('a secret in text of other programs', () => {
   it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
-    const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is no good`);
+    const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is wrong`);
     expect(windowsLeft(hidden, TOKEN)).toEqual([]);
     expect(hidden).toContain(HIDDEN);
-    expect(hidden).toMatch(/^token .* is no good$/s);
+    expect(hidden).toMatch(/^token .* is wrong$/s);
   });
 
   it.each(Object.entries(ESCAPES))('is hidden %s', (_name, encode) => {
     const encoded = encode(TOKEN);
-    const hidden = secretsOf(TOKEN).hide(`token ${encoded} is no good`);
+    const hidden = secretsOf(TOKEN).hide(`token ${encoded} is wrong`);
     expect(hidden).toContain(HIDDEN);
-    expect(hidden).toMatch(/^token .* is no good$/s);
+    expect(hidden).toMatch(/^token .* is wrong$/s);
     // At most the letters around the token are left of the encoded text.
-    const left = hidden.replace('token ', '').replace(' is no good', '').replace(HIDDEN, '');
+    const left = hidden.replace('token ', '').replace(' is wrong', '').replace(HIDDEN, '');
     expect(left.length).toBeLessThan(32);
     expect(encoded.length).toBeGreaterThanOrEqual(TOKEN.length);
   });

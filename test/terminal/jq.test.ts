@@ -261,7 +261,7 @@ describe.concurrent('item-by-item processing', () => {
   );
 });
 
-/** Half a surrogate pair is no text, and an error of jq's. */
+/** Half a surrogate pair is not text, and jq reports an error. */
 function isText(name: string): boolean {
   return !/\p{Cs}/u.test(name);
 }

@@ -58,7 +58,7 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
 }
 
 describe('a question', () => {
-  it('is answered with Enter and has no colors when colors are disabled', async () => {
+  it('is answered with Enter and is plain when colors are disabled', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
@@ -111,7 +111,7 @@ describe('a question', () => {
     ['Ctrl-C', '\x03', () => {}, INTERRUPTED],
     ['Ctrl-D', '\x04', () => {}, INTERRUPTED],
     ['the end of stdin', 'half', () => stdin.end(), INTERRUPTED],
-    ['a signal, whose reason it has', 'half', () => abort.abort(REASON), REASON],
+    ['a signal, and has its reason', 'half', () => abort.abort(REASON), REASON],
   ])('ends with %s', async (_what, keys, then, error) => {
     const answer = askText(openAsking(), QUESTION);
     await Promise.all([expect(answer).rejects.toMatchObject(error), type(keys).then(then)]);
