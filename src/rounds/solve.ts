@@ -120,6 +120,12 @@ const MOST_NEIGHBOURS = 100;
 const EVALUATION_BUDGET = 250_000_000;
 /** Few stops need few steps. */
 const STEPS_PER_STOP = 1_000;
+/** The local search stops after this many evaluations. Only thousands of stops need more. */
+const LOCAL_BUDGET = 60_000_000;
+/** The work to find a neighbour in its tour, in evaluations. */
+const SEARCHED_EVALUATIONS = 10;
+/** How many stops get their neighbours before control returns to the caller. */
+const STOPS_A_SLICE = 100;
 /** The work for a tour in addition to its places, in evaluations. */
 const TOUR_EVALUATIONS = 10;
 /** How many waiting stops a step tries to insert. */
@@ -152,8 +158,7 @@ export function* searchTours(
   limits: SearchLimits = {},
 ): Generator<number, Tours, undefined> {
   const search = new Search(problem);
-  search.construct();
-  yield 0;
+  yield* search.construct();
   yield* search.improve(limits.elapsed);
   return search.best();
 }
@@ -203,7 +208,7 @@ class Search {
   readonly #costsTo: Int32Array;
   readonly #demands: Float64Array;
   /** The nearest stops of each stop, nearest first. */
-  readonly #neighbours: Int32Array[];
+  readonly #neighbours: Int32Array[] = [];
   readonly #random = openRandom(SEED);
   /** Whether durations limit or rate the tours. */
   readonly #hasTimes: boolean;
@@ -229,7 +234,6 @@ class Search {
     this.#costs = metres;
     this.#costsTo = isSymmetric(metres, this.#size) ? metres : transpose(metres, this.#size);
     this.#demands = Float64Array.from({ length: stops }, (_, stop) => problem.demands?.[stop] ?? 1);
-    this.#neighbours = findNeighbours(metres, stops);
     this.#hasTimes = isBalanced || Number.isFinite(maxSeconds);
     let largest = 1;
     for (const cost of metres) if (cost > largest) largest = cost;
@@ -260,15 +264,21 @@ class Search {
 
   // The construction.
 
-  construct(): void {
-    const { vans } = this.#problem;
+  *construct(): Generator<number, void, undefined> {
+    const { vans, metres } = this.#problem;
+    for (let stop = 0; stop < this.#stops; stop++) {
+      this.#neighbours.push(findNeighbours(metres, this.#stops, stop));
+      if (stop % STOPS_A_SLICE === 0) yield 0;
+    }
+    yield 0;
     const joined = this.#joinBySavings();
     joined.sort((a, b) => b.length - a.length || (a[0] ?? 0) - (b[0] ?? 0));
     this.#tours = Array.from({ length: vans }, (_, van) => joined[van] ?? []);
     this.#absent = joined.slice(vans).flat();
     for (let tour = 0; tour < vans; tour++) this.#measure(tour);
+    yield 0;
     this.#insertAbsent(false);
-    this.#searchLocally();
+    yield* this.#searchLocally(0);
     this.#keepBest(this.#value());
   }
 
@@ -347,17 +357,29 @@ class Search {
 
   // The local search.
 
-  /** Applies moves until none of them helps. */
-  #searchLocally(): void {
+  /** Applies moves until none of them helps or the budget of the local search is used up. */
+  *#searchLocally(share: number): Generator<number, void, undefined> {
     const isBalanced = this.#problem.isBalanced === true;
-    for (let isBetter = true; isBetter; ) {
+    const limit = this.#evaluations + LOCAL_BUDGET;
+    let sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
+    for (let isBetter = true; isBetter && this.#evaluations < limit; ) {
       isBetter = false;
-      for (let tour = 0; tour < this.#tours.length; tour++) {
-        while (this.#reversePart(tour) || this.#movePart(tour)) isBetter = true;
+      for (let tour = 0; tour < this.#tours.length && this.#evaluations < limit; ) {
+        if (this.#reversePart(tour) || this.#movePart(tour)) isBetter = true;
+        else tour += 1;
+        if (this.#evaluations < sliceEnd) continue;
+        sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
+        yield share;
       }
       // Moves between tours compare distances, which says nothing about the longest tour.
       if (isBalanced) continue;
-      while (this.#relocate() || this.#exchange()) isBetter = true;
+      for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
+        if (this.#relocate(stop) || this.#exchange(stop)) isBetter = true;
+        else stop += 1;
+        if (this.#evaluations < sliceEnd) continue;
+        sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
+        yield share;
+      }
     }
   }
 
@@ -388,6 +410,7 @@ class Search {
       const before = this.#placeAt(stops, first - 1);
       const head = stops[first] as number;
       let [forward, backward] = [0, 0];
+      this.#evaluations += stops.length - first;
       for (let last = first + 1; last < stops.length; last++) {
         const [previous, tail] = [stops[last - 1] as number, stops[last] as number];
         forward += this.#cost(previous, tail);
@@ -417,6 +440,7 @@ class Search {
         const [ahead, back] = [this.#inner(part), this.#inner(part.toReversed())];
         const gain =
           this.#cost(before, head) + this.#cost(tail, after) - this.#cost(before, after) + ahead;
+        this.#evaluations += rest.length * 2;
         for (let at = 0; at <= rest.length; at++) {
           const [left, right] = [this.#placeAt(rest, at - 1), this.#placeAt(rest, at)];
           const gap = this.#cost(left, right);
@@ -449,64 +473,64 @@ class Search {
     return this.#cost(before, stop) + this.#cost(stop, after) - this.#cost(before, after);
   }
 
-  /** Moves the first stop that shortens the tours to the neighbour of a near stop in another tour. */
-  #relocate(): boolean {
-    for (let stop = 0; stop < this.#stops; stop++) {
-      const from = this.#tourOf[stop] as number;
-      if (from < 0) continue;
-      const source = this.#tours[from] as number[];
-      const at = source.indexOf(stop);
-      const gain = this.#gainWithout(source, at);
-      for (const near of this.#neighbours[stop] as Int32Array) {
-        const to = this.#tourOf[near] as number;
-        if (to < 0 || to === from) continue;
-        const load = (this.#loads[to] as number) + (this.#demands[stop] as number);
-        if (load > this.#problem.capacity) continue;
-        const target = this.#tours[to] as number[];
-        const beside = target.indexOf(near);
-        for (const place of [beside, beside + 1]) {
-          const [left, right] = [this.#placeAt(target, place - 1), this.#placeAt(target, place)];
-          const cost = this.#cost(left, stop) + this.#cost(stop, right) - this.#cost(left, right);
-          if (cost >= gain - LEAST_GAIN) continue;
-          if (!this.#replace(to, target.toSpliced(place, 0, stop))) continue;
-          this.#tours[from] = source.toSpliced(at, 1);
-          this.#measure(from);
-          return true;
-        }
+  /** Relocate: moves a stop beside a near stop of another tour if that shortens the tours. */
+  #relocate(stop: number): boolean {
+    const from = this.#tourOf[stop] as number;
+    if (from < 0) return false;
+    const source = this.#tours[from] as number[];
+    const at = source.indexOf(stop);
+    const gain = this.#gainWithout(source, at);
+    const neighbours = this.#neighbours[stop] as Int32Array;
+    this.#evaluations += neighbours.length * SEARCHED_EVALUATIONS;
+    for (const near of neighbours) {
+      const to = this.#tourOf[near] as number;
+      if (to < 0 || to === from) continue;
+      const load = (this.#loads[to] as number) + (this.#demands[stop] as number);
+      if (load > this.#problem.capacity) continue;
+      const target = this.#tours[to] as number[];
+      const beside = target.indexOf(near);
+      for (const place of [beside, beside + 1]) {
+        const [left, right] = [this.#placeAt(target, place - 1), this.#placeAt(target, place)];
+        const cost = this.#cost(left, stop) + this.#cost(stop, right) - this.#cost(left, right);
+        if (cost >= gain - LEAST_GAIN) continue;
+        if (!this.#replace(to, target.toSpliced(place, 0, stop))) continue;
+        this.#tours[from] = source.toSpliced(at, 1);
+        this.#measure(from);
+        return true;
       }
     }
     return false;
   }
 
-  /** Swaps the first pair of near stops in different tours that shortens the tours. */
-  #exchange(): boolean {
+  /** Exchange: swaps a stop with a near stop of another tour if that shortens the tours. */
+  #exchange(stop: number): boolean {
     const { capacity, maxSeconds } = this.#problem;
-    for (let stop = 0; stop < this.#stops; stop++) {
-      const from = this.#tourOf[stop] as number;
-      if (from < 0) continue;
-      const source = this.#tours[from] as number[];
-      const at = source.indexOf(stop);
-      for (const near of this.#neighbours[stop] as Int32Array) {
-        const to = this.#tourOf[near] as number;
-        if (to < 0 || to === from) continue;
-        const more = (this.#demands[near] as number) - (this.#demands[stop] as number);
-        if ((this.#loads[from] as number) + more > capacity) continue;
-        if ((this.#loads[to] as number) - more > capacity) continue;
-        const target = this.#tours[to] as number[];
-        const place = target.indexOf(near);
-        const change = this.#changeWith(source, at, near) + this.#changeWith(target, place, stop);
-        if (change >= -LEAST_GAIN) continue;
-        const [one, other] = [source.with(at, near), target.with(place, stop)];
-        const isLate =
-          this.#hasTimes &&
-          Math.max(tourSeconds(this.#problem, one), tourSeconds(this.#problem, other)) > maxSeconds;
-        if (isLate) continue;
-        this.#tours[from] = one;
-        this.#tours[to] = other;
-        this.#measure(from);
-        this.#measure(to);
-        return true;
-      }
+    const from = this.#tourOf[stop] as number;
+    if (from < 0) return false;
+    const source = this.#tours[from] as number[];
+    const at = source.indexOf(stop);
+    const neighbours = this.#neighbours[stop] as Int32Array;
+    this.#evaluations += neighbours.length * SEARCHED_EVALUATIONS;
+    for (const near of neighbours) {
+      const to = this.#tourOf[near] as number;
+      if (to < 0 || to === from) continue;
+      const more = (this.#demands[near] as number) - (this.#demands[stop] as number);
+      if ((this.#loads[from] as number) + more > capacity) continue;
+      if ((this.#loads[to] as number) - more > capacity) continue;
+      const target = this.#tours[to] as number[];
+      const place = target.indexOf(near);
+      const change = this.#changeWith(source, at, near) + this.#changeWith(target, place, stop);
+      if (change >= -LEAST_GAIN) continue;
+      const [one, other] = [source.with(at, near), target.with(place, stop)];
+      const isLate =
+        this.#hasTimes &&
+        Math.max(tourSeconds(this.#problem, one), tourSeconds(this.#problem, other)) > maxSeconds;
+      if (isLate) continue;
+      this.#tours[from] = one;
+      this.#tours[to] = other;
+      this.#measure(from);
+      this.#measure(to);
+      return true;
     }
     return false;
   }
@@ -564,7 +588,7 @@ class Search {
       yield share;
     }
     this.#resume(this.#best);
-    this.#searchLocally();
+    yield* this.#searchLocally(1);
     this.#keepBest(this.#value());
   }
 
@@ -773,21 +797,19 @@ function transpose(costs: Int32Array, size: number): Int32Array {
   return turned;
 }
 
-/** Returns the nearest stops of each stop, nearest first. */
-function findNeighbours(costs: Int32Array, stops: number): Int32Array[] {
+/** Returns the nearest stops of a stop, nearest first. */
+function findNeighbours(costs: Int32Array, stops: number, stop: number): Int32Array {
   const size = stops + 2;
-  const order = new Float64Array(stops);
-  return Array.from({ length: stops }, (_, stop) => {
-    // A key holds the cost and the stop, so that a fast sort of numbers is enough.
-    for (let other = 0; other < stops; other++)
-      order[other] = (costs[stop * size + other] as number) * stops + other;
-    order.sort();
-    const nearest: number[] = [];
-    for (const key of order) {
-      const other = key % stops;
-      if (other !== stop) nearest.push(other);
-      if (nearest.length >= MOST_NEIGHBOURS) break;
-    }
-    return Int32Array.from(nearest);
-  });
+  const keys = new Float64Array(stops);
+  // A key holds the cost and the stop, so that a fast sort of numbers is enough.
+  for (let other = 0; other < stops; other++)
+    keys[other] = (costs[stop * size + other] as number) * stops + other;
+  keys.sort();
+  const nearest: number[] = [];
+  for (const key of keys) {
+    const other = key % stops;
+    if (other !== stop) nearest.push(other);
+    if (nearest.length >= MOST_NEIGHBOURS) break;
+  }
+  return Int32Array.from(nearest);
 }

@@ -1,5 +1,6 @@
 // Distances along straight lines, for tours without a router.
 
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
 
 /** A place as longitude and latitude in degrees. */
@@ -23,11 +24,22 @@ export function drivenMetres(from: Spot, to: Spot): number {
   return Math.round(straightMetres(from, to) * DETOUR_FACTOR);
 }
 
-/** Returns the estimated distances between all places, row by row. */
-export function straightMatrix(spots: readonly Spot[]): Int32Array {
+/** How many rows of the table are computed before a signal is noticed, some milliseconds. */
+const ROWS_A_SLICE = 100;
+
+/**
+ * Returns the estimated distances between all places, row by row. Throws the signal's reason when
+ * it is aborted.
+ */
+export async function straightMatrix(
+  spots: readonly Spot[],
+  signal: AbortSignal,
+): Promise<Int32Array> {
   const size = spots.length;
   const metres = new Int32Array(size * size);
   for (const [from, spot] of spots.entries()) {
+    if (from % ROWS_A_SLICE === 0) await nextTurn();
+    signal.throwIfAborted();
     for (let to = from + 1; to < size; to++) {
       const distance = drivenMetres(spot, spots[to] as Spot);
       metres[from * size + to] = distance;

@@ -210,7 +210,7 @@ async function measureLegs(
   spots: readonly Spot[],
   { router, speed = DEFAULT_KMH }: RoundsOptions,
 ): Promise<Pick<RoutingProblem, 'metres' | 'seconds'>> {
-  const metres = straightMatrix(spots);
+  const metres = await straightMatrix(spots, context.signal);
   if (router === undefined) return { metres };
   const { readRouterMatrix } = await import('./router.js');
   const secondsPerMetre = KMH_SECONDS_PER_METRE / speed;
