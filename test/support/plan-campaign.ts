@@ -16,8 +16,10 @@ export interface PlanCampaignResult {
   targets: number;
   kills: number;
   undos: number;
-  /** Requests that were sent twice for one target. */
+  /** Requests that the service answered a second time for one target. */
   sentTwice: number;
+  /** Requests that the service dropped, because a kill closed their connection before it read them. */
+  dropped: number;
   /** Requests to bicycles that had changed before the run. */
   sentAlthoughChanged: number;
   /** Outcomes that contradict the service. */
@@ -63,6 +65,7 @@ export async function runPlanCampaign(seed: number, plans: number): Promise<Plan
     kills: 0,
     undos: 0,
     sentTwice: 0,
+    dropped: 0,
     sentAlthoughChanged: 0,
     wrongOutcomes: [],
     lostByUndo: [],
@@ -76,8 +79,11 @@ async function runOnePlan(random: () => number, result: PlanCampaignResult): Pro
   const sandbox = await openSandbox({
     bicycles: 80,
     faults: [{ kind: 'latency', milliseconds: 20 }],
-    onRequest: ({ method, url }) => {
-      if (method === 'POST') posts.push(url.split('/')[2] ?? '');
+    // The service reports 0 for a request whose connection closed before it carried the request out.
+    onRequest: ({ method, url, status }) => {
+      if (method !== 'POST') return;
+      if (status === 0) result.dropped++;
+      else posts.push(url.split('/')[2] ?? '');
     },
   });
   const organization = sandbox.organizations[0]?.uuid;
