@@ -131,15 +131,57 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
   if (head?.['fleet_plan'] !== true)
     throw usageError(`${path} is not a plan of fleet`, 'write one with --plan FILE');
   const { format } = head;
-  if (typeof format !== 'number' || format > PLAN_FORMAT)
+  if (!Number.isInteger(format) || Number(format) < 1 || Number(format) > PLAN_FORMAT)
     throw usageError(
       `the plan ${path} has format ${String(format)}, and this fleet reads format ${PLAN_FORMAT}`,
       'apply it with the version of fleet that wrote it, or write a new plan',
     );
   const checksum = checkSum(path, text);
-  const targets = lines.slice(1, -2).map((line) => readExact(line) as PlanTarget);
-  const header = readHeader(path, head, targets.length);
-  return { header, targets, checksum };
+  const targetLines = lines.slice(1, -2);
+  const header = readHeader(path, head, targetLines.length);
+  return { header, targets: readTargets(path, header, targetLines), checksum };
+}
+
+/** The first target is on the second line of the file. */
+const FIRST_TARGET_LINE = 2;
+
+/** Another program can write a plan with a correct checksum, so each target is checked. */
+function readTargets(path: string, { command }: PlanHeader, lines: readonly string[]) {
+  const linesByKey = new Map<string, number>();
+  return lines.map((text, index) => {
+    const line = index + FIRST_TARGET_LINE;
+    const refuse = (reason: string) =>
+      usageError(
+        `line ${line} of the plan ${path} ${reason}; nothing was sent`,
+        'write a new plan with --plan FILE',
+      );
+    const target = readTarget(text, command);
+    if (target === undefined) throw refuse('is not a valid target');
+    const key = target.uuid?.toLowerCase() ?? String(target.row ?? line);
+    const earlier = linesByKey.get(key);
+    if (earlier !== undefined) throw refuse(`has the same target as line ${earlier}`);
+    linesByKey.set(key, line);
+    return target;
+  });
+}
+
+/** Returns the target, or undefined when a field is missing or has another type. */
+function readTarget(text: string, command: PlanCommand): PlanTarget | undefined {
+  const plain = readLine(text);
+  if (plain === undefined) return undefined;
+  const { uuid, name, row, observed, request } = plain;
+  const isCreation = command === 'bicycles create';
+  const isIdentified = isCreation ? uuid === null : typeof uuid === 'string' && uuid !== '';
+  const isNamed = name === null || typeof name === 'string';
+  const isNumbered = row === undefined || Number.isInteger(row);
+  if (!isIdentified || !isNamed || !isNumbered) return undefined;
+  if (!isObject(observed) || !isObject(request) || !isObject(request['body'])) return undefined;
+  const { method, path, body } = request;
+  if (typeof method !== 'string' || typeof path !== 'string') return undefined;
+  const isAction = command === 'bicycles act' || command === 'alerts act';
+  const verb = body['type'];
+  if (isAction && (typeof verb !== 'string' || verb === '')) return undefined;
+  return readExact(text) as PlanTarget;
 }
 
 function readLine(line = ''): { [field: string]: unknown } | undefined {

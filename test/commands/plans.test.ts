@@ -1,5 +1,6 @@
 // Tests plans over real sockets: `--plan`, `fleet apply` and `fleet journal undo`.
 
+import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
@@ -321,6 +322,66 @@ describe('fleet apply', () => {
     await scene.fleet(['alerts', 'act', alert.uuid, 'resolve', '--plan', scene.plan]);
     const run = await scene.fleet(['apply', scene.plan, '--yes']);
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('1 done')]);
+  });
+});
+
+/** Writes a plan with a correct checksum, as another program could. */
+function writeForeignPlan(path: string, header: object, lines: readonly string[]): void {
+  const text = [JSON.stringify(header), ...lines].map((line) => `${line}\n`).join('');
+  const sum = createHash('sha256').update(text).digest('hex');
+  writeFileSync(path, `${text}${JSON.stringify({ checksum: `sha256:${sum}` })}\n`);
+}
+
+describe('a plan of another program', () => {
+  const target = {
+    uuid: '00000000-0000-4000-8000-000000000001',
+    name: null,
+    observed: { state: 'available' },
+    request: { method: 'POST', path: '/x', body: { type: 'retire' } },
+  };
+  const line = JSON.stringify(target);
+  const withRequest = (request: unknown) => JSON.stringify({ ...target, request });
+  const upper = JSON.stringify({ ...target, uuid: target.uuid.toUpperCase() });
+
+  test.each([
+    ['null', ['null'], 'line 2'],
+    ['a number', ['5'], 'line 2'],
+    ['half a line', ['{'], 'line 2'],
+    ['an empty line', [line, ''], 'line 3'],
+    ['no request', [withRequest(undefined)], 'line 2'],
+    ['no body', [withRequest({ ...target.request, body: null })], 'line 2'],
+    ['no transition', [withRequest({ ...target.request, body: {} })], 'line 2'],
+    [
+      'a transition that is an object',
+      [withRequest({ ...target.request, body: { type: {} } })],
+      'line 2',
+    ],
+    ['no observed values', [JSON.stringify({ ...target, observed: undefined })], 'line 2'],
+    ['a UUID that is a number', [JSON.stringify({ ...target, uuid: 5 })], 'line 2'],
+    ['no UUID', [JSON.stringify({ ...target, uuid: null })], 'line 2'],
+    ['a target twice', [line, line], 'same target as line 2'],
+    ['a target twice in other letters', [line, upper], 'same target as line 2'],
+  ])('is refused with exit code 2: %s', async (_what, lines, message) => {
+    const scene = await openScene();
+    await planMaintenance(scene, 1);
+    const [head = ''] = readFileSync(scene.plan, 'utf8').split('\n');
+    const plan = join(scene.folder, 'foreign.plan');
+    writeForeignPlan(plan, { ...JSON.parse(head), targets: lines.length }, lines);
+    for (const flag of ['--dry-run', '--yes']) {
+      const run = await scene.fleet(['apply', plan, flag]);
+      expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    }
+    expect(scene.posts()).toEqual([]);
+  });
+
+  test.each([0, -3, 0.5, 2, '1', null])('is refused when its format is %j', async (format) => {
+    const scene = await openScene();
+    await planMaintenance(scene, 1);
+    const [head = '', ...rest] = readFileSync(scene.plan, 'utf8').split('\n');
+    const plan = join(scene.folder, 'foreign.plan');
+    writeForeignPlan(plan, { ...JSON.parse(head), format }, rest.slice(0, 1));
+    expect((await scene.fleet(['apply', plan, '--yes'])).code).toBe(2);
+    expect(scene.posts()).toEqual([]);
   });
 });
 
