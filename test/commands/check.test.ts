@@ -176,6 +176,11 @@ describe('verdicts', () => {
   test.each([
     [{ min: 1 }, { found: 0, uncertain: 1 }, undefined, 'unknown'],
     [{ min: 1, max: 2 }, { found: 1, uncertain: 1 }, undefined, 'ok'],
+    [{ min: 3, max: 5 }, { found: 0, uncertain: 9 }, undefined, 'unknown'],
+    [{ min: 3, max: 5 }, { found: 0, uncertain: 2 }, undefined, 'violated'],
+    [{ min: 3.5, max: 4.5 }, { found: 0, uncertain: 9 }, undefined, 'unknown'],
+    [{ min: 2, maxPercent: 50 }, { found: 0, uncertain: 9 }, { found: 4, uncertain: 0 }, 'unknown'],
+    [{ maxPercent: 50 }, { found: 0, uncertain: 0 }, { found: 0, uncertain: 3 }, 'unknown'],
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 2, uncertain: 0 }, 'ok'],
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 1, uncertain: 1 }, 'unknown'],
     [{ maxPercent: 0 }, { found: 0, uncertain: 0 }, { found: 0, uncertain: 0 }, 'unknown'],

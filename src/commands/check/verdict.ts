@@ -32,14 +32,12 @@ export interface RuleResult {
 export function decideVerdict(rule: Rule, input: RuleInput): RuleResult {
   const { selected, of, doubt } = input;
   if (doubt !== undefined) return { verdict: 'unknown', reason: doubt };
-  if (rule.maxPercent !== undefined && of !== undefined && of.found + of.uncertain === 0)
-    return { verdict: 'unknown', reason: '"of" selects no bicycles' };
-  const least = selected.found;
-  const most = selected.found + selected.uncertain;
-  const verdicts = new Set([verdictOf(rule, least, of), verdictOf(rule, most, of)]);
-  for (const total of totalsOf(of)) {
-    verdicts.add(isWithin(rule, least, total) ? 'ok' : 'violated');
-    verdicts.add(isWithin(rule, most, total) ? 'ok' : 'violated');
+  if (rule.maxPercent !== undefined && of !== undefined && of.found === 0)
+    return { verdict: 'unknown', reason: whyNoShare(of) };
+  const verdicts = new Set<Verdict>();
+  for (const found of numbersToTry(rule, selected)) {
+    for (const total of totalsOf(of))
+      verdicts.add(isWithin(rule, found, total) ? 'ok' : 'violated');
   }
   if (verdicts.size > 1) {
     const uncertain = selected.uncertain + (of?.uncertain ?? 0);
@@ -52,12 +50,23 @@ export function decideVerdict(rule: Rule, input: RuleInput): RuleResult {
   return { verdict, reason: verdict === 'violated' ? whyViolated(rule, selected, of) : null };
 }
 
-function totalsOf(of: Count | undefined): number[] {
-  return of === undefined ? [] : [of.found, of.found + of.uncertain];
+function whyNoShare({ uncertain }: Count): string {
+  if (uncertain === 0) return '"of" selects no bicycles';
+  return `"of" selects only bicycles without a position (${uncertain})`;
 }
 
-function verdictOf(rule: Rule, found: number, of: Count | undefined): Verdict {
-  return isWithin(rule, found, of?.found) ? 'ok' : 'violated';
+/**
+ * Returns the lowest and the highest possible number, and the number between them that is most
+ * likely to meet all limits: the lowest one that reaches `min`.
+ */
+function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
+  const most = found + uncertain;
+  const best = Math.min(Math.max(Math.ceil(min), found), most);
+  return [found, best, most];
+}
+
+function totalsOf(of: Count | undefined): (number | undefined)[] {
+  return of === undefined ? [undefined] : [of.found, of.found + of.uncertain];
 }
 
 /** Whether a number of bicycles meets all limits of a rule. */
