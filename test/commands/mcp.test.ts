@@ -158,6 +158,53 @@ describe('the tools of `fleet mcp`', () => {
     expect([applied.code, scene.changes.length]).toEqual([0, 2]);
   });
 
+  test('plan changes of bicycles by UUID, prefix, name and serial number', async () => {
+    const scene = await openScene();
+    const client = await connect(scene);
+    const [uuid = '', other = ''] = inState(scene.sandbox, 'available', 2);
+    const { name, serial_number } = scene.sandbox.bicycle(uuid) ?? {};
+    const otherName = scene.sandbox.bicycle(other)?.name;
+    for (const bicycle of [uuid, uuid.slice(0, 8), name, serial_number]) {
+      const edit = { command: 'edit', bicycles: [bicycle], fields: { name: otherName } };
+      const edited = await call(client, 'plan_change', edit);
+      expect(edited, edited.text).toMatchObject({ isError: false });
+      const [, target = ''] = readFileSync(String(edited['path']), 'utf8').split('\n');
+      expect(JSON.parse(target)).toMatchObject({ uuid, request: { body: { name: otherName } } });
+    }
+  });
+
+  test('plan the other changes when a bicycle is not there, and return the path', async () => {
+    const client = await connect(await openScene());
+    const { rows } = await call(client, 'list_bicycles', { state: ['available'], limit: 1 });
+    const [{ uuid }] = rows as [{ uuid: string }];
+    const planned = await call(client, 'plan_change', {
+      command: 'act',
+      bicycles: [uuid, '00000000-0000-4000-8000-000000000000'],
+      transition: 'retire',
+    });
+    expect(planned.isError).toBe(false);
+    expect(planned['summary']).toContain('1 bicycle not found');
+    expect(readFileSync(String(planned['path']), 'utf8')).toContain(uuid);
+  });
+
+  test.each([
+    ['act', '-', undefined, 'no bicycle'],
+    ['edit', '-', { note: 'x' }, 'no bicycle'],
+    ['edit', undefined, { uuid: '00000000-0000-4000-8000-000000000001' }, 'cannot be changed'],
+    ['edit', undefined, { note: 2 ** 60 }, 'write it as a text'],
+  ])('refuse to plan %s of %s with %j', async (command, bicycle, fields, message) => {
+    const scene = await openScene();
+    const client = await connect(scene);
+    const [uuid = ''] = inState(scene.sandbox, 'available', 1);
+    const refused = await call(client, 'plan_change', {
+      command,
+      bicycles: [bicycle ?? uuid],
+      ...(fields === undefined ? { transition: 'retire' } : { fields }),
+    });
+    expect(refused.isError).toBe(true);
+    expect(refused.text).toContain(message);
+  });
+
   test('refuse a plan for a read-only profile', async () => {
     const scene = await openScene();
     const client = await connect({ ...scene, env: { ...scene.env, FLEET_READ_ONLY: '1' } });

@@ -1,13 +1,16 @@
 // The tools of `fleet mcp`. Each one runs a command of fleet that only reads, with its flags.
 
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z as Zod } from 'zod';
+import { isUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { readExact } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
+import { quoteForShell } from '../../system/shell-words.js';
 import { answerError, answerWith, cutValue, fitRows, type ToolRow } from './answer.js';
 import { errorOfLine, type LineResult, runToolLine, type ToolError } from './run-line.js';
 
@@ -385,27 +388,60 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
       exit_code: 2,
       request_id: null,
     });
-  const result = isAct
-    ? await runOrThrow(call, [
-        'bicycles',
-        'act',
-        `--plan=${path}`,
-        '--',
-        ...names,
-        String(transition),
-      ])
-    : await runOrThrow(call, ['bicycles', 'edit', `--plan=${path}`, '--', '-'], {
-        stdin: names
-          .map((bicycle) => `${JSON.stringify({ ...rowOf(bicycle), ...(fields as object) })}\n`)
-          .join(''),
+  if (!isAct && isObject(fields)) {
+    const reason = findRefusedField(fields);
+    if (reason !== undefined)
+      return answerError({
+        kind: 'usage',
+        message: reason,
+        hint: null,
+        exit_code: 2,
+        request_id: null,
       });
-  const apply = ['fleet', ...globals, 'apply', path].join(' ');
-  return answerWith({ path, summary: summaryOf(result), apply });
+  }
+  const uuids = await findUuids(call, names);
+  const accepted = { accepts: PARTIAL };
+  const result = isAct
+    ? await runOrThrow(
+        call,
+        ['bicycles', 'act', `--plan=${path}`, '--', ...uuids, String(transition)],
+        accepted,
+      )
+    : await runOrThrow(call, ['bicycles', 'edit', `--plan=${path}`, '--', '-'], {
+        stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
+        ...accepted,
+      });
+  // Without bicycles that the service does not show, the plan has the other ones.
+  if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
+  const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
+  const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');
+  return answerWith({ path, summary: [summaryOf(result), ...missing].join('; '), apply });
 }
 
-/** Returns the row that identifies a bicycle. */
-function rowOf(bicycle: string): ToolRow {
-  return /^[0-9a-f]{8}-/i.test(bicycle) ? { uuid: bicycle } : { name: bicycle };
+/** Returns why the new values of fields cannot be planned. */
+function findRefusedField(fields: { readonly [field: string]: unknown }): string | undefined {
+  for (const [field, value] of Object.entries(fields)) {
+    if (field.toLowerCase() === 'uuid') return 'the field "uuid" of a bicycle cannot be changed';
+    // The protocol reads numbers as doubles, which lose the digits of larger integers.
+    if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
+      return `the number in "${field}" has too many digits: write it as a text`;
+  }
+  return undefined;
+}
+
+/** Finds the bicycles as a command line does, also for `edit`, whose rows have only exact names. */
+async function findUuids(call: Call, bicycles: readonly string[]): Promise<string[]> {
+  const uuids = new Set<string>();
+  for (const bicycle of bicycles) {
+    if (isUuid(bicycle)) {
+      uuids.add(bicycle.toLowerCase());
+      continue;
+    }
+    const { stdout } = await runOrThrow(call, ['bicycles', 'get', '--', bicycle]);
+    const found = readExact(stdout);
+    uuids.add(String(isObject(found) ? found['uuid'] : ''));
+  }
+  return [...uuids];
 }
 
 /** Returns the notice of `--plan` about the plan. */
