@@ -6,6 +6,7 @@ import { readExact } from '../json/exact.js';
 import { isObject } from '../json/parse.js';
 import { chosenOrganization } from '../list/organization.js';
 import { describe } from '../list/pick-one.js';
+import { quoteForShell } from '../system/shell-words.js';
 import { clean } from '../terminal/clean.js';
 import { count } from '../terminal/count.js';
 import { readStart } from './evidence.js';
@@ -128,6 +129,6 @@ async function reportPlan(
   const states = showStateCounts(countPresentStates(present.values()));
   const detail = states === '' ? '' : ` (${clean(states)})`;
   await context.notice(
-    `planned ${verb} for ${count(targets.length, resource.one, resource.many)}${detail}; nothing was sent; carry it out with: fleet apply ${path}`,
+    `planned ${verb} for ${count(targets.length, resource.one, resource.many)}${detail}; nothing was sent; carry it out with: fleet apply ${quoteForShell(path)}`,
   );
 }

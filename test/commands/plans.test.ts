@@ -122,6 +122,13 @@ describe('--plan', () => {
     expect(run.stderr).toContain('already exists');
   });
 
+  test('prints a command line that can be pasted, also for a path with spaces', async () => {
+    const scene = await openScene();
+    const plan = join(scene.folder, 'a b.plan');
+    const args = ['bicycles', 'act', ...available(scene.sandbox, 1), 'retire', '--plan', plan];
+    expect((await scene.fleet(args)).stderr).toContain(`fleet apply '${plan}'`);
+  });
+
   test('writes a plan without targets and says so', async () => {
     const scene = await openScene();
     const run = await scene.fleet(['bicycles', 'act', '-', 'retire', '--plan', scene.plan], {
