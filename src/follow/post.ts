@@ -1,7 +1,7 @@
 // Sends one message to an address by POST.
 
 import { reasonOf } from '../errors.js';
-import { readWhole } from '../http/exchange.js';
+import { readHead } from '../http/exchange.js';
 import type { Dispatcher } from '../http/network.js';
 import { readRetryAfter } from '../http/retry.js';
 import type { Clock } from '../system/clock.js';
@@ -18,11 +18,13 @@ export interface PostOptions {
 
 /** How long the receiver may take to answer. */
 const ANSWER_LIMIT_MS = 10_000;
-const ANSWER_LIMIT_BYTES = 1024 * 1024;
 /** Client errors that ask for a retry. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
-/** Sends a message once. Every answer 2xx accepts it. Never rejects. */
+/**
+ * Sends a message once. Every answer 2xx accepts it, also when its body is broken: another attempt
+ * would deliver the message twice. Never rejects.
+ */
 export async function postOnce(options: PostOptions): Promise<Attempt> {
   const { url, headers, body, dispatcher, clock, signal } = options;
   const request = {
@@ -31,11 +33,10 @@ export async function postOnce(options: PostOptions): Promise<Attempt> {
     headers,
     body,
     signal,
-    limitBytes: ANSWER_LIMIT_BYTES,
     timeoutMs: ANSWER_LIMIT_MS,
   };
   try {
-    const answer = await readWhole(dispatcher, request, { clock, milliseconds: ANSWER_LIMIT_MS });
+    const answer = await readHead(dispatcher, request, { clock, milliseconds: ANSWER_LIMIT_MS });
     const { status } = answer;
     return {
       isDelivered: status >= 200 && status < 300,

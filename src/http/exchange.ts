@@ -225,3 +225,18 @@ export async function readWhole(
   await new Promise(setImmediate);
   return { ...head, body: bytes };
 }
+
+/**
+ * Runs an exchange for its status. A body that breaks off, is too large or cannot be decompressed
+ * does not matter. Rejects with an ExchangeError when no answer arrives.
+ */
+export async function readHead(
+  dispatcher: Dispatcher,
+  request: WireRequest,
+  deadline: Deadline,
+): Promise<Head> {
+  const { body, ...head } = await openExchange(dispatcher, request, deadline);
+  // The connection can be used again when the body was read to its end.
+  await collectBody(body, head.headers, ERROR_BODY_LIMIT_BYTES);
+  return head;
+}
