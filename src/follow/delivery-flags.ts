@@ -41,7 +41,11 @@ export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
 export function readPostUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`--post needs an http or https address, not "${text}"`);
+    // The text is not repeated, because the path of a webhook is often its secret.
+    throw usageError(
+      '--post needs an http or https address',
+      'for example: --post https://hooks.example.com/services/T0/B0',
+    );
   if (url.username !== '' || url.password !== '')
     throw usageError('--post needs an address without a user name or password');
   url.hash = '';
@@ -57,5 +61,16 @@ export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): voi
       'the address of --post has no topic',
       `add the topic of ntfy: --post ${post.origin}/TOPIC`,
     );
+  if (template === 'ntfy' && post !== undefined && !isDecodable(post.pathname))
+    throw usageError('the topic in the address of --post is not valid', 'write % as %25');
   if (exec?.trim() === '') throw usageError('--exec needs a command');
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }

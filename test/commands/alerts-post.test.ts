@@ -79,6 +79,42 @@ describe('`alerts watch --post`', () => {
       expect(hook.accepted()).toEqual([poison, poison]);
     }));
 
+  test.each([
+    ['breaks off', { 'content-length': '100' }, 'ok'],
+    ['cannot be decompressed', { 'content-encoding': 'gzip' }, 'hello'],
+    ['is larger than 1 MB', {}, 'x'.repeat(3 * 1024 * 1024)],
+  ])('posts an alert once when the body of a 200 %s', (_what, headers, text) =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const bodies: string[] = [];
+      const server = await openServer((response, { body }) => {
+        bodies.push(body);
+        response.writeHead(200, headers);
+        response.write(text, () => response.destroy());
+      });
+      const running = await watch(sandbox, ['--post', server.url]);
+      sandbox.raiseAlert(subject(sandbox), 'lock.shutdown');
+      const second = sandbox.raiseAlert(subject(sandbox), 'lock.bat.low');
+      await running.until(() => bodies.some((body) => JSON.parse(body).uuid === second.uuid));
+      await running.stop();
+      expect(bodies).toHaveLength(2);
+      expect(running.events('post-failed')).toEqual([]);
+    }),
+  );
+
+  test.each([
+    ['alerts watch --post', 'hooks.example.com/services/T0/SECRETSECRETSECRET', []],
+    ['alerts watch --post', 'ftp://hooks.example.com/SECRETSECRETSECRET', []],
+    ['alerts listen --forward', 'hooks.example.com/SECRETSECRETSECRET', []],
+    ['alerts watch --post', 'https://ntfy.example.com/SECRETSECRETSECRET%', ['--template', 'ntfy']],
+  ])('%s refuses %s without its secret', (line, address, more) =>
+    withSandbox({ bicycles: 5 }, async (sandbox) => {
+      const env = await environmentOf(sandbox);
+      const run = await runFleet([...line.split(' '), address, ...more], { env });
+      expect(run.code).toBe(2);
+      expect(run.stderr).not.toContain('SECRET');
+    }),
+  );
+
   test('counts undelivered alerts at the end without a state file', () =>
     withSandbox({ bicycles: 5 }, async (sandbox) => {
       const hook = await openHook(500);

@@ -220,7 +220,11 @@ function readPath(text: string): string {
 function readForward(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw usageError(`--forward takes an http or https address, not "${text}"`);
+    // The text is not repeated, because the path of a webhook is often its secret.
+    throw usageError(
+      '--forward takes an http or https address',
+      'for example: --forward https://hooks.example.com/alerts',
+    );
   if (url.username !== '' || url.password !== '')
     throw usageError('--forward takes an address without a user name or password');
   url.hash = '';
