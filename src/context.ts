@@ -12,7 +12,7 @@ import type { Clock } from './system/clock.js';
 import { openTimeZone, type TimeZone } from './system/time-zone.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
-import type { PictureFormat } from './terminal/formats.js';
+import type { DocumentFormat, PictureFormat } from './terminal/formats.js';
 import type { Io, Streams } from './terminal/io.js';
 import type { Jq } from './terminal/jq/results.js';
 import { drawMark, splitMark } from './terminal/marks.js';
@@ -51,6 +51,8 @@ export interface OutputFlags {
   excel?: boolean;
   /** `-o svg` or `-o html`. */
   picture?: PictureFormat;
+  /** `-o md` or `-o html` of a report. */
+  document?: DocumentFormat;
   columns?: string[];
   /** The IANA name of the time zone of local times. Default: the machine's zone. */
   timezone?: string;

@@ -31,7 +31,7 @@ import {
 import { FleetError, usageError } from './errors.js';
 import type { OfflineFlags } from './list/offline.js';
 import { programVersion } from './system/program-files.js';
-import { FORMATS, PICTURES, type PictureFormat } from './terminal/formats.js';
+import { DOCUMENTS, FORMATS, PICTURES, type PictureFormat } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
 /** The action of a verb. Commander passes operands and options of any type. */
@@ -53,6 +53,7 @@ const WORK: Nouns = {
   mirror: async () => (await import('./commands/mirror/index.js')).addMirror,
   gbfs: async () => (await import('./commands/gbfs/index.js')).addGbfs,
   check: async () => (await import('./commands/check/index.js')).addCheck,
+  report: async () => (await import('./commands/report/index.js')).addReport,
   apply: async () => (await import('./commands/apply/index.js')).addApply,
   mcp: async () => (await import('./commands/mcp/index.js')).addMcp,
   journal: async () => (await import('./commands/journal/index.js')).addJournal,
@@ -91,6 +92,8 @@ const DRAWN_FORMATS: { readonly [command: string]: readonly PictureFormat[] } = 
   [MAP]: ['svg', 'html'],
   rounds: ['html', 'gpx'],
 };
+/** The only command that writes documents. */
+const REPORT = 'report';
 
 /** The default screen for help: a pipe without a width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
@@ -198,6 +201,12 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
     checkExtension(flags.file, flags, asked === WIDE ? undefined : asked);
   if (flags.json === true) return { ...flags, output: 'json' };
   if (output === WIDE) return { ...flags, output: formatOfFile(flags.file) ?? TABLE, wide: true };
+  const document = documentOf(command, flags.file, asked);
+  if (document !== undefined) {
+    refuseDocumentFlags(document, flags);
+    return { ...flags, document };
+  }
+  if (output === 'md') throw usageError('-o md writes a report', 'use fleet report -o md');
   const picture = PICTURES.find((each) => each === output);
   // A map has its own extensions, and jq prints its results without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
@@ -211,6 +220,31 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
     `-o ${picture} draws ${drawers.includes(MAP) ? 'a map' : 'tours'}`,
     `use ${drawers.map((name) => `fleet ${name} -o ${picture}`).join(' or ')}`,
   );
+}
+
+/** Returns the document that `fleet report` writes, from -o or the extension of the file. */
+function documentOf(
+  command: Command,
+  file: string | undefined,
+  asked: string | undefined,
+): GlobalFlags['document'] {
+  if (command.name() !== REPORT) return undefined;
+  const extension = extensionOf(file);
+  const name = asked ?? (extension === 'htm' ? 'html' : extension);
+  return DOCUMENTS.find((each) => each === name);
+}
+
+/** Refuses flags that a document does not follow. */
+function refuseDocumentFlags(document: string, { jq, columns, headers, excel }: GlobalFlags): void {
+  const given = {
+    '--jq': jq !== undefined,
+    '--columns': columns !== undefined,
+    '--no-headers': headers === false,
+    '--excel': excel === true,
+  };
+  const [flag] = Object.entries(given).find(([, isGiven]) => isGiven) ?? [];
+  if (flag !== undefined)
+    throw usageError(`${flag} does not go with -o ${document}`, 'leave one of them out');
 }
 
 /** Flags that name a file which the command still needs. */
@@ -253,6 +287,7 @@ function hasOwnExtension(command: Command, file: string): boolean {
   if (WRITES_ANY_FILE.includes(command.name())) return true;
   const extension = extensionOf(file) ?? '';
   if (command.name() === 'rounds') return /^(?:html?|gpx)$/.test(extension);
+  if (command.name() === REPORT) return /^(?:html?|md)$/.test(extension);
   const isJournal = command.parent?.name() === 'journal';
   return isJournal && /^html?$/.test(extension);
 }
@@ -398,7 +433,7 @@ function addGlobalFlags(program: Command): void {
   program
     .option(
       '-o, --output <format>',
-      `how the result is written: ${OUTPUTS.join(', ')}; map also svg, html; rounds also gpx, html (default: table)`,
+      `how the result is written: ${OUTPUTS.join(', ')}; map also svg, html; rounds also gpx, html; report also md, html (default: table)`,
       readOutputName,
     )
     .option('--json', 'short for -o json')
@@ -443,13 +478,18 @@ function addGlobalFlags(program: Command): void {
     .option('--no-color', 'no colours; also NO_COLOR, and FORCE_COLOR turns them on');
 }
 
-const readOutputName = withOffers(oneOf('format', [...OUTPUTS, ...PICTURES]), ({ command }) => ({
-  words: plain(
-    command.name() === MAP
-      ? (DRAWN_FORMATS[MAP] ?? [])
-      : [...OUTPUTS, ...(DRAWN_FORMATS[command.name()] ?? [])],
-  ),
+const ALL_OUTPUTS = [...new Set([...OUTPUTS, ...PICTURES, ...DOCUMENTS])];
+
+const readOutputName = withOffers(oneOf('format', ALL_OUTPUTS), ({ command }) => ({
+  words: plain(outputsOf(command.name())),
 }));
+
+/** Returns the values of `-o` that a command accepts. */
+function outputsOf(name: string): readonly string[] {
+  const drawn = DRAWN_FORMATS[name] ?? [];
+  if (name === MAP) return drawn;
+  return [...OUTPUTS, ...(name === REPORT ? DOCUMENTS : drawn)];
+}
 
 const readColumns = withOffers(parseColumns, ({ command }) => ({
   words: plain(columnsOf(command)),

@@ -23,6 +23,10 @@ export type Format = (typeof FORMATS)[number];
 export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 
+/** Further values of `-o` for `fleet report`. */
+export const DOCUMENTS = ['md', 'html'] as const;
+export type DocumentFormat = (typeof DOCUMENTS)[number];
+
 type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Promise<Renderer<T>>;
 
 /** The formats with columns to choose from. */

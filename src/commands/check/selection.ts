@@ -29,7 +29,7 @@ export interface CompiledSelection {
   membershipOf(bicycle: Bicycle, now: Now): Membership;
 }
 
-type Polygons = readonly number[][][][];
+export type Polygons = readonly number[][][][];
 
 /** The zones of the service by UUID, read once when a rule needs them. */
 export type ZonesByUuid = ReadonlyMap<string, Polygons>;
@@ -107,7 +107,10 @@ async function outlinesOf(
 const WHOLE_TURN_DEGREES = 360;
 
 /** Whether a bicycle is inside one of the polygons or on their lines. Holes are outside. */
-function isInPolygons({ longitude, latitude }: Bicycle, polygons: Polygons): boolean {
+export function isInPolygons(
+  { longitude, latitude }: Pick<Bicycle, 'longitude' | 'latitude'>,
+  polygons: Polygons,
+): boolean {
   const point = pointOf(longitude, latitude);
   if (point === undefined) return false;
   const [east, north] = point;

@@ -9,6 +9,7 @@ export const TOPICS = {
   bulk: 'changing many bicycles, and resuming after a crash',
   plans: 'plan changes, carry them out later, and undo them',
   check: 'rules for the fleet, and their verdicts',
+  report: 'figures of the fleet, and their definitions in SQL',
   excel: 'spreadsheets: export, edit and import again',
   watching: 'gaps, endings and connections of fleet watch',
   'push-topics': 'what fleet watch can follow',

@@ -1,4 +1,4 @@
-// Writes the parts of an .xlsx workbook with one sheet (ECMA-376) and zips them.
+// Writes the parts of an .xlsx workbook (ECMA-376) and zips them.
 
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -52,23 +52,34 @@ export function packRows(rows: readonly (readonly XlsxCell[])[], firstRow: numbe
   return deflateRawSync(xml, { level: 1 });
 }
 
-/** Makes the file from the layout and the rows. */
-export async function writeXlsx(
-  layout: SheetLayout,
-  packedRows: readonly PackedRows[],
-): Promise<Buffer> {
+/** Makes a file with one sheet from the layout and the rows. */
+export function writeXlsx(layout: SheetLayout, packedRows: readonly PackedRows[]): Promise<Buffer> {
+  return writeXlsxSheets([{ layout, packedRows }]);
+}
+
+/** One sheet of a workbook. */
+interface WorkbookSheet {
+  readonly layout: SheetLayout;
+  readonly packedRows: readonly PackedRows[];
+}
+
+/** Makes a file with several sheets. Their names must differ. */
+export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise<Buffer> {
   const { strToU8, Zip, ZipDeflate } = await import('fflate');
   const file: Uint8Array[] = [];
   const zip = new Zip((error, chunk) => {
     if (error !== null) throw error;
     file.push(chunk);
   });
-  for (const [name, xml] of Object.entries(fixedParts(layout))) {
+  for (const [name, xml] of Object.entries(fixedParts(sheets.map(({ layout }) => layout)))) {
     const entry = new ZipDeflate(name);
     zip.add(entry);
     entry.push(strToU8(DECLARATION + xml), true);
   }
-  await addPacked(zip, 'xl/worksheets/sheet1.xml', sheetPieces(layout, packedRows));
+  for (const [index, { layout, packedRows }] of sheets.entries()) {
+    const pieces = sheetPieces(layout, packedRows, index === 0);
+    await addPacked(zip, `xl/worksheets/sheet${index + 1}.xml`, pieces);
+  }
   zip.end();
   return Buffer.concat(file);
 }
@@ -98,15 +109,17 @@ async function addPacked(zip: Zip, filename: string, pieces: Iterable<Uint8Array
 function* sheetPieces(
   layout: SheetLayout,
   packedRows: readonly PackedRows[],
+  isSelected: boolean,
 ): Generator<Uint8Array, void, undefined> {
   const { header } = layout;
-  yield Buffer.from(`${DECLARATION}${sheetStart(layout)}`);
+  yield Buffer.from(`${DECLARATION}${sheetStart(layout, isSelected)}`);
   if (header !== undefined) yield Buffer.from(headerXml(header));
   for (const rows of packedRows) yield inflateRawSync(rows);
   yield Buffer.from(sheetEnd(layout));
 }
 
-function sheetStart({ header, columnWidths }: SheetLayout): string {
+function sheetStart({ header, columnWidths }: SheetLayout, isSelected: boolean): string {
+  const selected = isSelected ? ' tabSelected="1"' : '';
   const pane =
     '<pane ySplit="1" topLeftCell="A2" activePane="bottomLeft" state="frozen"/><selection pane="bottomLeft"/>';
   const columns = columnWidths.map(
@@ -114,7 +127,7 @@ function sheetStart({ header, columnWidths }: SheetLayout): string {
       `<col min="${index + 1}" max="${index + 1}" width="${width}" customWidth="1"/>`,
   );
   const cols = columns.length === 0 ? '' : `<cols>${columns.join('')}</cols>`;
-  return `<worksheet xmlns="${MAIN}"><sheetViews><sheetView tabSelected="1" workbookViewId="0">${header === undefined ? '' : pane}</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>${cols}<sheetData>`;
+  return `<worksheet xmlns="${MAIN}"><sheetViews><sheetView${selected} workbookViewId="0">${header === undefined ? '' : pane}</sheetView></sheetViews><sheetFormatPr defaultRowHeight="15"/>${cols}<sheetData>`;
 }
 
 /** Without `ignoredErrors` Excel offers to turn texts such as `00123` into numbers. */
@@ -196,21 +209,39 @@ function escapeXml(text: string): string {
     .replaceAll('"', '&quot;');
 }
 
-function fixedParts(layout: SheetLayout): Record<string, string> {
-  const name = sheetName(layout.name);
-  const range = filterRange(layout, (part) => `$${part}`);
-  // Excel and LibreOffice find the filter of a sheet by this hidden name.
-  const names =
-    range === undefined
-      ? ''
-      : `<definedNames><definedName name="_xlnm._FilterDatabase" localSheetId="0" hidden="1">'${escapeXml(name.replaceAll("'", "''"))}'!${range}</definedName></definedNames>`;
+function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
+  const sheets = layouts.map((layout, index) => ({ layout, index, id: index + 1 }));
+  const overrides = sheets.map(
+    ({ id }) =>
+      `<Override PartName="/xl/worksheets/sheet${id}.xml" ContentType="${CONTENT}.worksheet+xml"/>`,
+  );
+  const entries = sheets.map(
+    ({ layout, id }) =>
+      `<sheet name="${escapeXml(sheetName(layout.name))}" sheetId="${id}" r:id="rId${id}"/>`,
+  );
+  const filters = sheets.map(({ layout, index }) => filterName(layout, index)).join('');
+  // Excel and LibreOffice find the filter of a sheet by a hidden name.
+  const names = filters === '' ? '' : `<definedNames>${filters}</definedNames>`;
+  const relations = sheets.map(
+    ({ id }) =>
+      `<Relationship Id="rId${id}" Type="${OFFICE}/worksheet" Target="worksheets/sheet${id}.xml"/>`,
+  );
+  const stylesId = sheets.length + 1;
   return {
-    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/><Override PartName="/xl/worksheets/sheet1.xml" ContentType="${CONTENT}.worksheet+xml"/><Override PartName="/xl/styles.xml" ContentType="${CONTENT}.styles+xml"/></Types>`,
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/>${overrides.join('')}<Override PartName="/xl/styles.xml" ContentType="${CONTENT}.styles+xml"/></Types>`,
     '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
-    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets><sheet name="${escapeXml(name)}" sheetId="1" r:id="rId1"/></sheets>${names}</workbook>`,
-    'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/worksheet" Target="worksheets/sheet1.xml"/><Relationship Id="rId2" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
+    'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets>${entries.join('')}</sheets>${names}</workbook>`,
+    'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships">${relations.join('')}<Relationship Id="rId${stylesId}" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
     'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="${TIME_FORMAT}" formatCode="${TIME_CODE}"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${CELL_STYLES.length}">${CELL_STYLES.join('')}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
   };
+}
+
+/** Returns the hidden name of a sheet's filter; empty without a filter. */
+function filterName(layout: SheetLayout, index: number): string {
+  const range = filterRange(layout, (part) => `$${part}`);
+  if (range === undefined) return '';
+  const name = escapeXml(sheetName(layout.name).replaceAll("'", "''"));
+  return `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">'${name}'!${range}</definedName>`;
 }
 
 /** Excel refuses some characters in the name of a sheet, and more than 31 of them. */

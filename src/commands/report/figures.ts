@@ -1,0 +1,171 @@
+// Computes the figures of a report from the tallies. docs/report.md defines each of them.
+
+import type { Sight } from './gaps.js';
+import type { Interval } from './parts.js';
+import type { FigureDoubt, FleetTally, SharedState } from './tally.js';
+
+export type Unit = 'bicycles' | '%' | 'rentals' | 'rentals/day' | 's' | 'alerts';
+
+/** A figure in JSON. */
+export interface Figure {
+  readonly name: string;
+  /** Null when the figure cannot be known. */
+  readonly value: number | null;
+  readonly unit: Unit;
+  /** The value of the period before. */
+  readonly before: number | null;
+  /** The share of the period that the mirror saw, in percent. */
+  readonly coverage: number;
+  readonly certain: boolean;
+  readonly before_certain: boolean;
+}
+
+/** A figure with the part of the report that it is about; null for the whole period. */
+export interface PartFigure extends Figure {
+  readonly part: string | null;
+}
+
+interface Definition {
+  readonly name: string;
+  readonly unit: Unit;
+  /** The doubts that make it uncertain. */
+  readonly doubts: readonly FigureDoubt[];
+  readonly isOfAlerts?: boolean;
+  /** Returns undefined when there is nothing to calculate with. `lengthMs` is the interval's length. */
+  compute(tally: FleetTally, lengthMs: number): number | undefined;
+}
+
+const DAY_MS = 86_400_000;
+const SECOND_MS = 1000;
+const MEDIAN = 0.5;
+const P90 = 0.9;
+
+function share(state: SharedState): Definition {
+  return {
+    name: `${state}_share`,
+    unit: '%',
+    doubts: ['states'],
+    compute: ({ stateMs, fleetMs }) => ratio(100 * stateMs[state], fleetMs),
+  };
+}
+
+function lengths(
+  name: string,
+  doubts: readonly FigureDoubt[],
+  listOf: (tally: FleetTally) => number[],
+  isOfAlerts = false,
+): Definition[] {
+  const definition = (suffix: string, part: number): Definition => ({
+    name: `${name}_${suffix}`,
+    unit: 's',
+    doubts,
+    isOfAlerts,
+    compute: (tally) => percentile(listOf(tally), part),
+  });
+  return [definition('median', MEDIAN), definition('p90', P90)];
+}
+
+const DEFINITIONS: readonly Definition[] = [
+  {
+    name: 'fleet_size_mean',
+    unit: 'bicycles',
+    doubts: ['states'],
+    compute: ({ fleetMs }, lengthMs) => ratio(fleetMs, lengthMs),
+  },
+  share('available'),
+  share('in_maintenance'),
+  share('lost'),
+  { name: 'rentals', unit: 'rentals', doubts: ['rentals'], compute: ({ rentals }) => rentals },
+  {
+    name: 'rentals_per_bicycle_day',
+    unit: 'rentals/day',
+    doubts: ['rentals', 'states'],
+    compute: ({ rentals, fleetMs }) => ratio(rentals, fleetMs / DAY_MS),
+  },
+  ...lengths('rental_length', ['lengths'], ({ rentalLengths }) => rentalLengths),
+  ...lengths('time_between_rentals', ['pauses', 'rentals'], ({ pauses }) => pauses),
+  alertCount('alerts_opened', ({ alertsOpened }) => alertsOpened),
+  alertCount('alerts_resolved', ({ alertsResolved }) => alertsResolved),
+  alertCount('alerts_stopped', ({ alertsStopped }) => alertsStopped),
+  ...lengths('alert_resolution', [], ({ resolutions }) => resolutions, true),
+  {
+    name: 'idle_longest',
+    unit: 's',
+    doubts: ['idle'],
+    compute: ({ idleMs }) => (idleMs === undefined ? undefined : idleMs / SECOND_MS),
+  },
+];
+
+function alertCount(name: string, compute: (tally: FleetTally) => number): Definition {
+  return { name, unit: 'alerts', doubts: [], isOfAlerts: true, compute };
+}
+
+function ratio(part: number, whole: number): number | undefined {
+  return whole > 0 ? part / whole : undefined;
+}
+
+/** Returns the smallest length that this part of all lengths does not exceed, in seconds. */
+function percentile(lengthsMs: number[], part: number): number | undefined {
+  if (lengthsMs.length === 0) return undefined;
+  const sorted = Float64Array.from(lengthsMs).sort();
+  const place = Math.max(0, Math.ceil(sorted.length * part - 1e-9) - 1);
+  return (sorted[place] ?? 0) / SECOND_MS;
+}
+
+/** A tally with its interval. */
+export interface Measured {
+  readonly tally: FleetTally;
+  readonly interval: Interval;
+}
+
+/** What the mirror can know. */
+export interface Knowledge {
+  readonly sight: Sight;
+  /** Whether all alerts were read to the end. */
+  readonly hasAlerts: boolean;
+}
+
+/** Computes all figures of an interval, beside those of the interval before. */
+export function computeFigures(now: Measured, before: Measured, knowledge: Knowledge): Figure[] {
+  return DEFINITIONS.map((definition) => {
+    const current = computeOne(definition, now, knowledge);
+    const previous = computeOne(definition, before, knowledge);
+    return {
+      name: definition.name,
+      value: current.value,
+      unit: definition.unit,
+      before: previous.value,
+      coverage: coverageOf(now.interval, knowledge.sight),
+      certain: current.isCertain,
+      before_certain: previous.isCertain,
+    };
+  });
+}
+
+function computeOne(
+  { doubts, isOfAlerts = false, compute }: Definition,
+  { tally, interval }: Measured,
+  { sight, hasAlerts }: Knowledge,
+): { value: number | null; isCertain: boolean } {
+  const { fromMs, untilMs } = interval;
+  const seen = sight.shareOf(interval);
+  const isUnread = isOfAlerts && !hasAlerts && tally.alertsOpened === 0;
+  if (seen === 0 || isUnread) return { value: null, isCertain: false };
+  const lengthMs = untilMs - Math.max(fromMs, sight.beginMs ?? fromMs);
+  const isCertain =
+    sight.sawWhole(fromMs, untilMs) &&
+    (!isOfAlerts || hasAlerts) &&
+    !doubts.some((doubt) => tally.doubts.has(doubt));
+  const value = compute(tally, lengthMs);
+  return { value: value === undefined ? null : rounded(value), isCertain };
+}
+
+/** Three decimals are enough: milliseconds for lengths. */
+function rounded(value: number): number {
+  return Math.round(value * 1000) / 1000;
+}
+
+/** Returns the coverage in percent with two decimals, and 100 only for a period without gaps. */
+export function coverageOf(interval: Interval, sight: Sight): number {
+  return Math.floor(sight.shareOf(interval) * 10_000 + 1e-7) / 100;
+}

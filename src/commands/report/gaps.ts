@@ -1,0 +1,70 @@
+// The times that a mirror did not see: its gaps, and everything before its history begins.
+
+import type { Database } from '../../mirror/database.js';
+import { readTime } from '../../terminal/time.js';
+import type { Interval } from './parts.js';
+
+/** The times that the mirror saw. */
+export interface Sight {
+  /** When the history of the mirror begins; undefined for a mirror without bicycles. */
+  readonly beginMs: number | undefined;
+  /** Whether the mirror saw every moment from `fromMs` to `untilMs`. */
+  sawWhole(fromMs: number, untilMs: number): boolean;
+  /** Returns the share of the interval that the mirror saw, from 0 to 1. */
+  shareOf(interval: Interval): number;
+}
+
+/** Reads the gaps. An open gap lasts to the end of time. */
+export async function readSight(database: Database, keptSince: string | undefined): Promise<Sight> {
+  const [row] = await database.all('SELECT min(first_seen) AS first FROM bicycles');
+  const firstMs = readTime(row?.['first']);
+  const keptMs = readTime(keptSince);
+  const beginMs =
+    firstMs === undefined ? undefined : Math.max(firstMs, keptMs ?? Number.NEGATIVE_INFINITY);
+  const rows = await database.all('SELECT started, ended FROM gaps ORDER BY started');
+  const gaps = rows.map(({ started, ended }) => ({
+    fromMs: readTime(started) ?? Number.NEGATIVE_INFINITY,
+    untilMs: readTime(ended) ?? Number.POSITIVE_INFINITY,
+  }));
+  return sightOf(beginMs, gaps);
+}
+
+/** Makes the times seen from the gaps, which are sorted by their start and may overlap. */
+export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]): Sight {
+  const unseen: { fromMs: number; untilMs: number }[] = [
+    { fromMs: Number.NEGATIVE_INFINITY, untilMs: beginMs ?? Number.POSITIVE_INFINITY },
+  ];
+  for (const gap of gaps) {
+    const last = unseen.at(-1);
+    if (last !== undefined && gap.fromMs <= last.untilMs)
+      last.untilMs = Math.max(last.untilMs, gap.untilMs);
+    else unseen.push({ ...gap });
+  }
+  /** Returns the position of the first unseen time that ends after the moment. */
+  const firstAfter = (ms: number) => {
+    let [low, high] = [0, unseen.length];
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2);
+      if ((unseen[middle]?.untilMs ?? 0) > ms) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  };
+  return {
+    beginMs,
+    sawWhole(fromMs, untilMs) {
+      const next = unseen[firstAfter(fromMs)];
+      return next === undefined || next.fromMs >= untilMs;
+    },
+    shareOf({ fromMs, untilMs }) {
+      if (untilMs <= fromMs) return 0;
+      let unseenMs = 0;
+      for (let at = firstAfter(fromMs); at < unseen.length; at += 1) {
+        const { fromMs: start = 0, untilMs: end = 0 } = unseen[at] ?? {};
+        if (start >= untilMs) break;
+        unseenMs += Math.min(end, untilMs) - Math.max(start, fromMs);
+      }
+      return 1 - unseenMs / (untilMs - fromMs);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+// Draws a report as Markdown tables for a chat.
+
+import type { TimeZone } from '../../system/time-zone.js';
+import { clean } from '../../terminal/clean.js';
+import type { FleetReport } from './make-report.js';
+import { describeReport, figuresTable, idleTable, partsTable, type TextTable } from './tables.js';
+
+export function drawMarkdown(report: FleetReport, zone: TimeZone): string {
+  const tables = [figuresTable(report), partsTable(report), idleTable(report, zone)];
+  const blocks = tables.flatMap((table) =>
+    table === undefined || table.rows.length === 0 ? [] : [drawTable(table)],
+  );
+  const lines = describeReport(report, zone).map(escapeMarkdown);
+  return `${['# Fleet report', lines.join('\n'), ...blocks].join('\n\n')}\n`;
+}
+
+function drawTable({ title, header, rows }: TextTable): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(escapeMarkdown).join(' | ')} |`;
+  const rule = `|${header.map((_, index) => (index === 0 ? '---' : '---:')).join('|')}|`;
+  return [`## ${title}`, '', line(header), rule, ...rows.map(line)].join('\n');
+}
+
+/** Names of bicycles must not become markup, links or mentions. */
+function escapeMarkdown(text: string): string {
+  return clean(text)
+    .replace(/[\\`*_{}[\]<>|#~]/g, (character) => `\\${character}`)
+    .replaceAll('@', '&#64;');
+}

@@ -1,0 +1,181 @@
+// `fleet report`: figures of the fleet from the mirror, beside those of the period before.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { openChosen, withMirror } from '../../list/offline.js';
+import { writeResult } from '../../list/output-file.js';
+import type { MirrorAddress } from '../../mirror/address.js';
+import type { Mirror } from '../../mirror/open.js';
+import { showLocalTime } from '../../system/time-zone.js';
+import type { Shape } from '../../terminal/formats.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
+import { labelOf, showFigure, UNCERTAIN } from '../../views/fleet-report.js';
+import type { PartFigure } from './figures.js';
+import {
+  type FleetReport,
+  type IdleRow,
+  makeFleetReport,
+  type ReportInput,
+} from './make-report.js';
+import type { PartKind } from './parts.js';
+
+export interface ReportOptions {
+  /** The typed time or age. */
+  since?: string;
+  until?: string;
+  by?: PartKind;
+  to?: MirrorAddress;
+}
+
+const DEFAULT_LENGTH_MS = 7 * 86_400_000;
+
+/** Prints the report. Throws a FleetError of kind `config` without a mirror. */
+export async function showFleetReport(context: Context, options: ReportOptions): Promise<void> {
+  const asked = readPeriod(context, options);
+  const format = chooseReportFormat((await context.settings()).output);
+  const { document, jq } = context.flags;
+  // A page draws its charts by day.
+  const by = options.by ?? (document === 'html' ? 'day' : undefined);
+  const report = await withMirror(openChosen(context, options.to), async (mirror) => {
+    const input = await fitPeriod(mirror, asked);
+    return makeFleetReport(context, mirror, { ...input, by });
+  });
+  await warn(context, report);
+  if (document !== undefined) {
+    const { drawFleetPage } = await import('./page.js');
+    const { drawMarkdown } = await import('./markdown.js');
+    const draw = document === 'html' ? drawFleetPage : drawMarkdown;
+    return writeResult(context, draw(report, context.zone));
+  }
+  if (jq !== undefined || ['json', 'jsonl', 'yaml'].includes(format))
+    return printReport(context, WHOLE, [withoutParts(report)], format);
+  if (format === 'xlsx' && context.flags.file !== undefined) {
+    const { drawWorkbook } = await import('./workbook.js');
+    return writeResult(context, await drawWorkbook(report));
+  }
+  await context.io.startPager(context.notice);
+  await printReport(context, figuresShape(report), report.figures, format);
+  const isWholeTable = format === 'table' && context.flags.file === undefined;
+  if (!isWholeTable || context.flags.columns !== undefined || report.idle.length === 0) return;
+  await context.io.stdout.write('\n');
+  await printReport(context, IDLE, report.idle, format);
+}
+
+/** The period that was asked for. */
+interface Asked {
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+function readPeriod(context: Context, { since, until }: ReportOptions): Asked {
+  const now = context.now();
+  const untilMs = until === undefined ? now.ms : readTimeFlag('--until', until, now);
+  const fromMs =
+    since === undefined ? untilMs - DEFAULT_LENGTH_MS : readTimeFlag('--since', since, now);
+  if (fromMs >= untilMs)
+    throw usageError('--until is not after --since', 'give the earlier time to --since');
+  return { fromMs, untilMs: Math.min(untilMs, Math.max(now.ms, fromMs)) };
+}
+
+/** A current mirror is a few seconds behind, which is not worth a notice. */
+const USUAL_DELAY_MS = 30_000;
+
+/** Ends the period at the last moment that the mirror is certain about. */
+async function fitPeriod(
+  mirror: Mirror,
+  { fromMs, untilMs }: Asked,
+): Promise<Omit<ReportInput, 'by'>> {
+  const { asOfMs, isCurrent } = await mirror.status();
+  const lastMs = Math.max(fromMs, Math.min(untilMs, asOfMs ?? fromMs));
+  const endsEarly = lastMs < untilMs && !(isCurrent && untilMs - lastMs < USUAL_DELAY_MS);
+  return { period: { fromMs, untilMs: lastMs }, endsEarly };
+}
+
+async function warn(context: Context, report: FleetReport): Promise<void> {
+  const { period, coverage, by, figures } = report;
+  const show = (iso: string) => showLocalTime(Date.parse(iso), context.zone);
+  if (period.ends_early)
+    await context.notice(
+      `! the mirror is not current: the report ends at its last certain moment, ${show(period.until)} (fleet mirror status)`,
+    );
+  await context.notice(
+    `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % seen by the mirror`,
+  );
+  if (figures.some(({ certain, before_certain: isSure }) => !certain || !isSure))
+    await context.notice(`${UNCERTAIN} marks figures that are uncertain`);
+  if (by === 'zone')
+    await context.notice('zones are those of the present positions of the bicycles');
+}
+
+/** Without `--by`, a figure has no part. */
+function withoutParts(report: FleetReport): object {
+  if (report.by !== null) return report;
+  return { ...report, figures: report.figures.map(({ part: _part, ...figure }) => figure) };
+}
+
+const WHOLE: Shape<object> = {
+  noun: { one: 'report', many: 'reports' },
+  columns: [],
+  fields: [],
+  single: true,
+};
+
+/** The figures as rows. */
+function figuresShape({ by }: FleetReport): Shape<PartFigure> {
+  const part = { header: by?.toUpperCase() ?? '', field: 'part', keep: 9, maximum: 30 };
+  const fields = ['name', 'value', 'unit', 'before', 'coverage', 'certain', 'before_certain'];
+  return {
+    noun: { one: 'figure', many: 'figures' },
+    fields: by === null ? fields : ['part', ...fields],
+    columns: [
+      ...(by === null ? [] : [part]),
+      {
+        header: 'FIGURE',
+        field: 'name',
+        keep: 8,
+        cell: ({ name }) => ({ text: labelOf(name) }),
+      },
+      {
+        header: 'VALUE',
+        field: 'value',
+        keep: 10,
+        align: 'right',
+        cell: ({ value, unit, certain }) => ({ text: showFigure(value, unit, certain) }),
+      },
+      {
+        header: 'BEFORE',
+        field: 'before',
+        keep: 7,
+        align: 'right',
+        cell: ({ before, unit, before_certain: isSure }) => ({
+          text: showFigure(before, unit, isSure),
+        }),
+      },
+      {
+        header: 'COVERAGE',
+        field: 'coverage',
+        keep: 6,
+        align: 'right',
+        cell: ({ coverage }) => ({ text: `${coverage} %` }),
+      },
+    ],
+  };
+}
+
+/** The bicycles that were idle longest. */
+const IDLE: Shape<IdleRow> = {
+  noun: { one: 'bicycle', many: 'bicycles' },
+  fields: ['uuid', 'name', 'since', 'seconds', 'certain'],
+  columns: [
+    { header: 'IDLE LONGEST', field: 'name', keep: 5, maximum: 30 },
+    {
+      header: 'IDLE',
+      field: 'seconds',
+      keep: 6,
+      align: 'right',
+      cell: ({ seconds, certain }) => ({ text: showFigure(seconds, 's', certain) }),
+    },
+    { header: 'UUID', field: 'uuid', keep: 4 },
+  ],
+};
