@@ -59,6 +59,12 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet map --near 52.52,13.405 --radius 8km -o svg': {
     instead: 'fleet map --near 52.52,13.405 --radius 8km -o svg --file /dev/null',
   },
+  'fleet report --since 30d --by day --file': {
+    instead: 'fleet report --since 30d --by day -o html --file /dev/null',
+  },
+  'fleet report --by model -o csv --file': {
+    instead: 'fleet report --by model -o csv --file /dev/null',
+  },
   'fleet map --serve': {
     code: 130,
     instead: 'fleet map --serve 0',

@@ -10,14 +10,20 @@ export function drawMarkdown(report: FleetReport, zone: TimeZone): string {
   const blocks = tables.flatMap((table) =>
     table === undefined || table.rows.length === 0 ? [] : [drawTable(table)],
   );
-  const lines = describeReport(report, zone).map(escapeMarkdown);
+  const lines = describeReport(report, zone).map((line) => escapeMarkdown(markPlainly(line)));
   return `${['# Fleet report', lines.join('\n'), ...blocks].join('\n\n')}\n`;
 }
 
 function drawTable({ title, header, rows }: TextTable): string {
-  const line = (cells: readonly string[]) => `| ${cells.map(escapeMarkdown).join(' | ')} |`;
+  const line = (cells: readonly string[]) =>
+    `| ${cells.map(markPlainly).map(escapeMarkdown).join(' | ')} |`;
   const rule = `|${header.map((_, index) => (index === 0 ? '---' : '---:')).join('|')}|`;
   return [`## ${title}`, '', line(header), rule, ...rows.map(line)].join('\n');
+}
+
+/** Replaces the mark of uncertain figures, which strikes text through in many chats. */
+function markPlainly(text: string): string {
+  return text.replace(/^~(?=\d| marks)/, '≈');
 }
 
 /** Names of bicycles must not become markup, links or mentions. */
