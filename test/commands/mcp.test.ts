@@ -2,12 +2,14 @@
 
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
+import { makeMirror } from '../support/made-mirror.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from '../support/program.js';
 import { runFleet } from '../support/run.js';
 import { inState, openSandbox } from '../support/sandbox.js';
@@ -133,6 +135,24 @@ describe('the tools of `fleet mcp`', () => {
     expect(await call(client, 'check', { rules })).toMatchObject({
       rules: [{ rule: 'none lost', verdict: 'violated' }],
     });
+  });
+
+  test('report figures from the mirror, and leave out parts that do not fit', async () => {
+    const scene = await openScene();
+    const client = await connect(scene);
+    const missing = await call(client, 'report');
+    expect(missing.isError).toBe(true);
+    expect(JSON.parse(missing.text)).toMatchObject({ error: { kind: 'config', exit_code: 3 } });
+    const folder = join(String(scene.env['XDG_STATE_HOME']), 'fleet');
+    await makeMirror(`sqlite:${join(folder, 'default.db')}`, { sandbox: scene.sandbox });
+    const whole = await call(client, 'report', { since: '2d' });
+    expect(whole).toMatchObject({ by: null, isError: false });
+    expect(whole['figures']).toHaveLength(16);
+    const byDay = await call(client, 'report', { since: '60d', by: 'day' });
+    expect(byDay['left_out']).toEqual([expect.stringContaining('ask for a shorter period')]);
+    expect(byDay['figures']).toEqual(
+      expect.arrayContaining([expect.objectContaining({ part: null, name: 'rentals' })]),
+    );
   });
 
   test('write a plan and send nothing, and a person applies it', async () => {

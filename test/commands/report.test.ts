@@ -1,6 +1,7 @@
 // Tests `fleet report`: its figures against their SQL and against simulated fleets, and its formats.
 
 import { join } from 'node:path';
+import readXlsx from 'read-excel-file/node';
 import { describe, expect, test } from 'vitest';
 import { utcOfMs } from '../../src/mirror/rows.js';
 import { newFolder } from '../support/folder.js';
@@ -312,3 +313,85 @@ async function expectTrueFigures(address: string, fleet: Fleet, seed: number): P
   }
   return certainCount;
 }
+
+describe('formats', () => {
+  const WEEK = period(MONTH.fromMs + 10 * DAY_MS, MONTH.fromMs + 17 * DAY_MS);
+
+  async function writeSimulated(): Promise<string> {
+    const address = await newSqlite();
+    await writeMirrorOf(address, simulateFleet({ seed: 9, ...MONTH, gapCount: 2 }));
+    return address;
+  }
+
+  test('csv has one row for each figure, with its part', async () => {
+    const address = await writeSimulated();
+    const plain = (await report(address, [...WEEK, '-o', 'csv'])).stdout.trimEnd().split('\n');
+    expect(plain[0]).toBe('name,value,unit,before,coverage,certain,before_certain');
+    expect(plain).toHaveLength(17);
+    const byDay = (
+      await report(address, [...WEEK, '-o', 'csv', '--by', 'day', '--timezone', 'UTC'])
+    ).stdout;
+    expect(byDay.match(/^2026-10-11,rentals,\d+,rentals,/gm)).toHaveLength(1);
+    expect(byDay.trimEnd().split('\n')).toHaveLength(1 + 16 * 8);
+  });
+
+  test('md has tables in which names are not markup', async () => {
+    const address = await writeSimulated();
+    await withDatabase(address, (database) =>
+      database.all("UPDATE bicycles SET name = '[x](y) @all | <b>'"),
+    );
+    const { stdout } = await report(address, [...WEEK, '-o', 'md', '--by', 'week']);
+    expect(stdout).toContain('| Figure | Value | Before | Coverage |\n|---|---:|---:|---:|');
+    expect(stdout).toContain('| \\[x\\](y) &#64;all \\| \\<b\\> |');
+    expect(stdout).not.toMatch(/\| ~/);
+  });
+
+  test('xlsx has a sheet for each table, with numbers and local times', async () => {
+    const address = await writeSimulated();
+    const path = join(newFolder(), 'report.xlsx');
+    await report(address, [...WEEK, '--by', 'week', '--file', path, '--timezone', 'Europe/Berlin']);
+    const sheets = await readXlsx(path);
+    expect(sheets.map(({ sheet }) => sheet)).toEqual([
+      'figures',
+      'by week',
+      'idle longest',
+      'period',
+    ]);
+    const { figures } = await figuresOf(address, WEEK);
+    const [, ...rows] = sheets[0]?.data ?? [];
+    expect(rows.map(([, name, value]) => [name, value])).toEqual(
+      figures.map(({ name, value }) => [name, value]),
+    );
+    const [, [from] = []] = sheets[3]?.data ?? [];
+    expect(from).toEqual(new Date('2026-10-11T02:00:00Z'));
+  });
+
+  test('html escapes names and marks uncertain figures', async () => {
+    const address = await writeSimulated();
+    await withDatabase(address, (database) =>
+      database.all("UPDATE bicycles SET name = '<script>alert(1)</script>'"),
+    );
+    const { stdout } = await report(address, [...WEEK, '-o', 'html']);
+    expect(stdout).toContain('&lt;script&gt;alert(1)');
+    expect(stdout).not.toContain('<script');
+    expect(stdout).toMatch(/<td>~\d/);
+  });
+
+  test.each([
+    [['-o', 'html', '--columns', 'name'], '--columns does not go with -o html'],
+    [['-o', 'md', '--jq', '.'], '--jq'],
+    [['-o', 'xlsx'], '-o xlsx writes a file'],
+    [['-o', 'geojson'], '--output geojson does not apply here'],
+    [['--by', 'hour'], 'hour'],
+    [['--by', 'day', '--since', '2020-01-01'], 'more than 400 parts'],
+  ])('refuses %j', async (args, message) => {
+    const address = await writeSimulated();
+    const run = await runFleet(['report', '--to', address, ...args]);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test('-o md is refused by other commands', async () => {
+    const run = await runFleet(['bicycles', 'list', '-o', 'md']);
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('fleet report -o md')]);
+  });
+});

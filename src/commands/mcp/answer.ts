@@ -45,6 +45,23 @@ export function fitRows(
   }
 }
 
+/**
+ * Returns a report with as many of its figures as fit. Those of the whole period are first. A note
+ * says how many were left out.
+ */
+export function fitFigures(report: unknown): unknown {
+  if (!isObject(report) || !Array.isArray(report['figures'])) return report;
+  const figures: unknown[] = report['figures'];
+  for (let shown = figures.length; shown > 0; shown--) {
+    const leftOut = figures.length - shown;
+    const note = `${leftOut} figures of parts: ask for a shorter period`;
+    const kept = { ...report, figures: figures.slice(0, shown) };
+    const answer = leftOut === 0 ? kept : { ...kept, left_out: [note] };
+    if (sizeOf(answer) <= MOST_BYTES) return answer;
+  }
+  return report;
+}
+
 function sizeOf(value: unknown): number {
   return Buffer.byteLength(escapeJson(writeJson(value)));
 }

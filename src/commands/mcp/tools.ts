@@ -11,7 +11,8 @@ import { isObject } from '../../json/parse.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { quoteForShell } from '../../system/shell-words.js';
-import { answerError, answerWith, cutValue, fitRows, type ToolRow } from './answer.js';
+import { PARTS } from '../report/parts.js';
+import { answerError, answerWith, cutValue, fitFigures, fitRows, type ToolRow } from './answer.js';
 import { errorOfLine, type LineResult, runToolLine, type ToolError } from './run-line.js';
 
 /** A call of a tool. */
@@ -205,6 +206,31 @@ export function makeTools(z: typeof Zod): Tool[] {
           stdin: JSON.stringify({ rules: args['rules'] }),
           accepts: PARTIAL,
         }),
+    },
+    {
+      ...reading,
+      name: 'report',
+      title: 'Report figures',
+      description:
+        'Returns figures of a period from the mirror, beside those of the period before: fleet size, time in states, rentals, alerts, and the bicycles that were idle longest. A figure with certain false is uncertain, and null cannot be known. Only for profiles with a mirror.',
+      input: z.strictObject({
+        since: text.describe('Start of the period, such as 7d, monday, 2026-11-23.').optional(),
+        by: z.enum(PARTS).describe('Also the figures of each part.').optional(),
+      }),
+      output: z.object({
+        period: row.optional(),
+        coverage: z.number().optional(),
+        by: z.string().nullable().optional(),
+        figures: z.array(row).optional(),
+        idle: z.array(row).optional(),
+        left_out: z.array(z.string()).optional(),
+      }),
+      run: (call, args) =>
+        runObject(
+          call,
+          ['report', ...one('--since', args['since']), ...one('--by', args['by'])],
+          fitFigures,
+        ),
     },
     {
       ...reading,
