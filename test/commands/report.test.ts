@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import readXlsx from 'read-excel-file/node';
 import { describe, expect, test } from 'vitest';
 import { utcOfMs } from '../../src/mirror/rows.js';
+import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { blocksOf, readText } from '../support/guides.js';
+import { makeMirror } from '../support/made-mirror.js';
 import { useEngines, withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
+import { openSandbox } from '../support/sandbox.js';
 import {
   type Fleet,
   simulateFleet,
@@ -393,5 +396,42 @@ describe('formats', () => {
   test('-o md is refused by other commands', async () => {
     const run = await runFleet(['bicycles', 'list', '-o', 'md']);
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('fleet report -o md')]);
+  });
+});
+
+describe('parts', () => {
+  async function openScene() {
+    const sandbox = await openSandbox({ bicycles: 80 });
+    const address = await newSqlite();
+    await makeMirror(address, { sandbox });
+    await withDatabase(address, (database) =>
+      database.all("UPDATE bicycles SET first_seen = '2026-01-01T00:00:00.000000Z'"),
+    );
+    return { address, env: await environmentOf(sandbox) };
+  }
+
+  async function sizesBy(part: string): Promise<{ [part: string]: number | null }> {
+    const { address, env } = await openScene();
+    const run = await runFleet(['report', '--to', address, '--by', part, '--json'], { env });
+    expect(run.code).toBe(0);
+    const { figures } = JSON.parse(run.stdout) as JsonReport;
+    const sizes = figures.filter(({ name }) => name === 'fleet_size_mean');
+    return Object.fromEntries(sizes.map((each) => [each.part ?? 'whole', each.value]));
+  }
+
+  test('by model add up to the fleet', async () => {
+    const { whole, ...models } = await sizesBy('model');
+    expect(Object.keys(models).length).toBeGreaterThan(1);
+    const sum = Object.values(models).reduce<number>((total, value) => total + (value ?? 0), 0);
+    expect(isClose(sum, whole ?? null)).toBe(true);
+  });
+
+  test('by zone use the outlines of the service and the present position', async () => {
+    const { whole, ...zones } = await sizesBy('zone');
+    expect(Object.keys(zones).length).toBeGreaterThan(1);
+    for (const size of Object.values(zones)) expect(size).toBeLessThanOrEqual(whole ?? 0);
+    const { address, env } = await openScene();
+    const run = await runFleet(['report', '--to', address, '--by', 'zone'], { env });
+    expect(run.stderr).toContain('zones are those of the present positions');
   });
 });

@@ -38,6 +38,8 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   // A page draws its charts by day.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
+    // SQLite runs in this thread, so a signal could not end it otherwise.
+    if (mirror.database.kind === 'sqlite') context.leaveSignals();
     const input = await fitPeriod(mirror, asked);
     return makeFleetReport(context, mirror, { ...input, by });
   });
