@@ -45,6 +45,12 @@ test.each([
   expect(await page.locator('table').count()).toBe(3);
   expect(await page.locator('script').count()).toBe(0);
   expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+  // The figures themselves are readable without scrolling.
+  const hidden = `(() => {
+    const { scrollWidth, clientWidth } = document.querySelector('.scroll');
+    return scrollWidth - clientWidth;
+  })()`;
+  expect(await page.evaluate(hidden)).toBe(0);
   expect(requests).toEqual([pathToFileURL(file).href]);
   await page.evaluate(
     readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'),

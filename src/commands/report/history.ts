@@ -185,127 +185,177 @@ interface Span {
 }
 
 /** Adds one bicycle. Returns it when it is idle at the end of the period. */
-function tallyBicycle(
-  input: HistoryInput,
-  { bicycle, changes, absences, endMs }: BicycleHistory,
-): IdleBicycle | undefined {
-  const { table, sight, period } = input;
-  const tallies = table.talliesOf(input.groupsOf(bicycle));
-  const firstSeenMs = msOf(bicycle['first_seen']);
-  const goneMs = bicycle['gone'] === null ? undefined : msOf(bicycle['gone']);
-  // Nothing happened to a bicycle before it was created.
-  const createdMs = readTime(bicycle['created_utc']);
-  const isKnownFromBirth = createdMs !== undefined && createdMs >= (sight.beginMs ?? Infinity);
-  let returnedMs = bicycle['returned_at'] === null ? undefined : msOf(bicycle['returned_at']);
-  let isReturnCertain = bicycle['returned_source'] !== 'list';
-  const wasAway = (fromMs: number, untilMs: number) =>
-    absences.some((absence) => absence.fromMs < untilMs && absence.untilMs > fromMs);
-  let idle: IdleBicycle | undefined;
+function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle | undefined {
+  const { bicycle, changes, endMs } = history;
+  const adder = new BicycleAdder(input, history);
+  let span = firstSpan(bicycle, changes);
+  adder.doubtUnknownRental(span);
+  for (const { atMs, state, isFromList } of changes) {
+    adder.endSpan(span, { timeMs: atMs, atMs, isFromList });
+    if (isFromList || state === null) adder.doubtAt(atMs, ALL_DOUBTS);
+    if (state === RENTED) adder.startRental(atMs);
+    span = { state, startMs: atMs, isStartFromList: isFromList };
+  }
+  const goneMs = adder.goneMs ?? Number.POSITIVE_INFINITY;
+  const isLast = bicycle['after_old'] === null;
+  const lastMs = isLast ? goneMs : Number.POSITIVE_INFINITY;
+  adder.endSpan(span, { timeMs: Math.min(goneMs, endMs), atMs: lastMs, isFromList: true });
+  return adder.idle;
+}
 
-  const forEachAt = (atMs: number, work: (tally: FleetTally) => void) => {
-    for (const [index, { fromMs, untilMs }] of table.intervals.entries()) {
-      if (atMs < fromMs || atMs >= untilMs) continue;
-      for (const each of tallies) work(each[index] as FleetTally);
-    }
-  };
-  const doubtAt = (atMs: number, doubts: readonly FigureDoubt[]) =>
-    forEachAt(atMs, (tally) => {
-      for (const doubt of doubts) tally.doubts.add(doubt);
-    });
+const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
-  const addTime = ({ state, startMs }: Span, untilMs: number) => {
-    if (state === RETIRED) return;
-    const fromMs = startMs ?? firstSeenMs;
-    for (const [index, interval] of table.intervals.entries()) {
-      const start = Math.max(fromMs, interval.fromMs, sight.beginMs ?? fromMs);
-      const end = Math.min(untilMs, interval.untilMs);
-      if (end <= start) continue;
-      const away = absences.reduce((sum, each) => sum + overlap(each, start, end), 0);
-      for (const each of tallies) {
-        const tally = each[index] as FleetTally;
-        if (state === null) tally.doubts.add('states');
-        else tally.fleetMs += end - start - away;
-        if (isShared(state)) tally.stateMs[state] += end - start - away;
-      }
-    }
-  };
+interface SpanEnd {
+  /** Until when the time counts. */
+  readonly timeMs: number;
+  /** When the next state began; infinity for a state that lasts. */
+  readonly atMs: number;
+  readonly isFromList: boolean;
+}
 
-  /** A rental may have ended when the bicycle left the list. */
-  const doubtAbsentEnds = ({ state, startMs }: Span, untilMs: number) => {
-    if (state !== RENTED) return;
-    for (const { fromMs } of absences)
-      if (fromMs >= (startMs ?? firstSeenMs) && fromMs < untilMs) doubtAt(fromMs, ['lengths']);
-  };
+/** Adds the states of one bicycle to the tallies, in the order of time. */
+class BicycleAdder {
+  idle: IdleBicycle | undefined;
+  /** When the bicycle left the list; undefined while the list shows it. */
+  readonly goneMs: number | undefined;
+  readonly #input: HistoryInput;
+  readonly #bicycle: Row;
+  readonly #absences: readonly Interval[];
+  /** The tallies of the fleet and of each group, with one entry per interval. */
+  readonly #tallies: readonly (readonly FleetTally[])[];
+  readonly #firstSeenMs: number;
+  /** Whether the mirror saw everything that happened to the bicycle, except in gaps. */
+  readonly #isKnownFromBirth: boolean;
+  /** When the last rental ended. */
+  #returnedMs: number | undefined;
+  #isReturnCertain: boolean;
 
-  const endRental = ({ startMs, isStartFromList }: Span, atMs: number, isFromList: boolean) => {
-    const isSeen = startMs !== undefined && sight.sawWhole(startMs, atMs);
-    // A rental may have ended while the bicycle was not in the list.
-    const isAway = wasAway(startMs ?? firstSeenMs, atMs);
-    const isCertain = isSeen && !isStartFromList && !isFromList && !isAway;
-    returnedMs = atMs;
-    isReturnCertain = !isFromList && !isAway;
-    forEachAt(atMs, (tally) => {
-      if (startMs !== undefined) tally.rentalLengths.push(atMs - startMs);
-      if (!isCertain) tally.doubts.add('lengths');
-    });
-  };
+  constructor(input: HistoryInput, { bicycle, absences }: BicycleHistory) {
+    this.#input = input;
+    this.#bicycle = bicycle;
+    this.#absences = absences;
+    this.#tallies = input.table.talliesOf(input.groupsOf(bicycle));
+    this.#firstSeenMs = msOf(bicycle['first_seen']);
+    this.goneMs = bicycle['gone'] === null ? undefined : msOf(bicycle['gone']);
+    const createdMs = readTime(bicycle['created_utc']);
+    const beginMs = input.sight.beginMs ?? Number.POSITIVE_INFINITY;
+    this.#isKnownFromBirth = createdMs !== undefined && createdMs >= beginMs;
+    const { returned_at: returned, returned_source: source } = bicycle;
+    this.#returnedMs = returned === null ? undefined : msOf(returned);
+    this.#isReturnCertain = source !== 'list';
+  }
 
-  const startRental = (atMs: number) => {
-    const before = returnedMs;
+  /** Adds a state that ended. */
+  endSpan(span: Span, { timeMs, atMs, isFromList }: SpanEnd): void {
+    this.#addTime(span, timeMs);
+    this.#noteIdle(span, atMs);
+    if (span.state !== RENTED) return;
+    // A rental may have ended when the bicycle left the list.
+    for (const { fromMs } of this.#absences)
+      if (fromMs >= this.#startOf(span) && fromMs < atMs) this.doubtAt(fromMs, ['lengths']);
+    if (atMs !== Number.POSITIVE_INFINITY) this.#endRental(span, atMs, isFromList);
+  }
+
+  startRental(atMs: number): void {
+    const before = this.#returnedMs;
     const isCertain =
-      before === undefined ? isKnownFromBirth : isReturnCertain && sight.sawWhole(before, atMs);
-    forEachAt(atMs, (tally) => {
+      before === undefined
+        ? this.#isKnownFromBirth
+        : this.#isReturnCertain && this.#input.sight.sawWhole(before, atMs);
+    this.#forEachAt(atMs, (tally) => {
       tally.rentals += 1;
       if (before !== undefined) tally.pauses.push(atMs - before);
       if (!isCertain) tally.doubts.add('pauses');
     });
-  };
+  }
 
-  const noteIdle = (span: Span, untilMs: number) => {
+  /** The start of the rental of a bicycle that appeared as rented is not known. */
+  doubtUnknownRental({ state, startMs }: Span): void {
+    const { beginMs = this.#firstSeenMs } = this.#input.sight;
+    if (state !== RENTED || startMs !== undefined || this.#isKnownFromBirth) return;
+    if (this.#firstSeenMs > beginMs) this.doubtAt(this.#firstSeenMs, ['rentals', 'pauses']);
+  }
+
+  doubtAt(atMs: number, doubts: readonly FigureDoubt[]): void {
+    this.#forEachAt(atMs, (tally) => {
+      for (const doubt of doubts) tally.doubts.add(doubt);
+    });
+  }
+
+  /** Calls `work` with the tallies of every interval that contains the moment. */
+  #forEachAt(atMs: number, work: (tally: FleetTally) => void): void {
+    for (const [index, { fromMs, untilMs }] of this.#input.table.intervals.entries()) {
+      if (atMs < fromMs || atMs >= untilMs) continue;
+      this.#forEachTally(index, work);
+    }
+  }
+
+  #forEachTally(interval: number, work: (tally: FleetTally) => void): void {
+    for (const tallies of this.#tallies) {
+      const tally = tallies[interval];
+      if (tally !== undefined) work(tally);
+    }
+  }
+
+  /** Returns the start of a state; the first time that it was seen when it began before. */
+  #startOf({ startMs }: Span): number {
+    return startMs ?? this.#firstSeenMs;
+  }
+
+  #addTime(span: Span, untilMs: number): void {
+    const { state } = span;
+    if (state === RETIRED) return;
+    const { sight, table } = this.#input;
+    const fromMs = Math.max(this.#startOf(span), sight.beginMs ?? Number.NEGATIVE_INFINITY);
+    for (const [index, interval] of table.intervals.entries()) {
+      const start = Math.max(fromMs, interval.fromMs);
+      const end = Math.min(untilMs, interval.untilMs);
+      if (end <= start) continue;
+      const away = this.#absences.reduce((sum, each) => sum + overlap(each, start, end), 0);
+      this.#forEachTally(index, (tally) => {
+        if (state === null) tally.doubts.add('states');
+        else tally.fleetMs += end - start - away;
+        if (isShared(state)) tally.stateMs[state] += end - start - away;
+      });
+    }
+  }
+
+  #endRental(span: Span, atMs: number, isFromList: boolean): void {
+    const { startMs, isStartFromList } = span;
+    const isSeen = startMs !== undefined && this.#input.sight.sawWhole(startMs, atMs);
+    const wasAway = this.#absences.some((each) => overlap(each, this.#startOf(span), atMs) > 0);
+    const isCertain = isSeen && !isStartFromList && !isFromList && !wasAway;
+    this.#returnedMs = atMs;
+    this.#isReturnCertain = !isFromList && !wasAway;
+    this.#forEachAt(atMs, (tally) => {
+      if (startMs !== undefined) tally.rentalLengths.push(atMs - startMs);
+      if (!isCertain) tally.doubts.add('lengths');
+    });
+  }
+
+  /** Notes how long the bicycle was available at the end of each interval within the span. */
+  #noteIdle(span: Span, untilMs: number): void {
     if (span.state !== AVAILABLE) return;
-    const startMs = span.startMs ?? firstSeenMs;
+    const { sight, table, period } = this.#input;
+    const startMs = this.#startOf(span);
+    const lastMs = Math.min(untilMs, this.goneMs ?? Number.POSITIVE_INFINITY);
     for (const [index, { untilMs: atMs }] of table.intervals.entries()) {
-      if (absences.some((absence) => absence.fromMs <= atMs && absence.untilMs > atMs)) continue;
-      const returns = absences.map((absence) => absence.untilMs).filter((ms) => ms <= atMs);
+      if (startMs > atMs || lastMs <= atMs) continue;
+      if (this.#absences.some((each) => each.fromMs <= atMs && each.untilMs > atMs)) continue;
+      const returns = this.#absences.map((each) => each.untilMs).filter((ms) => ms <= atMs);
       const sinceMs = Math.max(startMs, ...returns);
-      if (sinceMs > atMs || untilMs <= atMs || (goneMs !== undefined && goneMs <= atMs)) continue;
-      const isKnown = span.startMs !== undefined || sinceMs > startMs || isKnownFromBirth;
+      const isKnown = span.startMs !== undefined || sinceMs > startMs || this.#isKnownFromBirth;
       const isCertain = isKnown && !span.isStartFromList && sight.sawWhole(sinceMs, atMs);
-      for (const each of tallies) {
-        const tally = each[index] as FleetTally;
+      this.#forEachTally(index, (tally) => {
         tally.idleMs = Math.max(tally.idleMs ?? 0, atMs - sinceMs);
         if (!isCertain) tally.doubts.add('idle');
-      }
+      });
       if (atMs !== period.untilMs) continue;
-      const name = bicycle['name'];
-      const uuid = String(bicycle['uuid']);
-      idle = { uuid, name: typeof name === 'string' ? name : null, sinceMs, isCertain };
+      const name = this.#bicycle['name'];
+      const uuid = String(this.#bicycle['uuid']);
+      this.idle = { uuid, name: typeof name === 'string' ? name : null, sinceMs, isCertain };
     }
-  };
-
-  const first = firstSpan(bicycle, changes);
-  let span = first;
-  const appearedLate = firstSeenMs > (sight.beginMs ?? firstSeenMs) && !isKnownFromBirth;
-  // The start of the rental of a bicycle that appeared as rented is not known.
-  if (first.state === RENTED && first.startMs === undefined && appearedLate)
-    doubtAt(firstSeenMs, ['rentals', 'pauses']);
-  for (const { atMs, state, isFromList } of changes) {
-    addTime(span, atMs);
-    noteIdle(span, atMs);
-    doubtAbsentEnds(span, atMs);
-    if (span.state === RENTED) endRental(span, atMs, isFromList);
-    if (isFromList || state === null)
-      doubtAt(atMs, ['states', 'rentals', 'lengths', 'pauses', 'idle']);
-    if (state === RENTED) startRental(atMs);
-    span = { state, startMs: atMs, isStartFromList: isFromList };
   }
-  const isLast = bicycle['after_old'] === null;
-  const lastMs = isLast && goneMs !== undefined ? goneMs : Number.POSITIVE_INFINITY;
-  addTime(span, Math.min(goneMs ?? Number.POSITIVE_INFINITY, endMs));
-  noteIdle(span, lastMs);
-  doubtAbsentEnds(span, lastMs);
-  if (span.state === RENTED && lastMs < endMs) endRental(span, lastMs, true);
-  return idle;
 }
 
 /** Returns the state at the start of the first interval. */

@@ -25,14 +25,15 @@ table{border-collapse:collapse;min-width:100%}
 th,td{text-align:right;padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--line);white-space:nowrap;vertical-align:bottom}
 thead th{white-space:normal}
 th:first-child,td:first-child{text-align:left}
-tbody th{font-weight:normal}
+tbody th{font-weight:normal;white-space:normal}
 figure{margin:1rem 0}figcaption{font-weight:bold;margin-bottom:.3rem}
-svg{display:block;width:100%;height:auto;max-width:60rem}
+svg{display:block;width:100%;height:auto;min-width:36rem;max-width:60rem}
 svg text{fill:var(--text);font:12px system-ui,sans-serif}
 svg rect{fill:var(--bar)}svg .unsure{fill:none;stroke:var(--bar);stroke-dasharray:4 3}svg line{stroke:var(--line)}
+@media screen and (max-width:40rem){table{font-size:13px}th,td{padding-right:.3rem}}
 @page{size:A4;margin:15mm}
 @media print{:root{color-scheme:light;--ground:#fff;--text:#000;--faint:#333;--line:#bbb;--bar:#1f4e9e}
-body{padding:0;max-width:none;font-size:10pt}.scroll{overflow:visible}table{font-size:8pt}th,td{padding-right:.3rem}
+body{padding:0;max-width:none;font-size:10pt}.scroll{overflow:visible}svg{min-width:0}table{font-size:8pt}th,td{padding-right:.3rem}
 figure,tr{break-inside:avoid}h2{break-after:avoid}}
 `.trim();
 
@@ -100,10 +101,12 @@ function drawChart({ figures, by }: FleetReport, name: string): string {
   const title = `${labelOf(name)} by ${by}`;
   return [
     `<figure><figcaption>${escapeText(title)}</figcaption>`,
+    // On a phone a chart keeps readable labels, and scrolls.
+    `<div class="scroll" tabindex="0" role="region" aria-label="${escapeText(title)}">`,
     `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${escapeText(title)}; the figures are in the table by ${by}">`,
     ...drawn,
     `<line x1="0" x2="${CHART.width}" y1="${floor}" y2="${floor}"/>`,
-    '</svg></figure>',
+    '</svg></div></figure>',
   ].join('\n');
 }
 
