@@ -88,8 +88,8 @@ export function openStderr(context: Context, options: StderrOptions) {
         const role = readTopic(as)?.role;
         if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
       }
-      // A night without network is reported once and again for each new reason, not with a thousand
-      // lines.
+      // A long outage of the network is reported once, and one more time for each new reason,
+      // instead of with a thousand lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
         lastLoss = event;

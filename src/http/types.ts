@@ -28,7 +28,7 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   /** A successful answer contains a token, which is not replaced by `[hidden]`: a login. */
   answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
-  /** A POST that changes nothing, such as a login. A read-only client sends it. */
+  /** A POST that changes nothing, such as a login. A read-only client may also send it. */
   changesNothing?: boolean;
 }
 

@@ -207,7 +207,7 @@ function compareValues(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Sets the tally to the sums of the lists. */
+/** Writes the sums of the numbers of all lists into the tally of the merged list. */
 function sumUp<T>(tally: Tally, sources: readonly Source<T>[], repeated: number): void {
   const parts = sources.map((source) => source.tally);
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

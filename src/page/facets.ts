@@ -13,7 +13,7 @@ import { chargeLevel, colourOf, pageState, stateMark } from './state-marks.js';
 export interface FacetsOptions {
   /** Called after the filter changed. */
   onFilter(): void;
-  /** Called for Enter in the search, which opens the first match. */
+  /** Called when the user presses Enter in the search. Opens the first match. */
   onEnter(): void;
 }
 

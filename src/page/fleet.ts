@@ -77,7 +77,7 @@ export function update(
   fleet.all = [...fleet.byUuid.values()];
 }
 
-/** Returns the group of a bicycle at a moment. */
+/** Returns the group that the bicycle belonged to at the given time. */
 export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs: number): string {
   if (group === 'state') return state;
   if (group === 'silence') return silenceGroup(seenMs ?? undefined, nowMs);

@@ -128,7 +128,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // Names of places that this view newly shows wait until the land below them is drawn.
+  // When the view changes, new names of places are drawn after the land below them.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');

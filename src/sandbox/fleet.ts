@@ -47,7 +47,7 @@ export type ServedBicycle = Bicycle & {
   concurrency_version?: number;
 };
 
-/** A served alert with the fields of section 2.2. */
+/** An alert as the sandbox sends it, with the fields of section 2.2. */
 export type ServedAlert = Alert & {
   uuid: string;
   state: string;

@@ -1,4 +1,5 @@
-// Serves login and renewal of tokens: with refresh tokens as observed, or with the token itself.
+// Answers logins and renewals of tokens. A renewal uses a refresh token, as real services do, or
+// the access token itself.
 import { randomUUID } from 'node:crypto';
 import type { AddRoute, ApiRequest, ServedApiOptions } from './exchange.js';
 import { answerText, readObject } from './exchange.js';

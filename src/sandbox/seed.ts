@@ -49,7 +49,10 @@ const CITY_RADIUS_DEGREES = 0.045;
 /** Slightly less than the radius, so that a few bicycles are outside the zone of their city. */
 const ZONE_RADIUS_DEGREES = 0.04;
 
-/** The states of the first bicycles, so that even a small fleet has all states. */
+/**
+ * The states of the first bicycles. They ensure that even a small fleet has a bicycle in every
+ * state.
+ */
 const FIRST_STATES: readonly SandboxState[] = [
   'available',
   'rented',

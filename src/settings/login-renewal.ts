@@ -103,8 +103,8 @@ function canRenew(stored: StoredToken): stored is StoredToken & { login: Login }
 }
 
 /**
- * Returns the login with the refresh token of an answer; an answer without one leaves the old one
- * valid.
+ * Returns the login with the refresh token of the answer. If the answer has no refresh token, the
+ * login keeps the old one.
  */
 function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: TokenInput): Login {
   if (typeof refreshToken === 'string') secrets.add(refreshToken);

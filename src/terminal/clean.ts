@@ -64,7 +64,7 @@ export function cleanCell(text: string): string {
   );
 }
 
-/** Whether a text is safe for a terminal without changes. */
+/** Whether a text can be printed on a terminal without escapes. */
 export function isClean(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(HIDDEN()) === -1;
 }

@@ -202,7 +202,7 @@ export async function readObjectValue(
   return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
 }
 
-/** A number in a text field keeps its digits, as with --field, and the spelling of YAML. */
+/** A number in a text field stays exactly as the YAML file spells it, with all its digits. */
 function readObjectText(field: string, value: unknown, before: unknown): unknown {
   const spelling = spellingOf(value);
   if (spelling !== undefined && typeof before === 'string') return spelling;

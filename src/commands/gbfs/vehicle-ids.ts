@@ -13,7 +13,10 @@ export function openVehicleIds(key: string) {
   const idOf = (...trace: readonly unknown[]) =>
     createHmac('sha256', key).update(JSON.stringify(trace)).digest('hex').slice(0, ID_DIGITS);
   return {
-    /** Returns the ID until the next rental; `rental` identifies the last rental in a mirror. */
+    /**
+     * Returns an ID for the bicycle that stays the same until its next rental. `rental`
+     * identifies the bicycle's last rental in a mirror.
+     */
     ofRental: (uuid: string, rental: readonly unknown[]) => idOf('mirror', uuid, ...rental),
     /**
      * Returns an ID based only on the list. Assumed: every rental changes one of these fields.

@@ -69,7 +69,8 @@ function sizeOf(value: unknown): number {
 /** Returns the result of a call: the same object as text and as structured content. */
 export function answerWith(value: object) {
   return {
-    // Hidden characters of names are escaped, so that a text looks like what it is.
+    // Hidden characters in names are escaped, so that the reader sees every character of the
+    // name.
     content: [{ type: 'text' as const, text: escapeJson(writeJson(value)) }],
     structuredContent: plainJson(value) as { [field: string]: unknown },
   };

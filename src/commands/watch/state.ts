@@ -172,7 +172,7 @@ export class Watch {
     if (!isSilent) this.#show(shown, event, false);
   }
 
-  /** Adds the state that the bicycle left to the line about its new state. */
+  /** Adds the bicycle's earlier state to the line that reports its new state. */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
     const left = this.#leaving.get(uuid)?.entry;
@@ -239,7 +239,7 @@ export class Watch {
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
   }
 
-  /** Whether an entry passes the filters, and whether it meets --until. */
+  /** Returns whether an entry passes the filters, and whether it satisfies --until. */
   #judge(envelope: PushEnvelope | undefined, fields: Content['fields']) {
     const { where = [], until = [] } = this.plan;
     const isOurs = isSender(this.plan, envelope?.sender);

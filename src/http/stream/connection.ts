@@ -91,8 +91,8 @@ class RefusedError extends Error {
 }
 
 /**
- * Larger events are skipped and reported. A bicycle has a few kilobytes, and one event must not
- * block the others.
+ * Larger events are skipped and reported. The data of a bicycle takes a few kilobytes, and one
+ * huge event must not block the others.
  */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 

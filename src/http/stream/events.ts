@@ -96,7 +96,10 @@ export interface Gap extends Happened {
   readonly text?: string;
 }
 
-/** Returns the gap for an event that arrived and could not be read. `text` is its beginning. */
+/**
+ * Returns a gap record for an event that arrived but could not be parsed. `text` is the beginning
+ * of the event.
+ */
 export function eventGap(
   { topic, atMs, monotonicMs }: Happened,
   cause: 'broken' | 'too-big',

@@ -23,7 +23,7 @@ const TIME_FORMAT = 164;
 const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
 const LONGEST_SHEET_NAME = 31;
 
-/** Positions in `cellXfs` of the styles below. */
+/** The indexes in `cellXfs` of the styles that are defined below. */
 const STYLE = { header: 1, time: 2, text: 3, lines: 4 } as const;
 const CELL_STYLES = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
@@ -244,7 +244,7 @@ function filterName(layout: SheetLayout, index: number): string {
   return `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">'${name}'!${range}</definedName>`;
 }
 
-/** Excel refuses some characters in the name of a sheet, and more than 31 of them. */
+/** Excel refuses some characters in the name of a sheet, and names of more than 31 characters. */
 function sheetName(name: string): string {
   const allowed = name.replace(/[[\]:*?/\\]/g, ' ').replace(/^'+|'+$/g, '');
   return allowed.slice(0, LONGEST_SHEET_NAME).trim() || 'Sheet1';

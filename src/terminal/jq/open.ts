@@ -151,7 +151,7 @@ function errorOf(reply: Reply, item: string): FleetError | undefined {
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
-  // The text of `halt_error` comes from the program.
+  // The user's jq program chooses the text of `halt_error`, so it can contain anything.
   const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
     line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
   );

@@ -7,7 +7,10 @@
 import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
 
-/** The cells of a drawing and their dots: 2 by 4 in Braille, 1 by 1 with signs. */
+/**
+ * The character cells of a drawing. A Braille cell has 2 by 4 dots, a cell with another character
+ * has one.
+ */
 export interface Grid {
   readonly columns: number;
   readonly rows: number;
