@@ -16,6 +16,7 @@ import type { Shape } from '../../terminal/formats.js';
 import { textOf } from '../../terminal/values.js';
 import { isSameValue } from '../bicycles/field-values.js';
 import { fetchBicycle } from '../bicycles/get.js';
+import { findExistingCreations } from '../bicycles/planned-edits.js';
 
 /** A target as the table shows it. */
 interface PlanRow {
@@ -83,7 +84,10 @@ function countVerdicts(rows: readonly PlanRow[]): string {
 }
 
 async function rowsOf(context: Context, { header, targets }: PlanFile): Promise<PlanRow[]> {
-  if (header.command === 'bicycles create') return targets.map(creationRow);
+  if (header.command === 'bicycles create') {
+    const existing = await findExistingCreations(context, targets);
+    return targets.map((target) => creationRow(target, existing.has(target)));
+  }
   if (header.command === 'bicycles edit') return editRows(context, targets);
   const resource = header.command === 'alerts act' ? ALERT : BICYCLE;
   const uuids = targets.flatMap(({ uuid }) => uuid ?? []);
@@ -91,9 +95,10 @@ async function rowsOf(context: Context, { header, targets }: PlanFile): Promise<
   return targets.map((target) => actionRow(target, present.get(target.uuid ?? '')));
 }
 
-function creationRow({ name, request }: PlanTarget): PlanRow {
+function creationRow({ name, request }: PlanTarget, isThere: boolean): PlanRow {
   const change = `create ${textOf(request.body['serial_number']) ?? ''}`.trim();
-  return { uuid: null, name, change, planned: '', now: null, verdict: 'ready' };
+  const now = isThere ? 'already exists' : null;
+  return { uuid: null, name, change, planned: '', now, verdict: isThere ? 'changed' : 'ready' };
 }
 
 function actionRow(target: PlanTarget, now: Present | undefined): PlanRow {

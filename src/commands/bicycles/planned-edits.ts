@@ -103,19 +103,30 @@ export async function applyCreations(
   identity: Identity,
   options: ChangeOptions,
 ): Promise<void> {
-  const tasks = targets.map(({ row = 0, request }) => {
-    const { name, organization } = request.body;
-    if (typeof name !== 'string' || typeof organization !== 'string')
-      throw usageError('a creation of the plan has no name or no organization; nothing was sent');
-    return creationTask({ row, body: { ...request.body, name, organization } });
-  });
-  const plan = planCreations(tasks, 'the plan');
+  const plan = planCreations(targets.map(taskOfCreation), 'the plan');
   const readTargets = (open: readonly Task[]) => findExisting(context, open);
   await carryOut(
     context,
     { ...plan, identity, readTargets, change: { ...plan.change, isAlwaysAsked: true } },
     options,
   );
+}
+
+function taskOfCreation({ row = 0, request }: PlanTarget) {
+  const { name, organization } = request.body;
+  if (typeof name !== 'string' || typeof organization !== 'string')
+    throw usageError('a creation of the plan has no name or no organization; nothing was sent');
+  return creationTask({ row, body: { ...request.body, name, organization } });
+}
+
+/** Returns the creations whose name or serial number a bicycle has. */
+export async function findExistingCreations(
+  context: Context,
+  targets: readonly PlanTarget[],
+): Promise<Set<PlanTarget>> {
+  const tasks = targets.map(taskOfCreation);
+  const ends = await findExisting(context, tasks);
+  return new Set(targets.filter((_, index) => ends.has(tasks[index]?.key ?? '')));
 }
 
 /** Ends the creations whose name or serial number a bicycle has. */
