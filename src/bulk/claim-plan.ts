@@ -19,13 +19,11 @@ export async function claimPlan(
   path: string,
   checksum: string,
 ): Promise<string> {
-  const folder = findStateFolder(io.env);
-  if (folder === undefined) return path;
-  const plans = join(folder, 'plans');
-  const claim = join(plans, `${checksum.replace(/\W/g, '-')}.json`);
+  const claim = claimFile(io.env, checksum);
+  if (claim === undefined) return path;
   const text = `${JSON.stringify({ path: resolve(path) })}\n`;
   try {
-    await makeFolder(plans, OWN_FOLDER_MODE);
+    await makeFolder(dirname(claim), OWN_FOLDER_MODE);
     await writeFile(claim, text, { flag: 'wx', mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
@@ -37,6 +35,24 @@ export async function claimPlan(
   if (existsSync(dirname(first))) return first;
   await writeFile(claim, text, { mode: OWN_FILE_MODE });
   return path;
+}
+
+/** Returns the path that `claimPlan` would return. Changes nothing. */
+export async function findClaim(
+  { io }: Pick<Context, 'io'>,
+  path: string,
+  checksum: string,
+): Promise<string> {
+  const claim = claimFile(io.env, checksum);
+  const first = claim && (await readClaim(claim));
+  if (first === undefined || first === resolve(path)) return path;
+  return existsSync(dirname(first)) ? first : path;
+}
+
+/** Returns the file that remembers where a plan was applied; undefined without a state folder. */
+function claimFile(env: NodeJS.ProcessEnv, checksum: string): string | undefined {
+  const folder = findStateFolder(env);
+  return folder && join(folder, 'plans', `${checksum.replace(/\W/g, '-')}.json`);
 }
 
 async function readClaim(claim: string): Promise<string | undefined> {

@@ -200,6 +200,25 @@ describe('fleet apply', () => {
     expect(scene.posts()).toHaveLength(3);
   });
 
+  test('remembers no place after --dry-run', async () => {
+    const scene = await openScene();
+    await planMaintenance(scene, 1);
+    const copy = join(newFolder(), 'copy.plan');
+    copyFileSync(scene.plan, copy);
+    await scene.fleet(['apply', copy, '--dry-run']);
+    const run = await scene.fleet(['apply', scene.plan, '--yes']);
+    expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('was applied as')]);
+    expect(existsSync(`${scene.plan}.journal`)).toBe(true);
+  });
+
+  test('refuses a plan on stdin, next to which no journal can be kept', async () => {
+    const scene = await openScene();
+    await planMaintenance(scene, 1);
+    const stdin = readFileSync(scene.plan, 'utf8');
+    expect((await scene.fleet(['apply', '-', '--yes'], { stdin })).code).toBe(2);
+    expect(scene.posts()).toEqual([]);
+  });
+
   test('recognises a copy on another machine by the history of the service', async () => {
     const scene = await openScene();
     const uuids = await planMaintenance(scene, 2);
@@ -317,6 +336,12 @@ describe('fleet apply', () => {
     const rows = 'name\nPlanned one\nPlanned two\n';
     await scene.fleet(['bicycles', 'create', '--from', '-', '--plan', scene.plan], { stdin: rows });
     await scene.fleet(['bicycles', 'create', '--name', ' planned ONE ']);
+    const shown = await scene.fleet(['apply', scene.plan, '--dry-run', '--json']);
+    expect(shown.code).toBe(9);
+    expect(JSON.parse(shown.stdout).map(({ verdict }: { verdict: string }) => verdict)).toEqual([
+      'changed',
+      'ready',
+    ]);
     const run = await scene.fleet(['apply', scene.plan, '--yes', '--json']);
     expect(run.code).toBe(9);
     expect(jsonLines(run.stdout).map(({ outcome }) => outcome)).toEqual(['changed', 'done']);

@@ -5,7 +5,7 @@ import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
 import { refuseIfReadOnly } from '../../bulk/allow-change.js';
 import { carryOut } from '../../bulk/carry-out.js';
-import { claimPlan } from '../../bulk/claim-plan.js';
+import { claimPlan, findClaim } from '../../bulk/claim-plan.js';
 import { peekEntries } from '../../bulk/journal.js';
 import { judgeEntry } from '../../bulk/journal-records.js';
 import type { BulkPlan, ChangeOptions } from '../../bulk/plan.js';
@@ -34,16 +34,22 @@ export async function applyPlan(
   path: string,
   options: ApplyOptions,
 ): Promise<void> {
+  if (path === '-')
+    throw usageError(
+      'a plan cannot be read from stdin, because its journal is kept next to its file',
+      'give the name of the file',
+    );
   const file = await readPlanFile(context, path);
   await refuseIfReadOnly(context, options);
   await checkPlan(context, path, file, options.maxAge);
   if (file.targets.length === 0)
     return context.notice(`the plan ${path} has no targets: nothing is left to do`);
-  const claimed = await claimPlan(context, path, file.checksum);
+  const isDryRun = options.dryRun === true;
+  const claimed = await (isDryRun ? findClaim : claimPlan)(context, path, file.checksum);
   const journal = `${claimed}.journal`;
   if (claimed !== path)
     await context.notice(`this plan was applied as ${claimed}; its journal ${journal} is used`);
-  if (options.dryRun === true) return showPlan(context, file, journal);
+  if (isDryRun) return showPlan(context, file, journal);
   const isOver = await isCarriedOut(context, file, journal);
   if (isOver)
     return context.notice(
