@@ -59,7 +59,7 @@ function period(fromMs: number, untilMs: number): string[] {
   return ['--since', new Date(fromMs).toISOString(), '--until', new Date(untilMs).toISOString()];
 }
 
-/** The figures whose certain value is not the true one. */
+/** Returns the certain figures that differ from the true ones. */
 function wrongFigures(figures: readonly Figure[], truth: { [name: string]: number | null }) {
   return figures.flatMap(({ name, value, certain }) =>
     !certain || isClose(value, truth[name] ?? null) ? [] : [[name, value, truth[name]]],
@@ -94,7 +94,7 @@ function guideQueries(kind: 'sqlite' | 'postgres', fromMs: number, untilMs: numb
   );
 }
 
-/** Replaces `SECONDS(a, b)`, whose arguments may have parentheses. */
+/** Replaces `SECONDS(a, b)`. The arguments may contain parentheses. */
 function replaceSeconds(sql: string, kind: 'sqlite' | 'postgres'): string {
   const start = sql.indexOf('SECONDS(');
   if (start === -1) return sql;

@@ -1,4 +1,4 @@
-// Simulates the true history of a fleet, what a mirror with gaps records of it, and the true figures.
+// Simulates the true history of a fleet, the records of a mirror with gaps, and the true figures.
 
 import { hostname } from 'node:os';
 import type { Value } from '../../src/mirror/database.js';
@@ -127,7 +127,7 @@ function nextState(state: string, random: number, hasReturns: boolean): string {
   return hasReturns ? 'away' : 'in_maintenance';
 }
 
-/** Writes what a mirror would have recorded. */
+/** Writes the records that a mirror would have. */
 export async function writeMirrorOf(address: string, fleet: Fleet): Promise<void> {
   const now = utcOfMs(Date.now());
   await withDatabase(address, async (database) => {

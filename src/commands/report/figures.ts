@@ -118,7 +118,7 @@ export interface Measured {
   readonly interval: Interval;
 }
 
-/** What the mirror can know. */
+/** The limits of the data in the mirror. */
 export interface Knowledge {
   readonly sight: Sight;
   /** Whether all alerts were read to the end. */

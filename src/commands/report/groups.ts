@@ -18,8 +18,8 @@ const NO_ZONE = '(no zone)';
 const NO_POSITION = '(no position)';
 
 /**
- * Prepares the parts. Zones are read from the service, because the mirror has no outlines. Parts by
- * time have no groups.
+ * Prepares the parts. Zones are read from the service, because the mirror does not
+ * store outlines. For parts by time, a bicycle belongs to no group.
  */
 export async function openGroups(
   context: Context,

@@ -2,7 +2,7 @@
 
 import type { Interval } from './parts.js';
 
-/** The states whose share of the time is a figure. */
+/** The states with a figure for their share of the time. */
 export const SHARED_STATES = ['available', 'in_maintenance', 'lost'] as const;
 export type SharedState = (typeof SHARED_STATES)[number];
 
