@@ -53,8 +53,8 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   if (jq !== undefined || ['json', 'jsonl', 'yaml'].includes(format))
     return printReport(context, WHOLE, [withoutParts(report)], format);
   if (format === 'xlsx' && context.flags.file !== undefined) {
-    const { drawWorkbook } = await import('./workbook.js');
-    return writeResult(context, await drawWorkbook(report));
+    const { drawFiguresWorkbook } = await import('./workbook.js');
+    return writeResult(context, await drawFiguresWorkbook(report));
   }
   await context.io.startPager(context.notice);
   await printReport(context, figuresShape(report), report.figures, format);

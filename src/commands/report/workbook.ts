@@ -14,7 +14,7 @@ const FILTER_WIDTH = 5;
 
 type SheetRows = readonly (readonly unknown[])[];
 
-export function drawWorkbook(report: FleetReport): Promise<Buffer> {
+export function drawFiguresWorkbook(report: FleetReport): Promise<Buffer> {
   const { figures, by, idle, period } = report;
   const { timezone } = period;
   const sheets = [

@@ -56,8 +56,8 @@ export async function writeRounds(
     case 'yaml':
       return printRows(context, JSON_SHAPE, [listed(jsonOf(rounds))], form);
     case 'xlsx': {
-      const { drawWorkbook } = await import('./workbook.js');
-      return writeResult(context, await drawWorkbook(rounds));
+      const { drawRoundsWorkbook } = await import('./workbook.js');
+      return writeResult(context, await drawRoundsWorkbook(rounds));
     }
     case 'gpx': {
       const { drawGpx } = await import('./gpx.js');

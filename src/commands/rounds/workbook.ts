@@ -40,7 +40,7 @@ const WIDEST_COLUMN = 50;
 const MAP_TEXT = 'map';
 
 /** Returns the bytes of the workbook. */
-export async function drawWorkbook(rounds: Rounds): Promise<Buffer> {
+export async function drawRoundsWorkbook(rounds: Rounds): Promise<Buffer> {
   const { default: writeWorkbook } = await import('write-excel-file/node');
   const rows = rowsOf(rounds);
   const sheets = rounds.vans.map((van) =>
