@@ -296,6 +296,21 @@ describe('a file of rules', () => {
       '',
     ],
     [
+      'rules:\n  - name: a\n    max_percent: 1\n    of:\n      where: battery<x\n',
+      'line 2 of the rules: no bicycle has the field "battery"',
+      '',
+    ],
+    [
+      'rules:\n  - name: a\n    max: 1\n    near: [[1, 2], [3]]\n    radius: 1km\n',
+      'error: line 4 of stdin: "near" must be a text',
+      '',
+    ],
+    [
+      'rules:\n  - name: a\n    max: 1\n    near: {a: 1}\n    radius: 1km\n',
+      'error: line 4 of stdin: "near" must be a text',
+      '',
+    ],
+    [
       'rules:\n  - name: a\n    max: 1\n    for: soon\n',
       'line 4 of stdin: "for" takes a number with a unit',
       '',
@@ -315,11 +330,12 @@ describe('a file of rules', () => {
     expect(run.stderr).toContain(hint);
   });
 
-  test('names an unknown zone', async () => {
+  test('names an unknown zone and the line of its rule', async () => {
     const { check } = await openFleet([{}]);
-    const run = await check([{ name: 'a', zone: 'Nowhere', max: 1 }]);
+    const known = 'rules:\n  - name: a\n    max: 1\n';
+    const run = await check(`${known}  - name: b\n    zone: Nowhere\n    max: 1\n`);
     expect(run.code).not.toBe(0);
-    expect(run.stderr).toContain('Nowhere');
+    expect(run.stderr).toContain('line 4 of the rules: no zone is named "Nowhere"');
   });
 });
 

@@ -14,7 +14,7 @@ import { textOf } from '../../terminal/values.js';
 import { type CompiledRule, type Evaluated, evaluateRules, type RuleRow } from './evaluate.js';
 import { keepChecking } from './keep-checking.js';
 import type { CheckOptions } from './options.js';
-import { parseRules } from './rules.js';
+import { parseRules, type RuleSelection } from './rules.js';
 import { compileSelection, readZoneOutlines, type ZonesByUuid } from './selection.js';
 
 const VERDICT_COLORS = { ok: 'green', violated: 'red', unknown: 'yellow' } as const;
@@ -75,8 +75,12 @@ export async function checkRules(
   };
   const compiled: CompiledRule[] = [];
   for (const rule of rules) {
-    const selection = await compileSelection(context, rule.selection, readZones);
-    const of = rule.of && (await compileSelection(context, rule.of, readZones));
+    const compile = (selection: RuleSelection) =>
+      compileSelection(context, selection, readZones).catch((thrown: unknown) => {
+        throw withLine(thrown, `line ${rule.line} of the rules`);
+      });
+    const selection = await compile(rule.selection);
+    const of = rule.of && (await compile(rule.of));
     compiled.push({ rule, selection, of });
   }
   const evaluate = () => evaluateRules(context, compiled, organization);
@@ -84,6 +88,15 @@ export async function checkRules(
     return keepChecking(context, { rules, evaluate, everyMs: options.every, options });
   await printOnce(context, await evaluate(), options.show === true);
 }
+
+/** Adds the line of a rule to the error of a name that the service does not know. */
+function withLine(thrown: unknown, line: string): unknown {
+  if (!(thrown instanceof FleetError) || !NAME_ERRORS.includes(thrown.kind)) return thrown;
+  return new FleetError(thrown.kind, `${line}: ${thrown.message}`, { hint: thrown.hint });
+}
+
+/** Unknown names, ambiguous names, and zones without an outline. Other errors are of the service. */
+const NAME_ERRORS: readonly string[] = ['not-found', 'usage', 'config'];
 
 function checkFlags(options: CheckOptions): void {
   checkDeliveryFlags(options);

@@ -11,7 +11,7 @@ import { clean } from '../../terminal/clean.js';
 import { firstSegment } from '../../terminal/formats/columns.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { findLasting } from './lasting.js';
-import type { Rule } from './rules.js';
+import type { Rule, RuleSelection } from './rules.js';
 import type { CompiledSelection } from './selection.js';
 import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js';
 
@@ -94,7 +94,8 @@ async function evaluateRule(
   fleet: Fleet,
   ofFleet: Fleet,
 ): Promise<Evaluated> {
-  refuseUnknownFields(rule, fleet.bicycles);
+  refuseUnknownFields(rule.selection, rule.line, fleet.bicycles);
+  if (rule.of !== undefined) refuseUnknownFields(rule.of, rule.line, ofFleet.bicycles);
   const { wallMs: nowMs } = momentOf(context.clock);
   const now = { ms: nowMs, zone: context.zone };
   const members = fleet.bicycles.map((bicycle) => ({
@@ -131,14 +132,18 @@ async function evaluateRule(
 }
 
 /** A field that the service does not document may exist. One that no bicycle has is a mistake. */
-function refuseUnknownFields(rule: Rule, bicycles: readonly Bicycle[]): void {
+function refuseUnknownFields(
+  { where }: RuleSelection,
+  line: number,
+  bicycles: readonly Bicycle[],
+): void {
   if (bicycles.length === 0) return;
-  for (const condition of rule.selection.where) {
+  for (const condition of where) {
     const field = firstSegment(condition.field);
     if (isDocumented(condition, BICYCLE)) continue;
     if (bicycles.some((bicycle) => Object.hasOwn(bicycle, field))) continue;
     throw usageError(
-      `line ${rule.line} of the rules: no bicycle has the field "${clean(field)}" of "${clean(condition.text)}"`,
+      `line ${line} of the rules: no bicycle has the field "${clean(field)}" of "${clean(condition.text)}"`,
       'fleet bicycles list --columns lists the fields',
     );
   }

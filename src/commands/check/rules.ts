@@ -163,7 +163,8 @@ function parseSelection(map: LinedMap, refuse: Refuse, line: number): RuleSelect
   const parseOne = <T>(key: string, parse: (text: string) => T): T | undefined => {
     const found = map.get(key);
     if (found === undefined) return undefined;
-    return withLine(found.line, refuse, () => parse(textOfValue(found, key, refuse)));
+    const text = textOfValue(found, key, refuse);
+    return withLine(found.line, refuse, () => parse(text));
   };
   const bbox = parseOne('bbox', parseBbox);
   const near = parseOne('near', parseNear);
@@ -224,7 +225,8 @@ function textOfValue({ value, line }: LinedValue, key: string, refuse: Refuse): 
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   if (typeof value === 'number') return String(value);
   // Corners and points can be written as lists: [13.4, 52.5].
-  if (Array.isArray(value)) return value.map((item: LinedValue) => String(item.value)).join(',');
+  if (Array.isArray(value) && value.every((item: LinedValue) => typeof item.value === 'number'))
+    return value.map((item: LinedValue) => String(item.value)).join(',');
   throw refuse(line, `"${key}" must be a text`);
 }
 
