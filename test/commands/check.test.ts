@@ -391,6 +391,18 @@ describe('--every', () => {
     ]);
   });
 
+  test('shows the limit of a rule also while the service cannot be reached', async () => {
+    const { server, check } = await openFleet([{}]);
+    await server.close();
+    const rules = [
+      { name: 'a', max: 3 },
+      { name: 'b', max_percent: 5 },
+    ];
+    const { stdout } = await check(rules, ['--every', '1s', '--for', '1s', '--retries', '0']);
+    expect(stdout).toContain('(0 found, at most 3)');
+    expect(stdout).toContain('(0 found, at most 5 %)');
+  });
+
   test('reports a new verdict only when it lasts for the time of "hold"', () => {
     const state = { reported: 'ok' as const, pending: undefined };
     const row = { rule: 'r', found: 1, of: null, limit: '', unlocated: 0, reason: null };

@@ -13,7 +13,7 @@ import { clean } from '../../terminal/clean.js';
 import type { Evaluated, RuleRow } from './evaluate.js';
 import type { CheckOptions } from './options.js';
 import type { Rule } from './rules.js';
-import type { Verdict } from './verdict.js';
+import { showLimit, type Verdict } from './verdict.js';
 import { openVerdictFile } from './verdict-file.js';
 
 export interface KeepCheckingInput {
@@ -109,7 +109,7 @@ function unreadRow(rule: Rule, reason: string): RuleRow {
     rule: rule.name,
     found: 0,
     of: null,
-    limit: '',
+    limit: showLimit(rule, undefined),
     verdict: 'unknown',
     unlocated: 0,
     reason,

@@ -88,6 +88,7 @@ function whyViolated(rule: Rule, { found }: Count, of: Count | undefined): strin
 
 /** Formats the limits of a rule: `20 to 200`, `at most 5 % of 475`. */
 export function showLimit({ min, max, maxPercent }: Rule, of: Count | undefined): string {
+  const total = of === undefined ? '' : ` of ${of.found}`;
   const parts = [
     min !== undefined && max !== undefined
       ? `${min} to ${max}`
@@ -96,7 +97,7 @@ export function showLimit({ min, max, maxPercent }: Rule, of: Count | undefined)
         : max !== undefined
           ? `at most ${max}`
           : undefined,
-    maxPercent === undefined ? undefined : `at most ${maxPercent} % of ${of?.found ?? 0}`,
+    maxPercent === undefined ? undefined : `at most ${maxPercent} %${total}`,
   ];
   return parts.filter((part) => part !== undefined).join(', ');
 }
