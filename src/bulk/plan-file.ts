@@ -11,6 +11,7 @@ import { readExact, writeJson } from '../json/exact.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { hasCode, OWN_FILE_MODE } from '../system/folder.js';
 import { type InputOptions, readInput } from '../terminal/stdin.js';
+import { readTime } from '../terminal/time.js';
 
 /** The version of the format. A newer one is refused. */
 export const PLAN_FORMAT = 1;
@@ -217,6 +218,7 @@ function readHeader(
     known === undefined ||
     typeof base_url !== 'string' ||
     typeof time !== 'string' ||
+    readTime(time) === undefined ||
     (organization !== null && typeof organization !== 'string') ||
     targets !== count
   )

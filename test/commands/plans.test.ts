@@ -406,6 +406,19 @@ describe('a plan of another program', () => {
     expect(scene.posts()).toEqual([]);
   });
 
+  test.each(['', 'yesterday', '2026-13-01T00:00:00Z'])(
+    'is refused with the time %j',
+    async (time) => {
+      const scene = await openScene();
+      await planMaintenance(scene, 1);
+      const [head = ''] = readFileSync(scene.plan, 'utf8').split('\n');
+      const plan = join(scene.folder, 'foreign.plan');
+      writeForeignPlan(plan, { ...JSON.parse(head), time }, [line]);
+      const run = await scene.fleet(['apply', plan, '--yes']);
+      expect(run).toMatchObject({ code: 2, stderr: expect.stringContaining('is not valid') });
+    },
+  );
+
   test.each([0, -3, 0.5, 2, '1', null])('is refused when its format is %j', async (format) => {
     const scene = await openScene();
     await planMaintenance(scene, 1);
