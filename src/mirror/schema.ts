@@ -13,7 +13,7 @@ import { utcOfMs } from './rows.js';
 export const SCHEMA_NUMBER = 6;
 /** The oldest number that this program can upgrade, of fleet 0.1.0. */
 export const SCHEMA_BEFORE = 3;
-/** The schema without names, which versions before 0.2.0 was released wrote. */
+/** The schema without names. Development versions after 0.1.0 wrote it. */
 const SCHEMA_WITHOUT_NAMES = 5;
 
 /**
