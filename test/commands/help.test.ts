@@ -5,6 +5,7 @@ import { ALERT_STATES } from '../../src/api/alert.js';
 import { BICYCLE_FIELDS, BICYCLE_STATES } from '../../src/api/bicycle.js';
 import { pathOf } from '../../src/cli/help.js';
 import { SYSTEM_NAMES } from '../../src/commands/gbfs/system-fields.js';
+import { guideText } from '../../src/commands/help/guide.js';
 import { TOPIC_NAMES } from '../../src/commands/help/topics.js';
 import { EXIT_CODES } from '../../src/errors.js';
 import { findPlace } from '../../src/settings/config-folder.js';
@@ -245,4 +246,11 @@ describe('suggestions for misspelled commands', () => {
     // The service may have additional columns, so its first page is read.
     expect(sandbox().requests.length - before).toBe(line.includes('--columns') ? 1 : 0);
   });
+});
+
+it('joins the lines of paragraphs and items of a guide', () => {
+  const guide = 'One\ntwo `fleet\nwatch`.\n\n- three\n  four\n- five\n\n1. six\n   seven\n2. eight';
+  expect(guideText(guide)).toBe(
+    'One two "fleet watch".\n\n  - three four\n  - five\n\n  1. six seven\n  2. eight',
+  );
 });

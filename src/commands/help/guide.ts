@@ -28,9 +28,15 @@ function blockText(block: string): string {
   if (text.startsWith('## ')) return `${inlineText(text.slice(3))}:`;
   if (text.startsWith('|')) return showPairs(text.split('\n').slice(2).map(readRow));
   const isList = /^(?:- |1\. )/.test(text);
+  const whole = joinLines(text);
   return isList
-    ? text.replace(/^/gm, '  ').split('\n').map(inlineText).join('\n')
-    : inlineText(text);
+    ? whole.replace(/^/gm, '  ').split('\n').map(inlineText).join('\n')
+    : inlineText(whole);
+}
+
+/** Joins the lines of each paragraph and of each item of a list. Terminals wrap them by their width. */
+function joinLines(text: string): string {
+  return text.replace(/\n *(?! *(?:- |\d+\. ))/g, ' ');
 }
 
 function readRow(line: string): [term: string, meaning: string] {
