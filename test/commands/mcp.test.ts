@@ -339,6 +339,19 @@ describe('the end of `fleet mcp`', () => {
     for (const line of output().trim().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0');
   });
 
+  test('is 2 after a message of more than 4 MB', async () => {
+    const { child, ended } = await start(await openScene());
+    let stderr = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString();
+    });
+    // The server ends before it has read the whole message.
+    child.stdin.on('error', () => {});
+    child.stdin.write(`{"jsonrpc":"2.0","id":2,"method":"${'a'.repeat(5 * 1024 * 1024)}"}\n`);
+    expect(await ended).toBe(2);
+    expect(stderr).toContain('more than 4 MB');
+  });
+
   test('is 143 after SIGTERM', async () => {
     const { child, ended } = await start(await openScene());
     child.kill('SIGTERM');
