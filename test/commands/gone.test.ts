@@ -52,10 +52,18 @@ async function watchUntil(
   });
 }
 
-/** Resolves when the first list was answered. */
+/** The bicycles on a page of a list. */
+const PAGE = 100;
+
+/** Resolves when every page of the first list was answered. */
 async function read(sandbox: Sandbox): Promise<void> {
-  const isRead = () =>
-    sandbox.requests.some(({ server, url }) => server === 'api' && url.includes('/bicycles/'));
+  const pages = Math.ceil(sandbox.bicycles(sandbox.organizations[0]?.uuid).length / PAGE);
+  const isRead = () => {
+    const answered = sandbox.requests.filter(
+      ({ server, url, status }) => server === 'api' && url.includes('/bicycles/') && status === 200,
+    );
+    return answered.length >= pages;
+  };
   while (!isRead()) await new Promise((resolve) => setTimeout(resolve, 10));
   await new Promise((resolve) => setTimeout(resolve, 300));
 }
