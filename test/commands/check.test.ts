@@ -6,9 +6,15 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { stepVerdict } from '../../src/commands/check/keep-checking.js';
 import { decideVerdict } from '../../src/commands/check/verdict.js';
+import type { ServedBicycle } from '../../src/sandbox/fleet.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
-import { type MadeOf, makeMirror, organizationOf } from '../support/made-mirror.js';
+import {
+  type MadeOf,
+  makeMirror,
+  organizationOf,
+  type RecordedChange,
+} from '../support/made-mirror.js';
 import { withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
 import { startFleet } from '../support/running.js';
@@ -202,20 +208,21 @@ describe('"for"', () => {
   const DAY_MS = 86_400_000;
   const daysAgo = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString();
 
+  const noChanges = (_bicycles: readonly ServedBicycle[]): RecordedChange[] => [];
+
   /** A mirror with ten days of history, in which one bicycle became available a day ago. */
-  async function openScene(gaps: MadeOf['gaps'] = [], days = 10) {
+  async function openScene(gaps: MadeOf['gaps'] = [], days = 10, changesOf = noChanges) {
     const sandbox = await openSandbox({ bicycles: 40 });
     const organization = organizationOf(sandbox);
-    const available = sandbox
-      .bicycles(organization)
-      .filter(({ state }) => state === 'available')
-      .map(({ uuid }) => uuid);
+    const bicycles = sandbox.bicycles(organization).filter(({ state }) => state === 'available');
+    const available = bicycles.map(({ uuid }) => uuid);
     const [recent = ''] = available;
     const folder = newFolder();
     mkdirSync(join(folder, 'state'));
     const address = `sqlite:${join(folder, 'state', 'default.db')}`;
     const changes = [
       { at: daysAgo(1), bicycle: recent, field: 'state', old: 'lost', new: 'available' },
+      ...changesOf(bicycles),
     ];
     await makeMirror(address, { sandbox, changes, gaps });
     const since = daysAgo(days);
@@ -230,7 +237,7 @@ describe('"for"', () => {
           JSON.stringify({ rules: [{ name: 'r', state: 'available', ...rule }] }),
         ]),
       });
-    return { available, check };
+    return { available, bicycles, check };
   }
 
   test('counts bicycles that were selected for the whole time', async () => {
@@ -258,6 +265,49 @@ describe('"for"', () => {
     expect(unsure).toMatchObject({ verdict: 'unknown', reason: expect.stringContaining('gap') });
     const [bridged] = JSON.parse((await check({ for: '5d', max: 99, gaps: 'bridge' })).stdout);
     expect(bridged).toMatchObject({ verdict: 'ok', found: available.length - 1 });
+  });
+
+  test('is unknown when a bicycle had no position for a time', async () => {
+    const lostPosition = ([, bicycle]: readonly ServedBicycle[]): RecordedChange[] =>
+      (['latitude', 'longitude'] as const).map((field) => ({
+        at: daysAgo(2),
+        bicycle: bicycle?.uuid ?? '',
+        field,
+        old: null,
+        new: bicycle?.[field],
+      }));
+    const { check } = await openScene([], 10, lostPosition);
+    const area = { bbox: '179,89,-179,-89' };
+    const [later] = JSON.parse((await check({ ...area, for: '36h', max: 99 })).stdout);
+    const { found, unlocated } = later;
+    const certain = { found: found - 1, unlocated: unlocated + 1 };
+    const [row] = JSON.parse((await check({ ...area, for: '5d', max: found - 1 })).stdout);
+    expect(row).toMatchObject({ verdict: 'unknown', ...certain });
+    const [enough] = JSON.parse((await check({ ...area, for: '5d', max: 99 })).stdout);
+    expect(enough).toMatchObject({ verdict: 'ok', ...certain });
+  });
+
+  test('a move inside the area does not interrupt the time', async () => {
+    const RADIUS_DEGREES = 0.01;
+    const shift = 0.95 * RADIUS_DEGREES;
+    // From the western to the northern edge of the circle: the new latitude with the old longitude
+    // is outside.
+    const move = ([, bicycle]: readonly ServedBicycle[]): RecordedChange[] => {
+      const { uuid = '', latitude = 0, longitude = 0 } = bicycle ?? {};
+      const metresPerDegree = Math.cos((Number(latitude) * Math.PI) / 180);
+      const at = daysAgo(2);
+      const west = Number(longitude) - shift / metresPerDegree;
+      return [
+        { at, bicycle: uuid, field: 'latitude', old: Number(latitude) - shift, new: latitude },
+        { at, bicycle: uuid, field: 'longitude', old: west, new: longitude },
+      ];
+    };
+    const { bicycles, check } = await openScene([], 10, move);
+    const { name, latitude, longitude } = bicycles[1] ?? {};
+    const near = `${Number(latitude) - shift},${longitude}`;
+    const rule = { for: '5d', near, radius: '1112m', where: `name=${name}` };
+    const [row] = JSON.parse((await check(rule)).stdout);
+    expect(row).toMatchObject({ verdict: 'violated', found: 1 });
   });
 });
 
@@ -321,6 +371,7 @@ describe('a file of rules', () => {
       '',
     ],
     ['rules: {a', 'stdin cannot be read: line', ''],
+    ['rules: []', 'line 1 of stdin: the list "rules:" is empty', ''],
     ['[]', 'the file must be a map', ''],
   ])('%j is refused with its line', async (text, message, hint) => {
     const { check } = await openFleet([{}]);

@@ -105,13 +105,25 @@ async function evaluateRule(
   let bicycles = members.flatMap(({ bicycle, membership }) =>
     membership === 'in' ? [bicycle] : [],
   );
-  const unlocated = members.filter(({ membership }) => membership === 'unlocated').length;
+  let unlocated = members.filter(({ membership }) => membership === 'unlocated').length;
   let doubt = fleet.doubt ?? (rule.maxPercent === undefined ? undefined : ofFleet.doubt);
   if (rule.forMs !== undefined) {
-    const selected = new Set(bicycles.flatMap((bicycle) => bicycleUuid(bicycle) ?? []));
+    const candidates = new Map<string, 'in' | 'unlocated'>();
+    for (const { bicycle, membership } of members) {
+      const uuid = bicycleUuid(bicycle);
+      if (uuid !== undefined && membership !== 'out') candidates.set(uuid, membership);
+    }
     const { forMs, bridgesGaps } = rule;
-    const lasting = await findLasting({ context, selection, selected, forMs, nowMs, bridgesGaps });
+    const lasting = await findLasting({
+      context,
+      selection,
+      candidates,
+      forMs,
+      nowMs,
+      bridgesGaps,
+    });
     doubt ??= lasting.doubt;
+    unlocated = lasting.uncertain.size;
     bicycles = bicycles.filter((bicycle) => lasting.uuids.has(bicycleUuid(bicycle) ?? ''));
   }
   const total = rule.maxPercent === undefined ? undefined : countMembers(of, ofFleet, now);

@@ -11,8 +11,8 @@ import type { CompiledSelection } from './selection.js';
 export interface LastingInput {
   context: Context;
   selection: CompiledSelection;
-  /** The bicycles that are selected now, by UUID. */
-  selected: ReadonlySet<string>;
+  /** The bicycles that are selected now, and those that could be but have no position, by UUID. */
+  candidates: ReadonlyMap<string, 'in' | 'unlocated'>;
   forMs: number;
   nowMs: number;
   bridgesGaps: boolean;
@@ -21,6 +21,8 @@ export interface LastingInput {
 export interface Lasting {
   /** Selected during the whole time. */
   readonly uuids: ReadonlySet<string>;
+  /** Possibly selected during the whole time: without a position now or at an earlier moment. */
+  readonly uncertain: ReadonlySet<string>;
   /** Why the history cannot prove it. */
   readonly doubt: string | undefined;
 }
@@ -28,7 +30,10 @@ export interface Lasting {
 /** Reads the history of the selected bicycles. Without a mirror the answer is not known. */
 export async function findLasting(input: LastingInput): Promise<Lasting> {
   const { context } = input;
-  const unknown = (doubt: string): Lasting => ({ uuids: new Set(), doubt });
+  const uncertain = new Set(
+    [...input.candidates].flatMap(([uuid, now]) => (now === 'unlocated' ? [uuid] : [])),
+  );
+  const unknown = (doubt: string): Lasting => ({ uuids: new Set(), uncertain, doubt });
   if (context.flags.mirror === false)
     return unknown('"for" needs a mirror, and --no-mirror was given');
   const opened = await openChosen(context).catch(() => undefined);
@@ -37,34 +42,66 @@ export async function findLasting(input: LastingInput): Promise<Lasting> {
 }
 
 async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting> {
-  const { selected, forMs, nowMs, selection, context, bridgesGaps } = input;
+  const { candidates, forMs, nowMs, selection, context, bridgesGaps } = input;
   const fromMs = nowMs - forMs;
   const { rangeOf, readPast } = await import('../../mirror/past.js');
   const { readGaps } = await import('../../mirror/status.js');
   const range = rangeOf(fromMs);
   const uuids = new Set<string>();
-  const at = (atMs: number) => ({ ms: atMs, zone: context.zone });
+  const uncertain = new Set<string>();
+  const membershipAt = (bicycle: Bicycle, atMs: number) =>
+    selection.membershipOf(bicycle, { ms: atMs, zone: context.zone });
   const past = await readPast(mirror.database, range);
-  for (const uuid of selected) {
+  for (const [uuid, present] of candidates) {
     const known = past.get(uuid);
     if (known === undefined || known.isGone) continue;
-    if (selection.membershipOf(known.bicycle, at(fromMs)) === 'in') uuids.add(uuid);
+    const membership = membershipAt(known.bicycle, fromMs);
+    if (membership === 'out') continue;
+    const isCertain = present === 'in' && membership === 'in';
+    (isCertain ? uuids : uncertain).add(uuid);
   }
+  const remove = (uuid: string) => {
+    uuids.delete(uuid);
+    uncertain.delete(uuid);
+  };
+  // The rows of one change, such as latitude and longitude, count together.
+  const checkChange = (uuid: string, time: unknown) => {
+    const known = past.get(uuid);
+    if (known === undefined) return;
+    const membership = membershipAt(known.bicycle, readTime(time) ?? nowMs);
+    if (membership === 'out') remove(uuid);
+    if (membership === 'unlocated' && uuids.delete(uuid)) uncertain.add(uuid);
+  };
+  let last: { uuid: string; time: unknown } | undefined;
   const sql = 'SELECT bicycle, field, new, at FROM changes WHERE at >= ? ORDER BY id';
   for await (const rows of mirror.database.each(sql, [range.since])) {
-    for (const { bicycle: uuid, field, new: value, at: time } of rows) {
-      const known = past.get(String(uuid));
-      if (known === undefined || !uuids.has(String(uuid))) continue;
-      change(known.bicycle, String(field), value);
-      const isIn = selection.membershipOf(known.bicycle, at(readTime(time) ?? nowMs)) === 'in';
-      if (!isIn || field === 'gone' || field === '*') uuids.delete(String(uuid));
+    for (const row of rows) {
+      const uuid = String(row['bicycle']);
+      const { field, at: time } = row;
+      if (last !== undefined && (last.uuid !== uuid || String(last.time) !== String(time))) {
+        checkChange(last.uuid, last.time);
+        last = undefined;
+      }
+      const known = past.get(uuid);
+      if (known === undefined || !(uuids.has(uuid) || uncertain.has(uuid))) continue;
+      if (field === 'gone' || field === '*') {
+        remove(uuid);
+        continue;
+      }
+      change(known.bicycle, String(field), row['new']);
+      last = { uuid, time };
     }
   }
+  if (last !== undefined) checkChange(last.uuid, last.time);
   const { isCurrent } = await mirror.status();
-  if (!isCurrent) return { uuids, doubt: 'the mirror is not current' };
+  if (!isCurrent) return { uuids, uncertain, doubt: 'the mirror is not current' };
   const startMs = await historyStart(mirror);
   if (startMs === undefined || startMs > fromMs)
-    return { uuids, doubt: `the history of the mirror is shorter than ${showDuration(forMs)}` };
+    return {
+      uuids,
+      uncertain,
+      doubt: `the history of the mirror is shorter than ${showDuration(forMs)}`,
+    };
   const gaps = await readGaps(
     mirror.database,
     'WHERE ended IS NULL OR ended >= ? ORDER BY started LIMIT 1',
@@ -74,7 +111,7 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     gaps.length > 0 && !bridgesGaps
       ? 'the mirror has a gap in that time ("gaps: bridge" accepts it when both sides agree)'
       : undefined;
-  return { uuids, doubt };
+  return { uuids, uncertain, doubt };
 }
 
 /** Returns when the history of a mirror begins: with its first reading, or with what --keep left. */
@@ -86,7 +123,6 @@ async function historyStart(mirror: Mirror): Promise<number | undefined> {
 }
 
 function change(bicycle: Bicycle, field: string, value: unknown): void {
-  if (field === 'gone' || field === '*') return;
   if (value === null || value === undefined) delete bicycle[field];
   else bicycle[field] = parseJson(String(value));
 }

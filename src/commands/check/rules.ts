@@ -76,6 +76,8 @@ export async function parseRules(text: string, source: string): Promise<Rule[]> 
   const list = top.get('rules');
   if (list === undefined || !Array.isArray(list.value))
     throw refuse(list?.line ?? root.line, 'a list "rules:" is expected');
+  // A check without rules would always end with 0, for example after a wrong edit of the file.
+  if (list.value.length === 0) throw refuse(list.line, 'the list "rules:" is empty');
   const rules = list.value.map((item: LinedValue) => parseRule(item, refuse));
   const names = new Set<string>();
   for (const { name, line } of rules) {
