@@ -136,6 +136,11 @@ describe('--router', () => {
       'its answer has the code NoTable',
     ],
     [
+      'sends an object as the code',
+      answerTable(() => ({ code: { toString: 1 } })),
+      'its answer has the code {',
+    ],
+    [
       'sends a table of another size',
       answerTable(({ durations, distances }) => ({
         code: 'Ok',

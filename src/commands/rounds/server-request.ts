@@ -72,6 +72,7 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
 
 /** Makes the failure for an answer with an unexpected code. */
 export function codeFailure(code: unknown): ServerFailure {
-  const shown = String(code ?? 'none').slice(0, LONGEST_REASON_CHARACTERS);
-  return new ServerFailure(`its answer has the code ${shown}`);
+  // JSON.stringify also shows an object, whose own "toString" would break String().
+  const shown = typeof code === 'string' ? code : JSON.stringify(code ?? 'none');
+  return new ServerFailure(`its answer has the code ${shown.slice(0, LONGEST_REASON_CHARACTERS)}`);
 }
