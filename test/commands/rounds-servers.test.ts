@@ -333,6 +333,24 @@ describe('--solver', () => {
     expectNoToken(solver);
   });
 
+  test.each([[[]], [['--capacity', '1', '--vans', '2']]])(
+    'reports a stop that the server left out without need, with the flags %j',
+    async (flags) => {
+      const solver = await openServer(
+        answerSolution((answer) => ({
+          ...answer,
+          unassigned: [{ id: 2, type: 'job' }],
+          routes: [{ vehicle: 1, steps: [{ type: 'job', id: 1 }] }],
+        })),
+      );
+      const { code, plan } = await rounds([...flags, '--solver', solver.url], 2);
+      expect(code).toBe(9);
+      expect(plan.left_out.map(({ reason }: { reason: string }) => reason)).toEqual([
+        'the solver left it out, although a van has room',
+      ]);
+    },
+  );
+
   test('orders the stops itself when a tour exceeds the hours', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];

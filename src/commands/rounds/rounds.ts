@@ -344,6 +344,8 @@ function fullReason(
 ): string {
   const isFull = tours.every(({ length }) => length >= problem.capacity);
   if (isFull) return `every van is full (--capacity ${capacity})`;
+  // fleet's own search leaves a stop out only because of a limit.
+  if (hours === undefined) return 'the solver left it out, although a van has room';
   const hasFull = tours.some(({ length }) => length >= problem.capacity);
   return hasFull
     ? `every van is full or has no time left (--capacity ${capacity}, --hours ${hours})`
