@@ -42,6 +42,11 @@ export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
 }
 
+/** Returns the y of a latitude. Places beyond the limit of Web Mercator are at its edge. */
+export function mercatorY(latitude: number): number {
+  return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
+}
+
 /** Returns the longitude of a point, from -180 to 180. */
 export function longitudeOf(x: number): number {
   return (x - Math.floor(x)) * 360 - 180;

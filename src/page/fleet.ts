@@ -1,6 +1,6 @@
 // The bicycles of the page and their groups.
 
-import { LIMIT_DEGREES, worldX, worldY } from '../globe/projection.js';
+import { worldX } from '../globe/projection.js';
 import { chargeGroup, silenceGroup } from './groups.js';
 import type { PageRow } from './payload.js';
 
@@ -29,11 +29,6 @@ export type Group = (typeof GROUPS)[number];
 
 /** The group of bicycles without a charge. */
 export const UNCHARGED = '(none)';
-
-/** Returns the y of a latitude. Places beyond the limit of Web Mercator are at its edge. */
-export function mercatorY(latitude: number): number {
-  return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
-}
 
 export function openFleet(rows: readonly PageRow[]): PageFleet {
   const fleet: PageFleet = { all: [], byUuid: new Map() };

@@ -1,10 +1,17 @@
 // The map next to the table: MapLibre, the points, and the overlay.
 
 import { Map as MapLibre, setWorkerUrl } from 'maplibre-gl';
-import { type Bounds, boundsOf, latitudeOf, type Point, worldX } from '../globe/projection.js';
+import {
+  type Bounds,
+  boundsOf,
+  latitudeOf,
+  mercatorY,
+  type Point,
+  worldX,
+} from '../globe/projection.js';
 import { gather, type PageCluster } from './clusters.js';
 import { oncePerFrame } from './dom.js';
-import { isPlaced, mercatorY, type PageBicycle } from './fleet.js';
+import { isPlaced, type PageBicycle } from './fleet.js';
 import { LAND, paintLand, styleOf } from './land.js';
 import { bubbleOf, drawOverlay, type PageMapState } from './overlay.js';
 import type { Tiles } from './payload.js';

@@ -2,8 +2,8 @@
 // smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
-import { worldX } from '../globe/projection.js';
-import { mercatorY, type PageBicycle } from './fleet.js';
+import { mercatorY, worldX } from '../globe/projection.js';
+import type { PageBicycle } from './fleet.js';
 import { OUTLINES, pageLookOf } from './outlines.js';
 import { pointPixels } from './sizes.js';
 import { LOOKS, readColour } from './state-marks.js';

@@ -1,8 +1,7 @@
 // The visible part of MapLibre's map as a view of the globe.
 
 import type { Map as MapLibre } from 'maplibre-gl';
-import { type Extent, type View, worldX } from '../globe/projection.js';
-import { mercatorY } from './fleet.js';
+import { type Extent, mercatorY, type View, worldX } from '../globe/projection.js';
 
 /** The width of the world at zoom 0. */
 export const TILE_PIXELS = 512;

@@ -1,8 +1,7 @@
 // The zones of the service: their outlines as GeoJSON, and the bounds for their names.
 
 import type { Feature, FeatureCollection, Position } from 'geojson';
-import { type Bounds, boundsOf, worldX } from '../globe/projection.js';
-import { mercatorY } from './fleet.js';
+import { type Bounds, boundsOf, mercatorY, worldX } from '../globe/projection.js';
 import type { PageZone } from './payload.js';
 
 /** A zone's name and the bounds of its largest polygon. */

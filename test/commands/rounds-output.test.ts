@@ -180,6 +180,25 @@ test('gpx has the elements and the order of the schema of GPX 1.1', async () => 
   expect(names.some((name) => name.endsWith('Ada <1> & "2"'))).toBe(true);
 });
 
+test('gpx and the page have only possible positions at 180 degrees and at the poles', async () => {
+  const edges = [
+    [10, 179.99999999],
+    [90, -180],
+    [-90, 180],
+  ].map(([latitude, longitude], index) => ({ ...BICYCLES[index], latitude, longitude }));
+  const server = await openServer((response) => sendPage(response, edges));
+  const words = ['rounds', '--from', '10,180', '--yes', '-o'];
+  const gpx = await runFleet([...words, 'gpx'], { env: server.env });
+  const longitudes = [...gpx.stdout.matchAll(/ lon="([^"]+)"/g)].map(([, text]) => Number(text));
+  expect(longitudes).toEqual(Array(5).fill(-180));
+  const page = await runFleet([...words, 'html'], { env: server.env });
+  expect(page.code).toBe(0);
+  expect(page.stdout).not.toMatch(/NaN|Infinity/);
+  const terminal = { columns: 120, rows: 40 };
+  const table = await runFleet([...words, 'table'], { env: server.env, terminal });
+  expect(table.code).toBe(0);
+});
+
 test('geojson has a line for each van and a point for each bicycle', async () => {
   const { type, features } = JSON.parse((await written(TWO_VANS, 'rounds.geojson')).toString());
   expect(type).toBe('FeatureCollection');

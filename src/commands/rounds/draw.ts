@@ -1,7 +1,7 @@
 // Draws the tours on a terminal: the map of `fleet map` with a line for each van.
 
 import type { Context } from '../../context.js';
-import { worldX, worldY } from '../../globe/projection.js';
+import { mercatorY, worldX } from '../../globe/projection.js';
 import { canvasLines } from '../../terminal/canvas.js';
 import { type Color, loadPaint } from '../../terminal/colour.js';
 import { count } from '../../terminal/count.js';
@@ -51,5 +51,5 @@ export async function drawTours(context: Context, rounds: Rounds): Promise<strin
 }
 
 function worldPoint([longitude, latitude]: Spot) {
-  return { x: worldX(longitude), y: worldY(latitude) };
+  return { x: worldX(longitude), y: mercatorY(latitude) };
 }

@@ -14,6 +14,9 @@ import {
   type VanTour,
 } from './plan.js';
 
+/** Seven decimals are a centimetre. */
+const DECIMALS = 7;
+
 /** Returns the GPX document. The elements of each type have the order of the schema. */
 export function drawGpx(rounds: Rounds): string {
   return [
@@ -77,7 +80,9 @@ function point(
 
 /** The schema excludes 180 degrees and does not accept exponents. */
 function decimal(degrees: number): string {
-  const text = (degrees === 180 ? -180 : degrees).toFixed(7);
+  // A longitude just below 180 becomes 180 when it is rounded.
+  const rounded = Number(degrees.toFixed(DECIMALS));
+  const text = (rounded === 180 ? -180 : rounded).toFixed(DECIMALS);
   return text.replace(/\.?0+$/, '');
 }
 

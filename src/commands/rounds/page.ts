@@ -1,7 +1,14 @@
 // The tours as one self-contained page without a script: a map, and a page for each van in print.
 
 import { scaleBar } from '../../globe/graticule.js';
-import { type Extent, fitView, toDots, type View, worldX, worldY } from '../../globe/projection.js';
+import {
+  type Extent,
+  fitView,
+  mercatorY,
+  toDots,
+  type View,
+  worldX,
+} from '../../globe/projection.js';
 import { clean } from '../../terminal/clean.js';
 import { count } from '../../terminal/count.js';
 import { textOf } from '../../terminal/values.js';
@@ -193,7 +200,7 @@ function scaleMark(view: View, { width, height }: Extent): string {
 }
 
 function worldPoint([longitude, latitude]: Spot) {
-  return { x: worldX(longitude), y: worldY(latitude) };
+  return { x: worldX(longitude), y: mercatorY(latitude) };
 }
 
 function tenth(value: number): number {
