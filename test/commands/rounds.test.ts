@@ -131,6 +131,14 @@ test('lists every bicycle that does not fit with its reason, and exits with 9', 
   for (const { reason } of left_out) expect(table.stdout).toContain(reason);
 });
 
+test('does not suggest more vans when the bicycles have no position', async () => {
+  const env = await listOf([bicycleAt(1, 52.521, 13.405), bicycleAt(2, null, null)]);
+  const { code, stderr } = await rounds(FROM, { env });
+  expect(code).toBe(9);
+  expect(stderr).toContain('hint: look for bicycles without a position');
+  expect(stderr).not.toContain('--vans');
+});
+
 test('names the hours when no van has time left', async () => {
   const bicycles = Array.from({ length: 12 }, (_, at) => bicycleAt(at, 52.52 + at / 200, 13.405));
   const env = await listOf(bicycles);
@@ -158,6 +166,12 @@ test.each<[string, string[], string]>([
   ['no van', [...FROM, '--vans', '0'], '--vans takes a whole number from 1 to 200'],
   ['a swapped start', ['--from', '13.4,252.5'], 'out of range'],
   ['hours of 0', [...FROM, '--hours', '0'], '--hours takes hours above 0'],
+  [
+    'a speed that takes millions of years',
+    [...FROM, '--speed', '0.000000001', '--start', '07:30'],
+    '--speed takes kilometres per hour from 1 to 200',
+  ],
+  ['a radius with -', ['-', ...FROM, '--radius', '3km'], '- and --radius cannot be combined'],
   ['a time that does not exist', [...FROM, '--start', '24:10'], '--start takes a time of day'],
   ['a router without http', [...FROM, '--router', 'ftp://a'], '--router takes an http'],
   [

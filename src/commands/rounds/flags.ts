@@ -7,6 +7,8 @@ import type { LatLon } from '../../views/distance.js';
 export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
+/** With less, times would exceed the range of a date and of the router's table. */
+const LEAST_KMH = 1;
 const MOST_KMH = 200;
 const MOST_SEARCH_SECONDS = 3600;
 
@@ -30,21 +32,18 @@ export function readPlace(flag: string): (text: string) => LatLon {
 interface NumberRange {
   flag: string;
   unit: string;
+  /** Without it, the value is above 0. */
+  least?: number;
   most: number;
-  mayBeZero?: boolean;
 }
 
-/** Creates a parser for a number above 0, or of 0 and more. */
-function readNumber({
-  flag,
-  unit,
-  most,
-  mayBeZero = false,
-}: NumberRange): (text: string) => number {
+/** Creates a parser for a number in the range. */
+function readNumber({ flag, unit, least, most }: NumberRange): (text: string) => number {
   return (text) => {
     const value = /^(\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
-    if (value <= most && (value > 0 || (value === 0 && mayBeZero))) return value;
-    const range = mayBeZero ? `from 0 to ${most}` : `above 0, up to ${most}`;
+    const isEnough = least === undefined ? value > 0 : value >= least;
+    if (isEnough && value <= most) return value;
+    const range = least === undefined ? `above 0, up to ${most}` : `from ${least} to ${most}`;
     throw usageError(`${flag} takes ${unit} ${range}, not "${text}"`);
   };
 }
@@ -54,11 +53,12 @@ export const readMinutes = readNumber({
   flag: '--stop',
   unit: 'minutes',
   most: MOST_MINUTES,
-  mayBeZero: true,
+  least: 0,
 });
 export const readVanSpeed = readNumber({
   flag: '--speed',
   unit: 'kilometres per hour',
+  least: LEAST_KMH,
   most: MOST_KMH,
 });
 export const readSearchSeconds = readNumber({

@@ -61,7 +61,7 @@ const FAR_METRES = 500_000;
 /** How many left-out bicycles the error lists. */
 const MOST_LISTED = 20;
 
-const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'where'] as const;
+const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'radius', 'where'] as const;
 
 /** Plans the tours. Throws a FleetError of kind `partial` after the output if bicycles are left out. */
 export async function planRounds(
@@ -360,7 +360,9 @@ function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): F
   if (others > 0) lines.push(`and ${others} more`);
   return new FleetError('partial', `${count(leftOut.length, 'bicycle')} left out of the tours`, {
     more: lines,
-    hint: 'give more --vans, --capacity or --hours, or plan a second round',
+    hint: leftOut.every(({ spot }) => spot === undefined)
+      ? 'look for bicycles without a position with "fleet bicycles get"'
+      : 'give more --vans, --capacity or --hours, or plan a second round',
   });
 }
 
