@@ -224,6 +224,28 @@ describe('figures', () => {
     }
   });
 
+  test('of a day with 23 hours cover its real length', async () => {
+    const address = await newSqlite();
+    // In Berlin, clocks are set forward on 29 March 2026.
+    const fleet = simulateFleet({
+      seed: 10,
+      fromMs: Date.parse('2026-03-20T00:00Z'),
+      untilMs: Date.parse('2026-04-02T00:00Z'),
+    });
+    await writeMirrorOf(address, fleet);
+    const args = ['--since', '2026-03-28', '--until', '2026-03-31', '--timezone', 'Europe/Berlin'];
+    const { figures } = await figuresOf(address, [...args, '--by', 'day']);
+    const [fromMs, untilMs] = [Date.parse('2026-03-28T23:00Z'), Date.parse('2026-03-29T22:00Z')];
+    const own = figures.filter(({ part }) => part === '2026-03-29');
+    expect(wrongFigures(own, trueFigures(fleet, fromMs, untilMs))).toEqual([]);
+    const before = trueFigures(fleet, fromMs - (untilMs - fromMs), fromMs);
+    expect(own.find(({ name }) => name === 'rentals')).toMatchObject({
+      before: before['rentals'],
+      certain: true,
+    });
+    expect(own.find(({ name }) => name === 'fleet_size_mean')?.certain).toBe(true);
+  });
+
   test('of a time without a mirror are null and -, never 0', async () => {
     const address = await newSqlite();
     const mirrorDelayMs = 10 * DAY_MS;
@@ -290,6 +312,27 @@ test('refuses a period that ends before it starts', async () => {
     2,
     expect.stringContaining('--until is not after --since'),
   ]);
+});
+
+test('refuses a period that starts in the future', async () => {
+  for (const args of [[], ['--until', '9999-01-02']]) {
+    const run = await runFleet(['report', '--since', '9999-01-01', ...args]);
+    expect([run.code, run.stderr]).toEqual([
+      2,
+      expect.stringContaining('--since is not in the past'),
+    ]);
+  }
+});
+
+test('reports about the last seven days when --until is in the future', async () => {
+  const address = await newSqlite();
+  const nowMs = Date.now();
+  const fromMs = nowMs - 10 * DAY_MS;
+  await writeMirrorOf(address, simulateFleet({ seed: 9, fromMs, untilMs: nowMs }));
+  const { period: found } = await figuresOf(address, ['--until', '9999-01-01']);
+  const [from, until] = [Date.parse(String(found['from'])), Date.parse(String(found['until']))];
+  expect(from).toBeGreaterThanOrEqual(nowMs - 7 * DAY_MS);
+  expect(until).toBeGreaterThan(from);
 });
 
 function randomMonth(seed: number): Fleet {

@@ -70,14 +70,18 @@ interface Asked {
   readonly untilMs: number;
 }
 
+/** Reads the flags. A period ends at the present at the latest. */
 function readPeriod(context: Context, { since, until }: ReportOptions): Asked {
   const now = context.now();
-  const untilMs = until === undefined ? now.ms : readTimeFlag('--until', until, now);
+  const askedUntilMs = until === undefined ? now.ms : readTimeFlag('--until', until, now);
+  const untilMs = Math.min(askedUntilMs, now.ms);
   const fromMs =
     since === undefined ? untilMs - DEFAULT_LENGTH_MS : readTimeFlag('--since', since, now);
-  if (fromMs >= untilMs)
+  if (until !== undefined && fromMs >= askedUntilMs)
     throw usageError('--until is not after --since', 'give the earlier time to --since');
-  return { fromMs, untilMs: Math.min(untilMs, Math.max(now.ms, fromMs)) };
+  if (fromMs >= now.ms)
+    throw usageError('--since is not in the past', 'give a time before the present to --since');
+  return { fromMs, untilMs };
 }
 
 /** A current mirror is a few seconds behind, which is not worth a notice. */
