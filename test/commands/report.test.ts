@@ -299,6 +299,20 @@ describe('figures', () => {
       expect.stringContaining('the mirror is not current'),
     ]);
   });
+
+  test('are unknown when the last certain moment is before the period', async () => {
+    const address = await newSqlite();
+    await writeMirrorOf(address, simulateFleet({ seed: 8, ...MONTH }));
+    const lastMs = MONTH.fromMs + 10 * DAY_MS;
+    await withDatabase(address, (database) =>
+      writeLease(database, { heardMs: lastMs, heartbeat: null }),
+    );
+    const args = period(lastMs + DAY_MS, lastMs + 2 * DAY_MS);
+    const message = 'its last certain moment is before the period';
+    const table = await report(address, args);
+    expect([table.code, table.stderr]).toEqual([0, expect.stringContaining(message)]);
+    expect((await report(address, [...args, '-o', 'md'])).stdout).toContain(message);
+  });
 });
 
 test('exits with 3 without a mirror', async () => {

@@ -19,6 +19,7 @@ import {
   type ReportInput,
 } from './make-report.js';
 import type { PartKind } from './parts.js';
+import { isEmptyPeriod } from './tables.js';
 
 export interface ReportOptions {
   /** The typed time or age. */
@@ -103,7 +104,9 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
   const show = (iso: string) => showLocalTime(Date.parse(iso), context.zone);
   if (period.ends_early)
     await context.notice(
-      `! the mirror is not current: the report ends at its last certain moment, ${show(period.until)} (fleet mirror status)`,
+      isEmptyPeriod(report)
+        ? '! the mirror is not current: its last certain moment is before the period (fleet mirror status)'
+        : `! the mirror is not current: the report ends at its last certain moment, ${show(period.until)} (fleet mirror status)`,
     );
   await context.notice(
     `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % seen by the mirror`,

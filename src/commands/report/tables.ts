@@ -76,6 +76,11 @@ export function figuresByPart(
   return [...parts].map(([part, own]) => ({ part, figures: own }));
 }
 
+/** Returns whether the mirror was not certain about any moment of the period. */
+export function isEmptyPeriod({ period }: FleetReport): boolean {
+  return period.from === period.until;
+}
+
 /** Describes the period, the coverage and the marks, one sentence per line. */
 export function describeReport(report: FleetReport, zone: TimeZone): string[] {
   const { period, coverage, by, figures } = report;
@@ -87,7 +92,11 @@ export function describeReport(report: FleetReport, zone: TimeZone): string[] {
     `The mirror saw ${coverage} % of the period.`,
   ];
   if (period.ends_early)
-    lines.push('The mirror is not current: the report ends at its last certain moment.');
+    lines.push(
+      isEmptyPeriod(report)
+        ? 'The mirror is not current: its last certain moment is before the period.'
+        : 'The mirror is not current: the report ends at its last certain moment.',
+    );
   if (isMarked) lines.push('~ marks uncertain figures; - means that a figure cannot be known.');
   if (by === 'zone') lines.push('Zones are those of the present positions of the bicycles.');
   return lines;
