@@ -63,7 +63,9 @@ async function ask(
   const { createInterface } = await import('node:readline/promises');
   const { stdin, stderr } = io.streams;
   const paint = await loadPaint(io.stderr.colorLevel);
-  const prompt = `${paint.green('?')} ${paint.bold(message)}${choices} `;
+  // The question contains names of the service, and readline writes it without hiding secrets.
+  const shown = io.secrets.hide(message);
+  const prompt = `${paint.green('?')} ${paint.bold(shown)}${choices} `;
   const isShown = echo === stderr;
   const releaseOutput = io.stderr.holdOutput();
   const interrupted = new AbortController();
@@ -98,7 +100,7 @@ async function ask(
         refuse?.(answer) ?? (isShown ? undefined : missingPart(furtherLines, keys.takeNul()));
       if (reason === undefined) return answer;
       furtherLines = [];
-      stderr.write(`${paint.red('>')} ${reason}\n`);
+      stderr.write(`${paint.red('>')} ${io.secrets.hide(reason)}\n`);
     }
   } catch (error) {
     if (!ended.aborted) throw error;

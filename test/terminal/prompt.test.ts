@@ -6,6 +6,9 @@ import { FleetError } from '../../src/errors.js';
 import { systemClock } from '../../src/system/clock.js';
 import { openIo } from '../../src/terminal/io.js';
 import { type Asking, askSecret, askText, askYesNo, canAsk } from '../../src/terminal/prompt.js';
+import { ENCODINGS, windowsLeft } from '../support/quoting.js';
+
+const TOKEN = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.s1Gntu-re_0987654321';
 
 let stdin: PassThrough;
 let screen: string;
@@ -62,6 +65,24 @@ describe('a question', () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
+  });
+
+  it.each(Object.entries(ENCODINGS))('hides a token in its text, %s', async (_name, encode) => {
+    const asking = openAsking();
+    asking.io.secrets.add(TOKEN);
+    const message = `Edit bicycle ${encode(TOKEN)} at Berlin?`;
+    expect(await answered(askYesNo(asking, { ...QUESTION, message }), 'y\r')).toBe(true);
+    expect(screen).toMatch(/Edit bicycle .*\[hidden\].* at Berlin\?/s);
+    expect(windowsLeft(screen, TOKEN)).toEqual([]);
+  });
+
+  it('hides a token in the reason for another question', async () => {
+    const asking = openAsking();
+    asking.io.secrets.add(TOKEN);
+    const refuse = (typed: string) => (typed === 'b' ? undefined : `not ${TOKEN.toUpperCase()}`);
+    expect(await answered(askText(asking, { ...QUESTION, refuse }), 'a\rb\r')).toBe('b');
+    expect(screen).toContain('> not [hidden]');
+    expect(windowsLeft(screen, TOKEN)).toEqual([]);
   });
 
   it('keeps back other lines on stderr until it is answered', async () => {
