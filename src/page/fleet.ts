@@ -1,6 +1,6 @@
 // The bicycles of the page and their groups.
 
-import { worldX } from '../globe/projection.js';
+import { mercatorY, worldX } from '../globe/projection.js';
 import { chargeGroup, silenceGroup } from './groups.js';
 import type { PageRow } from './payload.js';
 
