@@ -143,8 +143,9 @@ function spellingsOf(secret: string): string[] {
   const hex = bytes.toString('hex');
   return [
     secret,
-    // Names of headers arrive in lower case.
+    // Names of headers arrive in lower case, and some services write in upper case.
     secret.toLowerCase(),
+    secret.toUpperCase(),
     // Form data writes a space as a plus sign.
     secret.replaceAll(' ', '+'),
     encodeURIComponent(secret),

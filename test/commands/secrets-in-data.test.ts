@@ -20,6 +20,8 @@ const everyCharacter = (encode: (code: number) => string) =>
 
 const WRITTEN: [string, string][] = [
   ['as text', TOKEN],
+  ['in upper case', TOKEN.toUpperCase()],
+  ['in lower case', TOKEN.toLowerCase()],
   ['in base64', Buffer.from(`JWT ${TOKEN}`).toString('base64')],
   ['in percent encoding', encodeURIComponent(TOKEN)],
   ['in hex', Buffer.from(TOKEN).toString('hex')],

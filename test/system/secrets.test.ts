@@ -119,10 +119,10 @@ describe('a secret in text of other programs', () => {
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('is hidden completely when another secret contains it, and in lower case', () => {
+  it('is hidden completely when another secret contains it, and in another case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
-    expect(hide('Abcdefghij Abcdefgh abcdefgh Abcdefg')).toBe(
-      `${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
+    expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
+      `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
     );
   });
 
