@@ -98,6 +98,8 @@ export const JOURNAL_VERSION = 3;
 
 /** Every journal of every version begins with this. */
 const FIRST_WORDS = '{"fleet_journal":';
+/** The beginning of a plan, as plan-file.ts writes it. */
+const PLAN_FIRST_WORDS = '{"fleet_plan":';
 
 const LINE_FEED = 0x0a;
 
@@ -297,11 +299,14 @@ export function checkDamage({ damage }: Journal, path: string): void {
 /** Refuses a file of another program. Without a whole first line no request can have left. */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
-  if (!FIRST_WORDS.startsWith(start))
-    throw usageError(
-      `${path} is not a fleet journal, and was left unchanged`,
-      'use a new file for --journal',
-    );
+  if (FIRST_WORDS.startsWith(start)) return;
+  const isPlan = text.startsWith(PLAN_FIRST_WORDS);
+  throw usageError(
+    `${path} is ${isPlan ? 'a plan' : 'not a fleet journal'}, and was left unchanged`,
+    isPlan
+      ? `"fleet apply" keeps its journal in ${path}.journal`
+      : 'choose the journal of a run, or a new file for --journal',
+  );
 }
 
 /** The first header counts: of two runs that begin a file at once, one wins the claim. */

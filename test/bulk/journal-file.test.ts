@@ -151,6 +151,16 @@ describe('reading a journal', () => {
     );
   });
 
+  test('names the journal of a plan', () => {
+    const plan = '{"fleet_plan":true,"format":1}\n';
+    expect(() => readJournal(Buffer.from(plan), 'a.plan')).toThrow(
+      expect.objectContaining({
+        message: 'a.plan is a plan, and was left unchanged',
+        hint: '"fleet apply" keeps its journal in a.plan.journal',
+      }),
+    );
+  });
+
   test.each([1, 2, 'x'])('names the version of a journal of version %j', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
