@@ -193,3 +193,26 @@ test('data that is not the whole token stays unchanged', async () => {
     name: 'a part 0123456789abcde',
   });
 });
+
+test('an edit with PUT does not replace a token in an unchanged text', async () => {
+  const sent: string[] = [];
+  const row = { uuid: BICYCLE, organization: ORGANIZATION, state: 'available', name: 'Ada' };
+  const { url } = await openServer((response: ServerResponse, { method, path, body }: Asked) => {
+    if (method === 'PUT' || method === 'PATCH') sent.push(`${method} ${body}`);
+    const bicycle = { ...row, description: `note ${TOKEN}` };
+    const page = { count: 1, next: null, previous: null, results: [bicycle] };
+    sendJson(response, 200, /\/bicycles\/\w/.test(path) ? bicycle : page);
+  });
+  const env = {
+    FLEET_BASE_URL: url,
+    FLEET_TOKEN: TOKEN,
+    FLEET_ORGANIZATION: ORGANIZATION,
+    FLEET_CONFIG_DIR: newFolder(),
+  };
+  const line = ['bicycles', 'edit', BICYCLE, '--name', 'Bob', '--yes'];
+  const refused = await runFleet(line, { env });
+  expect([refused.code, sent]).toEqual([9, []]);
+  expect(refused.stderr).toContain('contains a secret of this profile');
+  await runFleet([...line, '--method', 'PATCH'], { env });
+  expect(sent).toEqual([expect.stringMatching(/^PATCH (?!.*hidden)/)]);
+});

@@ -22,6 +22,7 @@ import type { HttpAnswer, HttpRequest } from '../../http/types.js';
 import type { InputFlags } from '../../input/flags.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { describe } from '../../list/pick-one.js';
+import { HIDDEN } from '../../system/secrets.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
@@ -139,6 +140,10 @@ export async function carryOutEdits(
     checkStored: (task, answer) => checkStored(editOf(task), answer),
     async checkBefore(client, task) {
       const edit = editOf(task);
+      if (method === 'PUT') {
+        const hidden = findHiddenText(edit);
+        if (hidden !== undefined) return hidden;
+      }
       const isChecked = (edit.before[VERSION_FIELD] ?? null) !== null;
       if (method !== 'PUT' || isChecked) return undefined;
       return findOtherChanges(context, client, edit);
@@ -203,6 +208,22 @@ function requestFor(method: EditMethod, { task, before, changed, version }: Edit
     subject: SUBJECT,
     shownBy: BICYCLE.shownBy(uuid),
   };
+}
+
+/**
+ * Returns an error when a PUT would replace the token in an unchanged text by `[hidden]`. fleet reads
+ * every text with the token hidden, so it cannot send such a text back.
+ */
+function findHiddenText({ task, before, changed }: Edit): FleetError | undefined {
+  const kept = new Map(Object.entries(before).filter(([field]) => isField(field)));
+  for (const [field] of changed) kept.delete(field);
+  const [field] = [...kept].find(([, value]) => JSON.stringify(value)?.includes(HIDDEN)) ?? [];
+  if (field === undefined) return undefined;
+  return new FleetError(
+    'partial',
+    `the ${clean(field)} of ${describe(task.uuid ?? '', task.name)} contains a secret of this profile, which a PUT would overwrite with "${HIDDEN}"; nothing was sent`,
+    { hint: 'edit only the other fields: add --method PATCH' },
+  );
 }
 
 /** The field by which the service detects concurrent edits. */
