@@ -5,6 +5,7 @@ import { widthOf } from '../terminal/cells.js';
 import { cleanMultiline } from '../terminal/clean.js';
 import { xlsxCellOf } from '../terminal/formats/xlsx-cell.js';
 import { packRows, writeXlsx } from '../terminal/formats/xlsx-file.js';
+import { escapeMarkup } from '../terminal/markup.js';
 
 export interface JournalReport {
   title: string;
@@ -63,8 +64,5 @@ export function drawReportPage({ title, facts, header, rows }: JournalReport): s
 }
 
 function escapeText(text: string): string {
-  return cleanMultiline(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;');
+  return escapeMarkup(cleanMultiline(text));
 }

@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Details, PageZone, Payload } from '../../page/payload.js';
 import { distPath } from '../../system/program-files.js';
+import { escapeMarkup } from '../../terminal/markup.js';
 import { packAlerts, packDetails, rowOf } from '../../views/map/pack.js';
 import type { TileArchive } from './archive.js';
 import { tilesOf } from './flags.js';
@@ -72,7 +73,7 @@ export function drawPage(
   embeddedTiles = '',
 ): string[] {
   const texts: Readonly<Record<string, () => string>> = {
-    title: () => escapeHtml(`${payload.title} – fleet`),
+    title: () => escapeMarkup(`${payload.title} – fleet`),
     elsewhere: () => elsewhereOf(payload),
     data: () => inScript(payload),
     details: () => inScript(details),
@@ -103,8 +104,4 @@ export function inScript(value: unknown): string {
     .replaceAll('<', '\\u003c')
     .replaceAll('\u2028', '\\u2028')
     .replaceAll('\u2029', '\\u2029');
-}
-
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

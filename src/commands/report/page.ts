@@ -3,6 +3,7 @@
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { cleanMultiline } from '../../terminal/clean.js';
+import { escapeMarkup } from '../../terminal/markup.js';
 import { labelOf, showFigure } from '../../views/fleet-report.js';
 import type { PartFigure } from './figures.js';
 import type { FleetReport } from './make-report.js';
@@ -136,9 +137,5 @@ function drawBar({ value, unit, certain }: PartFigure, { x, step, floor, highest
 }
 
 function escapeText(text: string): string {
-  return cleanMultiline(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeMarkup(cleanMultiline(text));
 }

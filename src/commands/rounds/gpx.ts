@@ -1,6 +1,7 @@
 // The tours as GPX 1.1 for navigation apps (https://www.topografix.com/GPX/1/1/): one route a van.
 
 import { clean } from '../../terminal/clean.js';
+import { escapeMarkup } from '../../terminal/markup.js';
 import { textOf } from '../../terminal/values.js';
 import type { Spot } from './distances.js';
 import {
@@ -88,9 +89,5 @@ function decimal(degrees: number): string {
 
 /** Escapes a text of the service. Control characters are not allowed in XML and become symbols. */
 function escapeXml(text: string): string {
-  return clean(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeMarkup(clean(text));
 }

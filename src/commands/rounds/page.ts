@@ -11,6 +11,7 @@ import {
 } from '../../globe/projection.js';
 import { clean } from '../../terminal/clean.js';
 import { count } from '../../terminal/count.js';
+import { escapeMarkup } from '../../terminal/markup.js';
 import { textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
@@ -208,9 +209,5 @@ function tenth(value: number): number {
 }
 
 function escapeText(text: string): string {
-  return clean(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeMarkup(clean(text));
 }

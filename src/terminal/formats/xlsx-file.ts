@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Zip, ZipInputFile } from 'fflate';
+import { escapeMarkup } from '../markup.js';
 import type { XlsxCell } from './xlsx-cell.js';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
@@ -198,15 +199,7 @@ function textXml(reference: string, text: string, style: number): string {
  */
 function escapeCell(text: string): string {
   const escaped = text.replace(/_(?=x[0-9a-f]{4}[_\r])/gi, '_x005F_');
-  return escapeXml(escaped.replaceAll('\r', '_x000D_'));
-}
-
-function escapeXml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeMarkup(escaped.replaceAll('\r', '_x000D_'));
 }
 
 function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
@@ -217,7 +210,7 @@ function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
   );
   const entries = sheets.map(
     ({ layout, id }) =>
-      `<sheet name="${escapeXml(sheetName(layout.name))}" sheetId="${id}" r:id="rId${id}"/>`,
+      `<sheet name="${escapeMarkup(sheetName(layout.name))}" sheetId="${id}" r:id="rId${id}"/>`,
   );
   const filters = sheets.map(({ layout, index }) => filterName(layout, index)).join('');
   // Excel and LibreOffice find the filter of a sheet by a hidden name.
@@ -240,7 +233,7 @@ function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
 function filterName(layout: SheetLayout, index: number): string {
   const range = filterRange(layout, (part) => `$${part}`);
   if (range === undefined) return '';
-  const name = escapeXml(sheetName(layout.name).replaceAll("'", "''"));
+  const name = escapeMarkup(sheetName(layout.name).replaceAll("'", "''"));
   return `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">'${name}'!${range}</definedName>`;
 }
 

@@ -5,6 +5,7 @@ import { type Extent, fitView, metresPerDot, toDots, type View } from '../../glo
 import { OUTLINES, pageLookOf } from '../../page/outlines.js';
 import { cut } from '../../terminal/cells.js';
 import { clean } from '../../terminal/clean.js';
+import { escapeMarkup } from '../../terminal/markup.js';
 import { lookOf } from '../bicycle.js';
 import { type Coast, LEAST_METRES_A_COLUMN } from './coast.js';
 import { type Cluster, type Dot, type Grid, layOutMap } from './layout.js';
@@ -115,11 +116,7 @@ function at(value: number): string {
 
 /** Cleans, cuts and escapes a text of the service. */
 function text(value: string): string {
-  return cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
+  return escapeMarkup(cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS));
 }
 
 /** Whether the coastline is accurate enough for a view. */
