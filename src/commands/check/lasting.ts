@@ -93,9 +93,9 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     }
   }
   if (last !== undefined) checkChange(last.uuid, last.time);
-  const { isCurrent } = await mirror.status();
+  const { isCurrent, keptSince } = await mirror.status();
   if (!isCurrent) return { uuids, uncertain, doubt: 'the mirror is not current' };
-  const startMs = await historyStart(mirror);
+  const startMs = await historyStart(mirror, keptSince);
   if (startMs === undefined || startMs > fromMs)
     return {
       uuids,
@@ -115,8 +115,10 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
 }
 
 /** Returns when the history of a mirror begins: with its first reading, or with what --keep left. */
-async function historyStart(mirror: Mirror): Promise<number | undefined> {
-  const { keptSince } = await mirror.status();
+async function historyStart(
+  mirror: Mirror,
+  keptSince: string | undefined,
+): Promise<number | undefined> {
   if (keptSince !== undefined) return readTime(keptSince);
   const [row] = await mirror.database.all('SELECT min(first_seen) AS first FROM bicycles');
   return readTime(row?.['first']);
