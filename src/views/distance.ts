@@ -1,6 +1,6 @@
 // The distance between two places, and the DISTANCE column of lists with an area.
 
-import { EARTH_RADIUS_METRES } from '../globe/projection.js';
+import { greatCircleMetres } from '../globe/projection.js';
 import type { ListedItem, Shape } from '../terminal/formats.js';
 import { MISSING, numberOf, pointOf, readPath } from '../terminal/values.js';
 
@@ -19,19 +19,13 @@ export interface Placed {
 }
 
 /**
- * Returns the distance of two places on a great circle in metres (haversine formula). Returns
- * undefined without both places.
+ * Returns the distance of two places on a great circle in metres, or undefined without both places.
  */
 export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {
   const start = pointOf(from?.longitude, from?.latitude);
   const end = pointOf(to.longitude, to.latitude);
   if (start === undefined || end === undefined) return undefined;
-  const [[startEast, startNorth], [endEast, endNorth]] = [start, end];
-  const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
-  const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
-  const chord =
-    half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
-  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
+  return greatCircleMetres(start, end);
 }
 
 /** Formats metres for people: `430 m`, `1.2 km`, `250 km`. */

@@ -1,7 +1,7 @@
 // Distances along straight lines, for tours without a router.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { EARTH_RADIUS_METRES } from '../../globe/projection.js';
+import { greatCircleMetres } from '../../globe/projection.js';
 
 /** A place as longitude and latitude in degrees. */
 export type Spot = readonly [longitude: number, latitude: number];
@@ -9,19 +9,9 @@ export type Spot = readonly [longitude: number, latitude: number];
 /** How much longer a way through a city is than the straight line. */
 export const DETOUR_FACTOR = 1.3;
 
-const RADIANS = Math.PI / 180;
-
-/** Returns the distance of two places on a great circle in metres (haversine formula). */
-export function straightMetres([startEast, startNorth]: Spot, [endEast, endNorth]: Spot): number {
-  const north = Math.sin(((endNorth - startNorth) * RADIANS) / 2) ** 2;
-  const east = Math.sin(((endEast - startEast) * RADIANS) / 2) ** 2;
-  const chord = north + Math.cos(startNorth * RADIANS) * Math.cos(endNorth * RADIANS) * east;
-  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
-}
-
 /** Returns the estimated distance of a drive in whole metres. */
 export function drivenMetres(from: Spot, to: Spot): number {
-  return Math.round(straightMetres(from, to) * DETOUR_FACTOR);
+  return Math.round(greatCircleMetres(from, to) * DETOUR_FACTOR);
 }
 
 /** How many rows of the table are computed before a signal is noticed, some milliseconds. */

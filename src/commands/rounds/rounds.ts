@@ -6,6 +6,7 @@ import { refuseExistingPlan } from '../../bulk/plan-file.js';
 import { withTerminal } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
+import { greatCircleMetres } from '../../globe/projection.js';
 import { isScreen } from '../../list/output-file.js';
 import {
   legMetres,
@@ -24,7 +25,7 @@ import { showDuration } from '../../terminal/time.js';
 import { numberOf, pointOf, textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { type LatLon, showDistance } from '../../views/distance.js';
-import { type Spot, straightMatrix, straightMetres } from './distances.js';
+import { type Spot, straightMatrix } from './distances.js';
 import type { ClockTimeOfDay } from './flags.js';
 import { chooseRoundForm, writeRounds } from './output.js';
 import type { LeftOutBicycle, Rounds, VanTour } from './plan.js';
@@ -191,7 +192,7 @@ async function askIfFar(
 ): Promise<void> {
   if (placed.length === 0) return;
   let nearest = Number.POSITIVE_INFINITY;
-  for (const { spot } of placed) nearest = Math.min(nearest, straightMetres(depot, spot));
+  for (const { spot } of placed) nearest = Math.min(nearest, greatCircleMetres(depot, spot));
   if (nearest <= FAR_METRES || isSure === true) return;
   const [east, north] = depot;
   const message = `The start ${north},${east} is ${showDistance(nearest)} from the nearest bicycle. Plan the tours?`;
