@@ -1,21 +1,10 @@
-// Web Mercator: maps places to points of a square world, and views of that world to dots.
+// Web Mercator: maps places to points of a square world, and views of that world to dots. Also the
+// distance of two places.
 
 /**
  * The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid.
  */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
-
-/** Returns the distance of two places on a great circle in metres (haversine formula). */
-export function greatCircleMetres(
-  [startEast, startNorth]: readonly [longitude: number, latitude: number],
-  [endEast, endNorth]: readonly [longitude: number, latitude: number],
-): number {
-  const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
-  const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
-  const chord =
-    half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
-  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
-}
 /** The limit of the map. Web Mercator ends at 85.0511°; places nearer to a pole are not drawn. */
 export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
@@ -52,6 +41,18 @@ export function worldX(longitude: number): number {
  */
 export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
+}
+
+/** Returns the distance of two places on a great circle in metres (haversine formula). */
+export function greatCircleMetres(
+  [startEast, startNorth]: readonly [longitude: number, latitude: number],
+  [endEast, endNorth]: readonly [longitude: number, latitude: number],
+): number {
+  const half = (degrees: number) => Math.sin((degrees * Math.PI) / 360) ** 2;
+  const shrink = (degrees: number) => Math.cos((degrees * Math.PI) / 180);
+  const chord =
+    half(endNorth - startNorth) + shrink(startNorth) * shrink(endNorth) * half(endEast - startEast);
+  return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
 /** Returns the y of a latitude. Places beyond the limit of Web Mercator are at its edge. */

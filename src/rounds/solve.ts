@@ -44,6 +44,8 @@
 // - J. Christiaens, G. Vanden Berghe: Slack induction by string removals for vehicle routing
 //   problems. Transportation Science 54 (2020), 417-433.
 
+import { createRandom } from '../system/random.js';
+
 /** The stops are 0 to `stops - 1`. The place `stops` is the start, and `stops + 1` is the end. */
 export interface RoutingProblem {
   readonly stops: number;
@@ -172,20 +174,6 @@ export function solveTours(problem: RoutingProblem, limits: SearchLimits = {}): 
   }
 }
 
-/** Returns random numbers from 0 to 2^32 - 1 (mulberry32). The same seed gives the same numbers. */
-function openRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return (mixed ^ (mixed >>> 14)) >>> 0;
-  };
-}
-
-const WHOLE = 2 ** 32;
-const BLINK_BELOW = BLINK_SHARE * WHOLE;
-
 /** A solution during the search. */
 interface Solution {
   tours: number[][];
@@ -209,7 +197,7 @@ class Search {
   readonly #demands: Float64Array;
   /** The nearest stops of each stop, nearest first. */
   readonly #neighbours: Int32Array[] = [];
-  readonly #random = openRandom(SEED);
+  readonly #random = createRandom(SEED);
   /** Whether durations limit or rate the tours. */
   readonly #hasTimes: boolean;
   /** A missing stop costs more than any detour. */
@@ -554,7 +542,7 @@ class Search {
 
   /** Returns a random number from 0 up to, but not including, 1. */
   #fraction(): number {
-    return this.#random() / WHOLE;
+    return this.#random();
   }
 
   #below(limit: number): number {
@@ -755,7 +743,7 @@ class Search {
         const right = at < stops.length ? (stops[at] as number) : end;
         const before = left;
         left = right;
-        if (isRandom && this.#random() < BLINK_BELOW) continue;
+        if (isRandom && this.#random() < BLINK_SHARE) continue;
         const gap = isEmpty ? 0 : (costs[before * size + right] as number);
         const cost = (costsTo[row + before] as number) + (costs[row + right] as number) - gap;
         if (cost >= least) continue;

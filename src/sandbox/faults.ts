@@ -1,5 +1,5 @@
 // Faults on request: their syntax, and when they apply (cli.md, sandbox and demo).
-import type { Random } from './random.js';
+import type { Random } from '../system/random.js';
 
 /** The properties of a request that decide whether a fault applies. */
 export interface FaultTarget {

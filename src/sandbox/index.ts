@@ -1,11 +1,13 @@
 // The sandbox: the service of interface.md on two loopback ports, in memory, with a seed and faults
 // on request.
+
+import { createRandom } from '../system/random.js';
 import { createApi } from './api.js';
 import { createFaults, type Fault } from './faults.js';
 import { surroundingsOf } from './fleet.js';
 import { startLife } from './life.js';
 import { PushChannel, type PushLine } from './push.js';
-import { createRandom, randomUuid } from './random.js';
+import { randomUuid } from './random.js';
 import { addRecorded, createPlayback, type Recorded } from './recorded.js';
 import { seedFleet } from './seed.js';
 import { closeServer, listen, type RecordedRequest, type RequestLine, serve } from './server.js';

@@ -1,5 +1,6 @@
 // Automatic events: rentals, reservations, rides and alerts.
 import { ALERT_TYPES } from '../api/alert.js';
+import type { Random } from '../system/random.js';
 import { changeAlert, raiseAlert } from './alerts.js';
 import {
   type BicycleRow,
@@ -9,7 +10,7 @@ import {
   timeText,
 } from './fleet.js';
 import { numberFrom, wrapLongitude } from './geometry.js';
-import { findFrom, pick, pickWeighted, type Random, randomUuid } from './random.js';
+import { findFrom, pick, pickWeighted, randomUuid } from './random.js';
 import { ALERT_ROLES, findFitting } from './seed.js';
 import type { SandboxState, ServedTransition } from './transitions.js';
 

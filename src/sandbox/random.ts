@@ -1,21 +1,6 @@
 // Seeded random numbers: the same seed produces the same fleet, uuids and faults.
 
-/** Returns a number from 0 (included) to 1 (excluded). */
-export type Random = () => number;
-
-/**
- * Creates a random source that is determined by the seed (mulberry32: small, fast and good enough
- * here).
- */
-export function createRandom(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+import type { Random } from '../system/random.js';
 
 /** Returns a whole number from `least` to `most`, both included. */
 export function randomInteger(random: Random, least: number, most: number): number {

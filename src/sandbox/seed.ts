@@ -1,6 +1,7 @@
 // Generates the initial fleet. The same seed and number of bicycles produce the same fleet,
 // including uuids.
 import { ALERT_STATES, ALERT_TYPES } from '../api/alert.js';
+import { createRandom, type Random } from '../system/random.js';
 import { makeAlert } from './alerts.js';
 import {
   type AlertRow,
@@ -28,11 +29,9 @@ import {
   UNUSUAL_NAMES,
 } from './names.js';
 import {
-  createRandom,
   findFrom,
   pick,
   pickWeighted,
-  type Random,
   randomAround,
   randomHex,
   randomInteger,

@@ -2,8 +2,8 @@
 
 import { expect, test } from 'vitest';
 import { openGate } from '../../src/bulk/pace.js';
-import { createRandom } from '../../src/sandbox/random.js';
 import { sleep } from '../../src/system/clock.js';
+import { createRandom } from '../../src/system/random.js';
 import { openFastClock } from '../support/fast-clock.js';
 
 const NEVER = new AbortController().signal;

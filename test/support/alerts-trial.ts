@@ -3,7 +3,8 @@
 
 import { join } from 'node:path';
 import type { Alert } from '../../src/api/alert.js';
-import { createRandom, pick, pickWeighted, randomInteger } from '../../src/sandbox/random.js';
+import { pick, pickWeighted, randomInteger } from '../../src/sandbox/random.js';
+import { createRandom } from '../../src/system/random.js';
 import { alertUuid, startAlertService } from './alert-service.js';
 import { newFolder } from './folder.js';
 import { type Running, startProgram } from './running.js';

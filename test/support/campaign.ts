@@ -13,7 +13,7 @@ import {
 } from 'node:http';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { Sandbox, ServiceKind } from '../../src/sandbox/index.js';
-import { createRandom } from '../../src/sandbox/random.js';
+import { createRandom } from '../../src/system/random.js';
 import { environmentOf } from './environment.js';
 import { withJournal } from './journal.js';
 import { listenOn } from './listen.js';

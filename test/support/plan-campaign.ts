@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createRandom } from '../../src/system/random.js';
 import { environmentOf } from './environment.js';
 import { newFolder } from './folder.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
@@ -45,20 +46,9 @@ const FOREIGN = {
 
 const MOST_RUNS = 12;
 
-/** A pseudo-random generator (mulberry32), so that a seed repeats a campaign. */
-function openRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** Runs plans until there are this many. */
 export async function runPlanCampaign(seed: number, plans: number): Promise<PlanCampaignResult> {
-  const random = openRandom(seed);
+  const random = createRandom(seed);
   const result: PlanCampaignResult = {
     plans: 0,
     targets: 0,

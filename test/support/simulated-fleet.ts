@@ -10,6 +10,7 @@ import {
   utcOfMs,
 } from '../../src/mirror/rows.js';
 import { migrate, writeMeta } from '../../src/mirror/schema.js';
+import { createRandom } from '../../src/system/random.js';
 import { withDatabase } from './mirror.js';
 
 const HOUR_MS = 3_600_000;
@@ -44,17 +45,6 @@ export interface Fleet {
   gaps: { fromMs: number; untilMs: number }[];
 }
 
-/** Returns a generator of numbers from 0 to 1 (mulberry32). */
-export function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 export interface FleetOptions {
   seed: number;
   fromMs: number;
@@ -86,7 +76,7 @@ export function simulateFleet({
   hasReturns = true,
   mirrorDelayMs = 0,
 }: FleetOptions): Fleet {
-  const random = randomOf(seed);
+  const random = createRandom(seed);
   const between = (low: number, high: number) => Math.round(low + random() * (high - low));
   const bicycles = Array.from({ length: bicycleCount }, (_, index): TrueBicycle => {
     const isNew = random() < 0.2;
