@@ -130,7 +130,7 @@ export async function runProgram(
         command.name() !== 'rounds' &&
         command.options.some(({ long }) => long === '--offline')
       ) {
-        throw usageError('--to needs --offline', 'add --offline, or leave --to out');
+        throw usageError('--to needs --offline', 'add --offline, or remove --to');
       } else await action(opened.context);
     };
   const build = (words: readonly string[] = []) =>
@@ -244,7 +244,7 @@ function refuseDocumentFlags(document: string, { jq, columns, headers, excel }: 
   };
   const [flag] = Object.entries(given).find(([, isGiven]) => isGiven) ?? [];
   if (flag !== undefined)
-    throw usageError(`${flag} does not go with -o ${document}`, 'leave one of them out');
+    throw usageError(`${flag} cannot be used with -o ${document}`, 'remove one of them');
 }
 
 /** Flags that name a file which the command still needs. */
@@ -331,11 +331,11 @@ function checkExtension(
   const extension = extensionOf(file);
   if (extension === undefined) return;
   if (extension === 'xlsx' && excel === true)
-    throw usageError('--excel applies only to csv, not to an .xlsx file', 'leave out --excel');
+    throw usageError('--excel applies only to csv, not to an .xlsx file', 'remove --excel');
   if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
     throw usageError(
       `--file "${file}" must not contain ${jq === undefined ? output : 'the output of jq'}`,
-      'leave out -o to write a workbook, or choose another extension',
+      'remove -o to write a workbook, or choose another extension',
     );
   if (output === 'xlsx' && extension !== 'xlsx')
     throw usageError(`-o xlsx needs a file that ends in .xlsx, not "${file}"`);
@@ -499,6 +499,6 @@ const readColumns = withOffers(parseColumns, ({ command }) => ({
 function parseColumns(text: string): string[] {
   const columns = text.split(',').map((column) => column.trim());
   if (columns.includes(''))
-    throw usageError(`--columns takes field names with commas between, not "${text}"`);
+    throw usageError(`--columns must be field names separated by commas, not "${text}"`);
   return columns;
 }

@@ -62,7 +62,7 @@ function readChange(
   } catch {
     return describeText(text);
   }
-  if (!isObject(body)) return `JSON that is no object (${text.slice(0, 40)})`;
+  if (!isObject(body)) return `JSON that is not an object (${text.slice(0, 40)})`;
   const { uuid = null, [nameField]: name, state } = body;
   if (uuid !== null && (typeof uuid !== 'string' || !isOwn(body)))
     return `another ${one} (${String(uuid).slice(0, 40)})`;
@@ -111,7 +111,7 @@ export function judgeAnswer(
       `${reading} where the ${one} was expected; whether ${what} is unknown`,
       creation === undefined
         ? `look at the ${one} before you try again; check that the base URL is that of the service`
-        : 'look for it before it is created again: fleet bicycles list --ordering -created',
+        : 'check whether it exists before you create it again: fleet bicycles list --ordering -created',
     );
     return endOf('unknown', { error });
   }
@@ -139,7 +139,8 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
   const { error } = end;
   if (end.result.outcome !== 'refused' || error === undefined) return end;
   const words = `${error.message}; an earlier request without an answer may have created it`;
-  const hint = 'look for it before it is created again: fleet bicycles list --ordering -created';
+  const hint =
+    'check whether it exists before you create it again: fleet bicycles list --ordering -created';
   return {
     ...end,
     result: { ...end.result, outcome: 'unknown', message: words },
@@ -161,7 +162,7 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   if (status >= 200 && status < 300) {
     const words = `${error.message}; whether it was carried out is unknown`;
     return endOf('unknown', {
-      error: withHint(error, error.hint ?? 'look at it before you try again', words),
+      error: withHint(error, error.hint ?? 'check it before you try again', words),
     });
   }
   // All other requests would get the same answer. 405: the service does not have this action.

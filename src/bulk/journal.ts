@@ -29,7 +29,7 @@ export interface JournalOptions extends LockOptions {
 
 /** Returns the error for a file that cannot be a journal. */
 function unusable(path: string, why: string, cause?: unknown): FleetError {
-  const hint = 'nothing was sent; give --journal the name of a file that can be written';
+  const hint = 'nothing was sent; pass --journal the name of a file that can be written';
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 

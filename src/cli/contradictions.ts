@@ -21,12 +21,12 @@ export function checkGlobalFlags(
   const other = others.find((flag) => flag !== false);
   if (jq !== undefined && other !== undefined)
     throw usageError(
-      `--jq filters JSON and does not go with ${other}`,
+      `--jq filters JSON and cannot be used with ${other}`,
       "choose fields in the program: '.[] | {name, state}'; -o jsonl filters item by item",
     );
   if (file !== undefined && WITHOUT_RESULT.includes(command))
     throw usageError(
-      `${command} has no result that --file could hold`,
+      `${command} has no result to write to --file`,
       'use > FILE for what it prints',
     );
 }

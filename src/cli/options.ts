@@ -32,7 +32,7 @@ export function wholeNumber(
     const value = Number(text);
     const isWhole = /^\d+$/.test(text) && Number.isSafeInteger(value);
     if (isWhole && value >= minimum && value <= (maximum ?? value)) return value;
-    throw usageError(`${flag} takes a whole number ${range}, not "${text}"`);
+    throw usageError(`${flag} must be a whole number ${range}, not "${text}"`);
   };
 }
 
@@ -53,7 +53,7 @@ export function secondsOf(flag: string): (text: string) => number {
     const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
     if (seconds > 0 && seconds <= LONGEST_SECONDS) return seconds;
     throw usageError(
-      `${flag} takes a number of seconds above 0, not "${text}"`,
+      `${flag} must be a number of seconds above 0, not "${text}"`,
       'write it like 300 or 2.5',
     );
   };
@@ -116,7 +116,7 @@ export function readSpeed(text: string): number {
   const factor = /^\d*\.?\d+x?$/.test(text) ? Number.parseFloat(text) : Number.NaN;
   if (factor > 0) return factor;
   throw usageError(
-    `--speed takes a factor above 0, or max, not "${text}"`,
+    `--speed must be a factor above 0, or max, not "${text}"`,
     'for example 1, 60 or 0.5',
   );
 }

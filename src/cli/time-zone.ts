@@ -15,7 +15,7 @@ export const readTimeZone = withOffers(
     if (name !== undefined) return name;
     const close = suggestZone(text);
     throw usageError(
-      `--timezone takes an IANA name, not "${text}"`,
+      `--timezone must be an IANA name, not "${text}"`,
       close === undefined ? 'for example Europe/Berlin or UTC' : `did you mean "${close}"?`,
     );
   },

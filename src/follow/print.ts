@@ -19,10 +19,11 @@ export async function chooseLines(
   const { output } = await settings();
   const isJson = output.value === 'json' || output.value === 'jsonl';
   if (flags.file !== undefined)
-    throw usageError(`${verb} writes lines continuously and takes no --file`, 'use > FILE');
+    throw usageError(`${verb} writes lines continuously and does not support --file`, 'use > FILE');
   if (output.origin === 'flag' && !isJson && output.value !== 'table')
     throw usageError(`${verb} writes lines, or JSON lines with --json, not ${output.value}`);
-  if (flags.columns !== undefined) throw usageError(`${verb} writes lines and takes no --columns`);
+  if (flags.columns !== undefined)
+    throw usageError(`${verb} writes lines and does not support --columns`);
   return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 

@@ -91,7 +91,7 @@ const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;
   if (from !== undefined && isDash)
-    throw usageError('"-" and --from cannot be combined', 'leave one of them out');
+    throw usageError('"-" and --from cannot be combined', 'remove one of them');
   const path = from ?? (isDash ? '-' : undefined);
   if (path === undefined) {
     const useless = NEED_INPUT.find((name) => flags[name] !== undefined);
@@ -99,7 +99,7 @@ export function readInputSource(flags: InputFlags, isDash = false): InputSource 
     const flag = useless === 'hiddenRows' ? 'hidden-rows' : useless;
     throw usageError(`--${flag} needs an input`, 'add --from FILE, or - for stdin');
   }
-  if (path === '') throw usageError('--from needs a file', 'give a path, or - for stdin');
+  if (path === '') throw usageError('--from needs a file', 'pass a path, or - for stdin');
   return { path, encoding, sheet, hiddenRows, headings: map };
 }
 

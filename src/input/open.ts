@@ -78,7 +78,7 @@ export async function* readInputRows(
 function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): void {
   const flag = sheet !== undefined ? '--sheet' : hiddenRows !== undefined ? '--hidden-rows' : '';
   if (flag === '') return;
-  throw usageError(`${flag} works with .xlsx files, and ${name} is a text`, `leave out ${flag}`);
+  throw usageError(`${flag} works with .xlsx files, and ${name} is a text`, `remove ${flag}`);
 }
 
 /** The first bytes of an input decide its format. */

@@ -165,7 +165,7 @@ export async function findNamedRows(
   );
 }
 
-/** `"S7" is 0b9f2c1e-…, but "Emmy" is no bicycle`. */
+/** `"S7" is 0b9f2c1e-…, but "Emmy" is not a bicycle`. */
 function describeNames(names: readonly Name[], matches: readonly (readonly string[])[]): string {
   const parts = names.map(({ text }, index) => {
     const uuids = matches[index] ?? [];

@@ -92,7 +92,7 @@ function toBuffer(bytes: Uint8Array): Buffer {
 function describeError(error: unknown, source: string): unknown {
   if (error instanceof FleetError) return error;
   if (error instanceof UnpackLimitError)
-    return usageError(`${source} holds more than 64 MB of unpacked data`, 'save it as CSV');
+    return usageError(`${source} contains more than 64 MB of unpacked data`, 'save it as CSV');
   if (error instanceof WorkbookLimitError)
     return usageError(`${source} is too large: ${error.message}`, error.hint);
   if (error instanceof ZipError || error instanceof XmlError || error instanceof PackageError)

@@ -35,7 +35,7 @@ function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | un
   return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
     (thrown: unknown) => {
       if (!(thrown instanceof FleetError) || thrown.status !== 403) throw thrown;
-      throw withHint(thrown, `give the UUID of the ${kind.one}, or log in again: fleet auth login`);
+      throw withHint(thrown, `use the UUID of the ${kind.one}, or log in again: fleet auth login`);
     },
   );
 }
@@ -115,7 +115,7 @@ function readOnce(context: Context, kind: NamedKind): Promise<Names | undefined>
 }
 
 async function findByName(context: Context, kind: NamedKind, text: string): Promise<string> {
-  if (text.trim() === '') throw usageError(`the ${kind.one} is empty`, 'give its UUID or its name');
+  if (text.trim() === '') throw usageError(`the ${kind.one} is empty`, 'use its UUID or its name');
   return pickByName(kind, text, await readOnce(context, kind));
 }
 
@@ -132,7 +132,7 @@ export function pickByName(
   if (names === undefined)
     throw usageError(
       `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
-      'give its UUID, and see whether the address of the service is right',
+      'use its UUID, and see whether the address of the service is right',
     );
   const called = (isIt: (name: string) => boolean) =>
     [...names].filter(([, own]) => own.some(isIt));
@@ -150,7 +150,7 @@ export function pickByName(
   if (others.length > 0)
     throw usageError(
       `${found.length} ${many} are named "${shorten(text)}"; nothing was sent`,
-      `give the UUID: ${show(found)}`,
+      `use the UUID: ${show(found)}`,
     );
   return first[0];
 }

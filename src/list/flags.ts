@@ -95,7 +95,7 @@ export function readParameter(
   before: ListOptions['param'] = [],
 ): NonNullable<ListOptions['param']> {
   const equals = text.indexOf('=');
-  if (equals < 1) throw usageError(`--param takes NAME=VALUE, not "${text}"`);
+  if (equals < 1) throw usageError(`--param must be NAME=VALUE, not "${text}"`);
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 

@@ -119,6 +119,6 @@ function describeShown(
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
   // Lists with cursors do not have page numbers.
   const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
-  const how = all === true ? 'leave out --limit' : '--all';
+  const how = all === true ? 'remove --limit' : '--all';
   return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];
 }

@@ -63,7 +63,7 @@ export async function printList<T extends Listed>(
   let incomplete: FleetError | undefined;
   if (options.count === true) {
     if (context.flags.jq !== undefined)
-      throw usageError('--count prints a number and takes no --jq', 'leave one of them out');
+      throw usageError('--count prints a number and does not support --jq', 'remove one of them');
     const total = isFilteredHere(plan, options) ? undefined : await readTotal(context, requests);
     let counted = 0;
     const count = (items: readonly Item<T>[]) => {
@@ -206,7 +206,7 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
     if (twice !== undefined)
       throw usageError(
         `the query parameter "${twice[0]}" is sent by a flag or the settings`,
-        'leave it out of --param',
+        'remove it from --param',
       );
     return further.length === 0 ? request : { ...request, query: [...query, ...further] };
   });

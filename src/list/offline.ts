@@ -63,7 +63,7 @@ export async function runOffline(
   to?: MirrorAddress,
 ) {
   if (context.flags.mirror === false)
-    throw usageError('--offline and --no-mirror cannot be used together', 'leave one of them out');
+    throw usageError('--offline and --no-mirror cannot be used together', 'remove one of them');
   await withMirror(openChosen(context, to), async (mirror) => {
     const { openMirrorClient } = await import('../mirror/client.js');
     const status = await mirror.status();
@@ -72,7 +72,7 @@ export async function runOffline(
     const refuse = async (): Promise<never> => {
       throw usageError(
         'this needs the service, but --offline only uses the mirror',
-        'leave --offline out',
+        'remove --offline',
       );
     };
     let missing: unknown;

@@ -82,12 +82,12 @@ async function notChosen(context: Context, several: readonly string[]): Promise<
   if (several.length === 0) {
     return usageError(
       'no organization is given, and neither the token nor the bicycles name one',
-      'give its name or UUID, or set it with "fleet config set organization NAME"',
+      'use its name or UUID, or set it with "fleet config set organization NAME"',
     );
   }
   const names = await readNames(await context.client(), NAMED.organization).catch(() => undefined);
   return usageError(
     `there are ${several.length} organizations, and none was chosen`,
-    `give one of them, or set it with "fleet config set organization NAME": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
+    `choose one of them, or set it with "fleet config set organization NAME": ${listSome(several.map((uuid) => [uuid, names?.get(uuid)?.[0]]))}`,
   );
 }

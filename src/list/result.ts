@@ -52,7 +52,7 @@ export async function openResult<T>(
   if (chosen === 'xlsx' && flags.file === undefined)
     throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file fleet.xlsx');
   if (flags.excel === true && chosen !== 'csv')
-    throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
+    throw usageError(`--excel works only with csv, not with ${chosen}`, 'add -o csv');
   const target = await openTarget(context);
   const renderer = await openRenderer(chosen, shape, {
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),

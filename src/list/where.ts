@@ -39,7 +39,7 @@ export function parseCondition(text: string, vocabulary: FieldWords = { fields: 
   const [, word = '', operator = '', right = ''] = CONDITION.exec(text) ?? [];
   const value = right.trim();
   if (word === '' || (value === '' && /[<>]/.test(operator)))
-    throw usageError(`a condition is ${FORM}, not "${text.trim()}"`, EXAMPLES);
+    throw usageError(`a condition must be ${FORM}, not "${text.trim()}"`, EXAMPLES);
   return {
     text: text.trim(),
     field: fieldOf(word, vocabulary),
@@ -82,8 +82,8 @@ function refuseSeveral(
   const line = operator === '=' ? showAnyOf(field, trimmed) : undefined;
   const each = trimmed.map((one) => `--where ${field}${operator}${one}`).join(' ');
   throw usageError(
-    `"${text}" has several values, and a condition has one`,
-    line ?? (operator === '!=' ? `repeat the flag: ${each}` : 'give one condition in each flag'),
+    `"${text}" has several values, but a condition compares with one value`,
+    line ?? (operator === '!=' ? `repeat the flag: ${each}` : 'put one condition in each flag'),
   );
 }
 

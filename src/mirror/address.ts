@@ -34,7 +34,7 @@ const POSTGRES = /^postgres(?:ql)?:\/\//i;
 const SECRET_PARAMETERS = ['password', 'sslpassword'];
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =
-  'leave it out, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
+  'remove it, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
 
 /**
  * Reads an address.

@@ -56,7 +56,7 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
 function refuse({ subject, path }: HttpRequest): never {
   throw usageError(
     `${subject ?? path} needs the service, and --offline asks the mirror alone`,
-    'leave --offline out',
+    'remove --offline',
   );
 }
 
@@ -69,7 +69,7 @@ async function* readNamePage<T>(
   if (items.length === 0)
     throw usageError(
       `the mirror has no names of ${kind.many}, which a writer reads from the service`,
-      `give the UUID of the ${kind.one}, or leave --offline out`,
+      `use the UUID of the ${kind.one}, or remove --offline`,
     );
   yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
 }
@@ -184,7 +184,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     if (PAGING.includes(name)) continue;
     const filter = name === 'organization' ? isOwn : list.filters.get(name);
     if (filter === undefined) {
-      const hint = 'leave it out, use --where, or ask the service without --offline';
+      const hint = 'remove it, use --where, or ask the service without --offline';
       throw usageError(`--offline cannot filter by "${name}", which only the service can`, hint);
     }
     const [condition, ...more] = filter(

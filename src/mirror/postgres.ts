@@ -395,7 +395,7 @@ const GRANT_HINT = 'grant it the tables: GRANT SELECT ON ALL TABLES IN SCHEMA pu
 /** A retry cannot fix a missing right. */
 const LASTING = /^42501/;
 const TLS_HINT =
-  'name the file of its authority: PGSSLROOTCERT=PATH, and give the host by the name in the certificate; PGSSLMODE=verify-ca takes any name';
+  'name the file of its authority: PGSSLROOTCERT=PATH, and use the host name of the certificate; PGSSLMODE=verify-ca accepts any name';
 
 /** Failures by SQLSTATE (PostgreSQL 17, appendix A), its class, or the code of the network. */
 const FAILURES: Failures = [

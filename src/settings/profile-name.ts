@@ -38,7 +38,7 @@ function checkNewName(name: string, existing: ReadonlySet<string>): void {
   if (name.endsWith('.'))
     throw usageError(
       `${failure}: Windows removes a dot at the end of a file name`,
-      'leave out the dot',
+      'remove the dot',
     );
   const folded = foldFileName(name);
   for (const other of existing) {

@@ -247,7 +247,7 @@ export function readOnlyFailure({
 
 /** Returns the address of the service. Throws a FleetError of kind `config` when it is not set. */
 export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
-  const run = `run "fleet auth login${profileFlag(profile.value)}", or give --base-url or FLEET_BASE_URL`;
+  const run = `run "fleet auth login${profileFlag(profile.value)}", or pass --base-url or FLEET_BASE_URL`;
   const hint = `${run}; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
   return baseUrl.value ?? refuseMissing('the service', profile, hint);
 }
@@ -260,7 +260,7 @@ export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
   // When neither address is set, the error about the base URL is better: a login sets both.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
-  const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or give --sse-url or FLEET_SSE_URL`;
+  const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or pass --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);
 }
 

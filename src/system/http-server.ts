@@ -67,15 +67,15 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
 
 function notListening(error: NodeJS.ErrnoException, { host, port, flag }: OwnServerOptions): Error {
   if (error.code === 'EADDRINUSE') {
-    const hint = `stop the program that listens there, or give another port to ${flag} (0: any free one)`;
+    const hint = `stop the program that listens there, or pass another port to ${flag} (0: any free one)`;
     return usageError(`port ${port} of ${host} is in use`, hint);
   }
   if (error.code === 'EACCES')
     return usageError(
       `this user may not listen on port ${port} of ${host}`,
-      `give a ${flag} from 1024 on`,
+      `pass a ${flag} of 1024 or above`,
     );
   if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND')
-    return usageError(`${host} is not an address of this machine`, 'give --host 127.0.0.1');
+    return usageError(`${host} is not an address of this machine`, 'pass --host 127.0.0.1');
   return asFleetError(error);
 }

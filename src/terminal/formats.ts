@@ -49,7 +49,9 @@ export async function openRenderer<T>(
         ? '--no-headers'
         : undefined;
   if (flag !== undefined && !FORMATS_WITH_COLUMNS.includes(format))
-    throw usageError(`${flag} goes with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`);
+    throw usageError(
+      `${flag} works only with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`,
+    );
   const tools = {
     ...options,
     paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),

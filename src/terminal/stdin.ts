@@ -27,7 +27,7 @@ export interface InputOptions extends StdinOptions {
 export function readStdin(
   options: StdinOptions,
   limitBytes = STDIN_LIMIT_BYTES,
-  tooMuch = 'stdin holds more than 64 MB',
+  tooMuch = 'stdin has more than 64 MB',
 ): Promise<Buffer> {
   return readAll(stdinChunks(options), limitBytes, tooMuch);
 }
@@ -75,7 +75,7 @@ export async function* inputChunks(
     yield* (await openNamedFile(path, { signal, clock, silenceMs })).chunks;
   } catch (error) {
     signal.throwIfAborted();
-    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, 'give a file, or - for stdin');
+    throw usageError(`${path} cannot be read: ${reasonOf(error)}`, 'pass a file, or - for stdin');
   }
 }
 

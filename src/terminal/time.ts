@@ -61,7 +61,7 @@ export function parseDuration(text: string, what = 'a duration'): number {
   const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * UNITS_MS[unit];
   if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
   throw usageError(
-    `${what} takes a number with a unit, not "${text}"`,
+    `${what} must be a number with a unit, not "${text}"`,
     'for example 200ms, 90s, 5m, 2h, 1d, 1w',
   );
 }

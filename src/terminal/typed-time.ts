@@ -60,7 +60,7 @@ export function readTimeFlag(flag: string, text: string, now: Now): number {
   const isDate = ISO_DATE.test(text.trim()) || POINTED_DATE.test(text.trim());
   const reason = isDate
     ? `: there is no such date as ${text.trim()}`
-    : ` takes a time, not "${text}"`;
+    : ` must be a time, not "${text}"`;
   throw usageError(`${flag}${reason}`, FORMS);
 }
 

@@ -486,7 +486,7 @@ describe('input of `bicycles act`', () => {
     [['rent'], 'no bicycle given for "rent"'],
     [[A, B, 'retier'], 'did you mean "retire"?'],
     [[A, '-', 'rent'], '- cannot be combined with other arguments'],
-    [[A, B, 'rent', '--concurrency', '65'], '--concurrency takes a whole number from 1 to 64'],
+    [[A, B, 'rent', '--concurrency', '65'], '--concurrency must be a whole number from 1 to 64'],
     [[A, B, 'rent', '--concurrency', '0'], '--concurrency takes'],
     [[A, B, 'rent', '--field', 'type=x'], '--field type is the action itself'],
     [[A, B, 'rent', '--field', 'x'], '--field takes NAME=VALUE'],

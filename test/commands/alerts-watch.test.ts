@@ -153,7 +153,7 @@ describe.concurrent('the end of `alerts watch`', () => {
 
   test.each([
     [['--every', '10ms'], /--every takes 100 ms or more/],
-    [['--since', 'soon'], /--since takes a time, not "soon"/],
+    [['--since', 'soon'], /--since must be a time, not "soon"/],
     [['-o', 'csv'], /alerts watch writes lines, or JSON lines/],
     [['--columns', 'uuid'], /takes no --columns/],
     [['--state', 'neww'], /did you mean "new"/],

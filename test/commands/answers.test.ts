@@ -143,5 +143,7 @@ test.each([
   expect(run.code).toBe(code);
   if (code === 0) return;
   expect(run.stderr).toContain('whether "Ada" was created is unknown');
-  expect(run.stderr).toContain('hint: look for it before it is created again: fleet bicycles list');
+  expect(run.stderr).toContain(
+    'hint: check whether it exists before you create it again: fleet bicycles list',
+  );
 });

@@ -122,7 +122,7 @@ describe('`auth login`', () => {
   it.each<[string, string | RunOptions, number, string]>([
     ['--with-token', '', 2, 'error: the token is empty'],
     ['--with-token', 'secret\nsecret', 2, 'error: the token has more than one line'],
-    ['--with-token', 's'.repeat(70_000), 2, 'error: stdin holds more than a token'],
+    ['--with-token', 's'.repeat(70_000), 2, 'error: stdin has more than a token'],
     ['', 'secret', 2, 'error: cannot ask without a terminal'],
     ['--no-input', TERMINAL, 2, 'cannot ask with --no-input'],
     ['--with-token', TERMINAL, 2, 'reads the token from a pipe or a file'],

@@ -606,7 +606,7 @@ test('keeps the old feed and reports its age when the list is incomplete or unre
 });
 
 test.each([
-  [[], 'give --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
+  [[], 'pass --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
   [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
   [['--out', 'x', '--set', 'system_id=city bike'], 'system_id: "city bike" does not fit'],
   [
@@ -614,13 +614,13 @@ test.each([
     'feed_url: "https://example.com/gbfs.json" does not fit (write it like https://example.com/gbfs/)',
   ],
   [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
-  [['--out', 'x', '--jq', '.vehicles'], 'gbfs takes no --jq'],
+  [['--out', 'x', '--jq', '.vehicles'], 'gbfs does not support --jq'],
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
   [['--out', 'x', '--every', '20ms'], '--every takes 1 s or more'],
   [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
-  [['--every', '60s'], 'give --out DIR, or --serve PORT'],
-  [['--check', '--serve', '0'], 'give --out DIR'],
+  [['--every', '60s'], 'pass --out DIR, or --serve PORT'],
+  [['--check', '--serve', '0'], 'pass --out DIR'],
 ])('rejects the flags %j', async (flags, reason) => {
   const before = sandbox().requests.length;
   const run = await runFleet(['gbfs', ...flags], { env });

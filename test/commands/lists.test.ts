@@ -114,7 +114,7 @@ test('sends --param unchanged, repeated and in order', async () => {
 });
 
 test.each([
-  [['--limit', '0'], '--limit takes a whole number of 1 or more'],
+  [['--limit', '0'], '--limit must be a whole number of 1 or more'],
   [['--all', '--page', '2'], "option '--all' cannot be used with option '--page <n>'"],
   [['--zone', ''], '--zone needs a UUID or a name'],
   [['--timeout', '0'], 'is not a number of seconds'],
@@ -122,7 +122,7 @@ test.each([
   [['--bbox', '13.3,52.3,13.7,52.7'], '--bbox 13.7,52.7,13.3,52.3'],
   [['--bbox', '13.3,52.7,13.7,52.3'], '--bbox 13.7,52.7,13.3,52.3'],
   [['--bbox', '200,95,13,52'], '--bbox 180,90,13,52'],
-  [['--bbox', '1,2,3'], '--bbox takes four numbers'],
+  [['--bbox', '1,2,3'], '--bbox must be four numbers'],
   [['--param', 'x'], '--param takes NAME=VALUE'],
   [['--param', 'page=2'], 'the query parameter "page" is sent by a flag'],
   [
@@ -134,11 +134,11 @@ test.each([
     ['--count', '--page', '2', '--where', 'state=lost'],
     "option '--count' cannot be used with option '--page <n>'",
   ],
-  [['--count', '--jq', '.'], '--count prints a number and takes no --jq'],
+  [['--count', '--jq', '.'], '--count prints a number and does not support --jq'],
   [['--where', 'state=availble'], 'did you mean "available"?'],
   [['--jq', '.['], '--jq: syntax error'],
-  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and does not go with -o yaml'],
-  [['--jq', '.', '--columns', 'name'], '--jq filters JSON and does not go with --columns'],
+  [['--jq', '.', '-o', 'yaml'], '--jq filters JSON and cannot be used with -o yaml'],
+  [['--jq', '.', '--columns', 'name'], '--jq filters JSON and cannot be used with --columns'],
 ])('rejects %j before it sends anything', async (args, words) => {
   const before = service().requests.length;
   const { code, stdout, stderr } = await fleet('bicycles', 'list', ...args);

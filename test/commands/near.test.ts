@@ -243,7 +243,7 @@ describe('`bicycles list --near`', () => {
     expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
     expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
     expect(table.stderr).toMatch(
-      /^Showing the nearest 1 of \d+ bicycles\. Everything: leave out --limit\n$/,
+      /^Showing the nearest 1 of \d+ bicycles\. Everything: remove --limit\n$/,
     );
     const csv = await fleet(
       ...'--near 52.52,13.40 --radius 5000 -o csv --columns uuid,distance -q'.split(' '),

@@ -34,7 +34,7 @@ test.each(useEngines())(
     await withDatabase(to, (database) => database.all('delete from names'));
     expect(await fleet(...list)).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/has no names of organizations.*give the UUID/s),
+      stderr: expect.stringMatching(/has no names of organizations.*use the UUID/s),
     });
   },
 );

@@ -95,7 +95,7 @@ describe('an organization that is set by name', () => {
     });
     expect([run.code, run.stderr]).toEqual([
       4,
-      expect.stringContaining('hint: give the UUID of the organization, or log in again'),
+      expect.stringContaining('hint: use the UUID of the organization, or log in again'),
     ]);
   });
 });

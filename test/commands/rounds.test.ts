@@ -162,8 +162,12 @@ test('gives the same tours whatever the order of the list is', async () => {
 
 test.each<[string, string[], string]>([
   ['no start', [], '--from is needed'],
-  ['a capacity of 0', [...FROM, '--capacity', '0'], '--capacity takes a whole number of 1 or more'],
-  ['no van', [...FROM, '--vans', '0'], '--vans takes a whole number from 1 to 200'],
+  [
+    'a capacity of 0',
+    [...FROM, '--capacity', '0'],
+    '--capacity must be a whole number of 1 or more',
+  ],
+  ['no van', [...FROM, '--vans', '0'], '--vans must be a whole number from 1 to 200'],
   ['a swapped start', ['--from', '13.4,252.5'], 'out of range'],
   ['hours of 0', [...FROM, '--hours', '0'], '--hours takes hours above 0'],
   [

@@ -546,9 +546,9 @@ describe('files', () => {
     [
       ['--excel', '--file', 'x.xlsx'],
       'applies only to csv, not to an .xlsx file',
-      'leave out --excel',
+      'remove --excel',
     ],
-    [['-o', 'csv', '--file', 'x.xlsx'], '--file "x.xlsx" must not contain csv', 'leave out -o'],
+    [['-o', 'csv', '--file', 'x.xlsx'], '--file "x.xlsx" must not contain csv', 'remove -o'],
     [['-o', 'xlsx', '--file', 'x.csv'], '-o xlsx needs a file that ends in .xlsx', ''],
   ])('refuses %j and names what works', async (args, message, hint) => {
     const run = await fleet(['list', ...args]);

@@ -90,7 +90,7 @@ test.each([
 ])('rejects the zone %s', async (zone, hint) => {
   const { code, stderr } = await run(['bicycles', 'list', '--timezone', zone]);
   expect(code).toBe(2);
-  expect(stderr).toContain(`--timezone takes an IANA name, not "${zone}"`);
+  expect(stderr).toContain(`--timezone must be an IANA name, not "${zone}"`);
   expect(stderr).toContain(hint);
 });
 

@@ -100,7 +100,7 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
     [['ORG', '--for', '0s'], '--for takes a time above 0'],
     [['ORG', '--idle', '0'], '--idle must be above 0'],
     [['ORG', '--idle', 'soon'], '--idle takes a number with a unit'],
-    [['ORG', '--max-events', '0'], '--max-events takes a whole number of 1 or more'],
+    [['ORG', '--max-events', '0'], '--max-events must be a whole number of 1 or more'],
     [['--topic', ''], '--topic needs a topic'],
   ])('%j: %s', async (args, message) => {
     const { requests } = sandbox();

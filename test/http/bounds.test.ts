@@ -243,7 +243,7 @@ describe('unusual HTTP answers', () => {
       1,
     ],
     ['headers that do not come in time', hostile('silent'), 'no answer in time', 2],
-    ['a body that stops', hostile('silentBody'), 'the answer stopped coming', 2],
+    ['a body that stops', hostile('silentBody'), 'the response stopped arriving', 2],
     [
       'something that is not HTTP',
       (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'),

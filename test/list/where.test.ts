@@ -255,7 +255,7 @@ describe('`bicycles list --where`', () => {
     expect(stderr).toBe('Showing 2 bicycles. Everything: --all\n');
     expect(asked).toBeGreaterThanOrEqual(2);
     const both = await fleet(ITEMS, '--limit', '2', '--all', '--where', 'state=lost');
-    expect(both.stderr).toBe('Showing 2 bicycles. Everything: leave out --limit\n');
+    expect(both.stderr).toBe('Showing 2 bicycles. Everything: remove --limit\n');
   });
 
   test('prints a notice when no bicycle matches', async () => {

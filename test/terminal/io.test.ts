@@ -49,7 +49,7 @@ describe('TERM=dumb', () => {
     const { code, stdout, stderr } = await run(args, { TERM: 'dumb' }, { columns: 80 });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('--live redraws the whole terminal, and this one cannot (TERM=dumb)');
-    expect(stderr).toContain('leave it out for lines');
+    expect(stderr).toContain('remove it to print lines');
   });
 
   test('gets lists without escape sequences', async () => {

@@ -52,7 +52,7 @@ async function type(keys: string): Promise<void> {
   }
 }
 
-const QUESTION = { message: 'Address', instead: 'give --base-url' };
+const QUESTION = { message: 'Address', instead: 'pass --base-url' };
 
 /** Returns the result of a prompt while these keys are pressed. */
 async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<Answer> {
@@ -121,7 +121,7 @@ describe('a question', () => {
     ['y\r', true],
     ['n\r', false],
   ])('with yes or no is answered by %j as %s', async (keys, yes) => {
-    const answer = askYesNo(openAsking(), { message: 'Delete it?', instead: 'give --yes' });
+    const answer = askYesNo(openAsking(), { message: 'Delete it?', instead: 'pass --yes' });
     expect(await answered(answer, keys)).toBe(yes);
     expect(screen).toContain('y/N');
   });
@@ -164,7 +164,7 @@ it.each([
     await expect(ask(asking, QUESTION)).rejects.toMatchObject({
       kind: 'usage',
       message: `cannot ask ${why}: Address`,
-      hint: 'give --base-url',
+      hint: 'pass --base-url',
     });
   expect(screen).toBe('');
 });

@@ -80,7 +80,7 @@ describe('limits of stdin', () => {
     const run = await runFleet(['api', '/x/', '--input', '-'], { env: ENV, stdin: pieces(65) });
     expect(run).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('stdin holds more than 64 MB'),
+      stderr: expect.stringContaining('stdin has more than 64 MB'),
     });
   });
 

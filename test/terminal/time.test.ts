@@ -65,7 +65,7 @@ describe('parseDuration', () => {
     (text) => {
       expect(() => parseDuration(text, '--for')).toThrow(FleetError);
       expect(() => parseDuration(text, '--for')).toThrow(
-        `--for takes a number with a unit, not "${text}"`,
+        `--for must be a number with a unit, not "${text}"`,
       );
     },
   );

@@ -74,7 +74,7 @@ test.each([
 
 test.each([
   ['31.02.2026', '--until: there is no such date as 31.02.2026'],
-  ['soon', '--until takes a time, not "soon"'],
+  ['soon', '--until must be a time, not "soon"'],
 ])('names the flag in the error for %s', (text, message) => {
   expect(() => readTimeFlag('--until', text, NOW)).toThrow(message);
 });

@@ -91,7 +91,7 @@ async function findAlert(context: Context, text: string): Promise<Meant<Alert>> 
   };
   const matches = await findByPrefix<Alert>(await context.client(), list, text);
   const missing = new FleetError('not-found', `no alert begins with "${shorten(text)}"`, {
-    hint: 'give a UUID or its first four or more digits; "fleet alerts list" shows them',
+    hint: 'use a UUID or its first four or more digits; "fleet alerts list" shows them',
   });
   return pickOne(text, matches, ALERT, missing);
 }

@@ -214,7 +214,7 @@ function readBackfill(text: string): number {
 
 function readPath(text: string): string {
   if (/^\/[!-~]*$/.test(text) && !/[?#]/.test(text)) return text;
-  throw usageError(`--path takes a path such as /alerts, not "${text}"`);
+  throw usageError(`--path must be a path such as /alerts, not "${text}"`);
 }
 
 function readForward(text: string): URL {
@@ -222,11 +222,11 @@ function readForward(text: string): URL {
   if (url === undefined || !/^https?:$/.test(url.protocol))
     // The text is not repeated, because the path of a webhook is often its secret.
     throw usageError(
-      '--forward takes an http or https address',
+      '--forward must be an http or https address',
       'for example: --forward https://hooks.example.com/alerts',
     );
   if (url.username !== '' || url.password !== '')
-    throw usageError('--forward takes an address without a user name or password');
+    throw usageError('--forward must be an address without a user name or password');
   url.hash = '';
   return url;
 }

@@ -41,7 +41,7 @@ export async function listenAlerts(context: Context, options: ListenOptions): Pr
   if (secret === undefined && !isLoopback({ hostname: options.host })) {
     throw usageError(
       `--host ${options.host} needs a secret: without one only this machine can connect`,
-      'give --secret-env NAME, the variable with the secret',
+      'pass --secret-env NAME, the variable with the secret',
     );
   }
   const baseUrl = options.backfill === 0 ? undefined : settings.baseUrl.value;
@@ -94,7 +94,7 @@ async function statePath(
   const folder = findStateFolder(context.io.env);
   if (folder === undefined) throw configError('no folder was found for the state of alerts', hint);
   await makeFolder(folder, OWN_FOLDER_MODE).catch((error) => {
-    throw configError(`${folder} cannot be made: ${reasonOf(error)}`, hint, error);
+    throw configError(`${folder} cannot be created: ${reasonOf(error)}`, hint, error);
   });
   const place = JSON.stringify([base, host, port, path]);
   const digest = createHash('sha256').update(place).digest('hex').slice(0, 12);

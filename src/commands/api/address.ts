@@ -36,13 +36,13 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (origin !== baseUrl.origin)
     throw usageError(
       `${origin} is not the service's origin, which is ${baseUrl.origin}; nothing was sent`,
-      'the token goes to no other address; give only the path, or choose the other service with --base-url or --profile',
+      'the token goes to no other address; pass only the path, or choose the other service with --base-url or --profile',
     );
   if (isWhole) return { path: pathname, isFromOrigin: true, search };
   if (!pathname.startsWith(`${prefix}/`))
     throw usageError(
-      `"${text}" leads out of ${baseUrl.href}`,
-      'for another path of the same origin give the whole URL',
+      `"${text}" is outside ${baseUrl.href}`,
+      'for another path of the same origin, pass the whole URL',
     );
   return { path: pathname.slice(prefix.length), search };
 }

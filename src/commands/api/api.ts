@@ -129,14 +129,14 @@ function hasPassword(body: HttpRequest['body']): boolean {
 function checkFlags(method: string, { input, paginate, include }: ApiOptions): void {
   if (paginate === true && method !== 'GET') {
     throw usageError(
-      `--paginate reads pages, and ${method} reads none`,
-      'add -X GET, or leave --paginate out',
+      `--paginate works only with GET, not with ${method}`,
+      'add -X GET, or remove --paginate',
     );
   }
   if (paginate === true && include === true) {
     throw usageError(
-      '--paginate makes one array of many answers and takes no --include',
-      'leave one of them out',
+      '--paginate joins many answers into one array and does not support --include',
+      'remove one of them',
     );
   }
   if (input !== undefined && isSafe(method)) {

@@ -17,7 +17,7 @@ export interface Field {
 /** Splits `NAME=VALUE`. Throws a usage error for other text. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
-  if (equals < 1) throw usageError(`a field is NAME=VALUE, not "${field}"`);
+  if (equals < 1) throw usageError(`a field must be NAME=VALUE, not "${field}"`);
   return [field.slice(0, equals), field.slice(equals + 1)];
 }
 

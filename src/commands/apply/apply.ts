@@ -37,7 +37,7 @@ export async function applyPlan(
   if (path === '-')
     throw usageError(
       'a plan cannot be read from stdin, because its journal is kept next to its file',
-      'give the name of the file',
+      'pass the name of the file',
     );
   const file = await readPlanFile(context, path);
   await refuseIfReadOnly(context, options);

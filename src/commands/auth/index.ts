@@ -9,7 +9,7 @@ import { usageError } from '../../errors.js';
 /** A parser for commander: an e-mail address, or another user name of the service. */
 function readEmail(text: string): string {
   if (/^\S+$/.test(text)) return text;
-  throw usageError('--email takes an address such as you@example.org');
+  throw usageError('--email must be an address such as you@example.org');
 }
 
 /** A parser for commander: a path below the base URL, with a slash at both ends. */

@@ -154,7 +154,7 @@ function chooseTarget(
   if (address === undefined)
     throw usageError(
       `the profile in use, "${profile}", belongs to "fleet sandbox"`,
-      'give the address of the service: fleet auth login --base-url URL',
+      'set the address of the service: fleet auth login --base-url URL',
     );
   const name = address.host.replace(/[^\w.-]+/g, '-').replace(/^-/, '');
   const holds = held === undefined ? 'belongs to "fleet sandbox"' : `holds ${showAddress(held)}`;
@@ -191,7 +191,7 @@ async function obtain(
         ? await pipe(context, '--with-token', 'token')
         : await askToken(context, where);
     return {
-      token: readToken(typed, 'the token', 'give only the token, on one line', secrets, usageError),
+      token: readToken(typed, 'the token', 'pass only the token, on one line', secrets, usageError),
     };
   }
   const place = { settings, baseUrl: baseUrl ?? requireBaseUrl(settings) };
@@ -204,9 +204,9 @@ async function obtain(
   if (/[\r\n\0]/.test(password))
     throw usageError(
       'the password has several lines or a NUL character',
-      'give it on one line; nothing was sent',
+      'pass it on one line; nothing was sent',
     );
-  if (password === '') throw usageError('the password is empty', 'give it on one line');
+  if (password === '') throw usageError('the password is empty', 'pass it on one line');
   secrets.add(password, true);
   const client = await clientOfLogin(context, place);
   const answer = await postLogin(client, loginPath, { email, password }).catch(async (thrown) => {
@@ -215,7 +215,7 @@ async function obtain(
       throw hinted;
     throw withHint(
       thrown,
-      'this service has no login at this path: give --login-path, or enter a token with "fleet auth login"',
+      'this service has no login at this path: pass --login-path, or enter a token with "fleet auth login"',
     );
   });
   const hint =
@@ -241,9 +241,9 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
   if (context.io.stdin.isTTY === true)
     throw usageError(
       `${flag} reads the ${what} from a pipe or a file`,
-      `leave ${flag} out to be asked, or add: < FILE`,
+      `remove ${flag} to be asked, or add: < FILE`,
     );
-  const bytes = await readStdin(context, STDIN_LIMIT_BYTES, `stdin holds more than a ${what}`);
+  const bytes = await readStdin(context, STDIN_LIMIT_BYTES, `stdin has more than a ${what}`);
   if (isUtf8(bytes)) return bytes.toString('utf8');
   throw usageError(
     `the ${what} on stdin is not UTF-8`,

@@ -12,7 +12,7 @@ import { clientOfLogin, type LoginPlace } from './check.js';
 
 /** What to do without a terminal. */
 const INSTEAD =
-  'give the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
+  'pass the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
 /** Asks for an address. Returns undefined when the user leaves it open. */
 export async function askAddress(
@@ -48,7 +48,7 @@ export async function askToken(context: Context, where: string): Promise<string>
 export async function askPassword(context: Context, email: string, where: string): Promise<string> {
   return askSecret(context, {
     message: `Password of ${email} for ${where}`,
-    instead: `give the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
+    instead: `pass the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
     refuse(typed) {
       if (typed === '') return 'the password is empty';
       // The terminal sent bytes that are not UTF-8; the password would be sent changed.
@@ -90,7 +90,7 @@ export async function askOrganization(
     message: `Organization (${ways}; Enter to leave it unset)`,
     instead: INSTEAD,
     refuse: (typed) =>
-      typed.trim() === '' || find(typed) !== undefined ? undefined : `give its ${ways}`,
+      typed.trim() === '' || find(typed) !== undefined ? undefined : `use its ${ways}`,
   });
   return find(answer);
 }

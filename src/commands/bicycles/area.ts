@@ -59,7 +59,8 @@ export function showBox(box: Box): string {
  */
 export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
-  if (numbers === undefined) throw usageError(`--bbox takes four numbers, ${FORM}, not "${text}"`);
+  if (numbers === undefined)
+    throw usageError(`--bbox must be four numbers, ${FORM}, not "${text}"`);
   const [one = 0, up = 0, other = 0, down = 0] = numbers.map((value, index) =>
     clamp(value, index % 2 === 0 ? 180 : 90),
   );
@@ -125,7 +126,9 @@ const DEGREE = Math.PI / 180;
 export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {
-    throw usageError(`--near takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`);
+    throw usageError(
+      `--near must be a latitude and a longitude, such as 52.52,13.40, not "${text}"`,
+    );
   }
   const [latitude = 0, longitude = 0] = numbers;
   if (Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180) return { latitude, longitude };
@@ -141,7 +144,7 @@ export function readMetres(flag: string): (text: string) => number {
     const metres = Number(match?.[1]) * (match?.[2]?.toLowerCase() === 'km' ? 1000 : 1);
     if (metres > 0 && metres <= FURTHEST_METRES) return metres;
     throw usageError(
-      `${flag} takes metres above 0 and below half way round the earth, such as 800, or 1.5km, not "${text}"`,
+      `${flag} must be a distance above 0 and below half the circumference of the earth, such as 800 (metres) or 1.5km, not "${text}"`,
     );
   };
 }
@@ -160,7 +163,7 @@ export function readCircle(
   if (near === undefined)
     throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
   if (radiusMetres === undefined)
-    throw usageError('--near needs --radius', 'give a distance: --radius 800 or --radius 5km');
+    throw usageError('--near needs --radius', 'pass a distance: --radius 800 or --radius 5km');
   return { centre: near, radiusMetres };
 }
 

@@ -28,7 +28,7 @@ export async function createBicycles(context: Context, options: CreateOptions): 
   refuseFlags(
     options,
     ['journal', 'failFast'],
-    'goes with --from: one bicycle is created with one request',
+    'works only with --from: one bicycle is created with one request',
   );
   const name = readName(options.name);
   const owner = options.organization ?? (await requireOrganization(context, undefined));
@@ -48,7 +48,7 @@ function readName(name: string | undefined): string {
   if (name === undefined)
     throw usageError(
       '--name is missing',
-      'give the name of one bicycle, or create many with --from FILE',
+      'pass the name of one bicycle, or create many with --from FILE',
     );
   if (name.trim() === '') throw usageError('--name is empty', 'every bicycle needs a visible name');
   refuseControlCharacters('name', name);

@@ -206,7 +206,7 @@ function refuseChangedPath(
   const field = firstSegment(path);
   throw usageError(
     `${describePlace(place)} of ${source}: "${clean(path)}" cannot be changed alone; nothing was sent`,
-    `leave the column out, or give the whole field "${clean(field)}" as JSON`,
+    `remove the column, or write the whole field "${clean(field)}" as JSON`,
   );
 }
 

@@ -109,7 +109,7 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
   if (changes.size > 0) return changes;
   throw usageError(
     'nothing to change: no field is given',
-    'give --name, --description, --serial-number, --model, --lock, --organization, --note or --field NAME=VALUE',
+    'pass --name, --description, --serial-number, --model, --lock, --organization, --note or --field NAME=VALUE',
   );
 }
 

@@ -39,7 +39,7 @@ export async function findBicycle(
   if (text.trim() === '')
     throw usageError(
       'the name of a bicycle must not be empty',
-      'give a UUID, its beginning, or a name',
+      'use a UUID, its beginning, or a name',
     );
   const client = await context.client();
   const organization = await chosenOrganization(context, scope);
@@ -49,7 +49,7 @@ export async function findBicycle(
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `give a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: fleet bicycles list --name ${search}`,
+    hint: `use a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: fleet bicycles list --name ${search}`,
   });
   return pickOne(text, matches, BICYCLE, missing);
 }

@@ -108,7 +108,7 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
   )
     return findBicycle(context, text);
   const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
-    hint: 'give a UUID, its first four or more digits, or an exact name, serial number or bleid',
+    hint: 'use a UUID, its first four or more digits, or an exact name, serial number or bleid',
   });
   return pickOne(text, matches, BICYCLE, missing);
 }

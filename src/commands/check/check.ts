@@ -108,7 +108,7 @@ function checkFlags(options: CheckOptions): void {
       throw usageError(`${flag} acts on a change of a verdict`, 'add --every 60s');
     if (options.for !== undefined) throw usageError('--for goes with --every', 'add --every 60s');
   } else if (show === true)
-    throw usageError('--show and --every cannot be used together', 'leave one of them out');
+    throw usageError('--show and --every cannot be used together', 'remove one of them');
 }
 
 async function printOnce(

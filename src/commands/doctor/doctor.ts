@@ -57,7 +57,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
 const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {
-  return new FleetError('network', `no whole answer came within ${LONGEST_MS / 1000} s`, {
+  return new FleetError('network', `no complete response arrived within ${LONGEST_MS / 1000} s`, {
     hint: 'the service is too slow, or its answers never end; try: fleet bicycles list -v',
   });
 }

@@ -37,7 +37,7 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
   }
   if (refusal === undefined) return [];
   if (known.token === undefined && (refusal.status === 401 || refusal.status === 403))
-    return [ok('push', `${showAddress(sseUrl)} answers; it wants a token`)];
+    return [ok('push', `${showAddress(sseUrl)} answers; it needs a token`)];
   const { kind, status = 500, hint = '' } = refusal;
   const address = showAddress(sseUrl);
   if (kind !== 'network' && organization === undefined && status < 500)

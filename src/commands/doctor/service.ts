@@ -146,7 +146,7 @@ async function judgeAnswer(
   if (status === 406)
     return [{ ...refused('version'), next: changeCommand(known, 'apiVersion', '1.0') }];
   if (isRefusal(answer)) {
-    const prefix = ok('prefix', `service found at ${address}; it wants a token`);
+    const prefix = ok('prefix', `service found at ${address}; it needs a token`);
     return token === undefined ? [prefix] : [prefix, refused('access', 'the token')];
   }
   if (status === 407 || status === 429 || status >= 500) return [refused('service')];

@@ -92,13 +92,16 @@ function checkFlags(
   { out, serve, check, range }: GbfsOptions,
 ): string[] {
   if (check === true && out === undefined)
-    throw usageError('--check needs the folder of the feed', 'give --out DIR');
+    throw usageError('--check needs the folder of the feed', 'pass --out DIR');
   if (jq !== undefined)
-    throw usageError('gbfs takes no --jq', 'give its JSON to jq: fleet gbfs --json … | jq …');
+    throw usageError(
+      'gbfs does not support --jq',
+      'pipe its JSON to jq: fleet gbfs --json … | jq …',
+    );
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
   return out === undefined && serve === undefined
-    ? ['no destination: give --out DIR, or --serve PORT']
+    ? ['no destination: pass --out DIR, or --serve PORT']
     : [];
 }
 
@@ -152,7 +155,7 @@ async function writeFiles(
   files: Published['files'],
 ): Promise<void> {
   await makeFolder(folder).catch((error) => {
-    throw new FleetError('output', `${folder} cannot be made: ${reasonOf(error)}`, {
+    throw new FleetError('output', `${folder} cannot be created: ${reasonOf(error)}`, {
       cause: error,
     });
   });

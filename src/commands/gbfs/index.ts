@@ -75,6 +75,6 @@ export function addGbfs(program: Command, run: Run): void {
 function readSet(text: string, before: { readonly [name: string]: string } = {}) {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)
-    throw usageError(`--set takes NAME=VALUE, not "${text}"`);
+    throw usageError(`--set must be NAME=VALUE, not "${text}"`);
   return { ...before, [name.replace(/^gbfs\./, '')]: value };
 }

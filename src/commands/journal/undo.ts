@@ -55,7 +55,7 @@ export async function undoJournal(
   const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
   if (binding === undefined)
-    throw usageError(`the journal ${path} holds nothing`, 'nothing was sent with it');
+    throw usageError(`the journal ${path} is empty`, 'nothing was sent with it');
   await checkCounter(journal, path);
   if (options.unknown !== 'resend') checkDamage(journal, path);
   await refuseIfReadOnly(context, options);

@@ -16,7 +16,7 @@ const LARGEST = 10_000;
 export function readSize(text: string): Size {
   const [, width = 0, height = 0] = /^(\d{1,5})[,x](\d{1,5})$/.exec(text)?.map(Number) ?? [];
   if (width >= 1 && height >= 1 && Math.max(width, height) <= LARGEST) return { width, height };
-  throw usageError(`--size takes a width and a height such as 120,40, not "${text}"`);
+  throw usageError(`--size must be a width and a height such as 120,40, not "${text}"`);
 }
 
 /**

@@ -91,8 +91,8 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
     );
   if (file !== undefined && picture === undefined && ending === undefined)
     throw usageError(
-      `--file "${file}" does not say what to draw`,
-      'name it .svg, .html or .txt, or give -o',
+      `--file "${file}" has no extension that selects a format`,
+      'name it .svg, .html or .txt, or pass -o',
     );
   const others: Readonly<Record<string, boolean>> = {
     '--file': file !== undefined,
@@ -103,11 +103,11 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   };
   const other = Object.keys(others).find((flag) => others[flag]);
   if (follower !== undefined && other !== undefined)
-    throw usageError(`${follower} and ${other} cannot be used together`, 'leave one of them out');
+    throw usageError(`${follower} and ${other} cannot be used together`, 'remove one of them');
   if (live === true && !io.stdout.isTerminal)
     throw usageError(
       '--live draws on a terminal, and stdout is not one',
-      'give --serve for a browser',
+      'pass --serve for a browser',
     );
   if (role !== undefined && follower === undefined)
     throw usageError('--role needs --live or --serve');
@@ -119,7 +119,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   if (form === 'text' && size !== undefined && size.width * size.height > MOST_CELLS)
     throw usageError(
       '--size counts columns and rows here, and this size is too large',
-      'give -o svg, or a size such as 300,100',
+      'pass -o svg, or a size such as 300,100',
     );
   if (form !== 'text' && serve === undefined && file === undefined && io.stdout.isTerminal)
     throw usageError(

@@ -75,7 +75,7 @@ export async function serveAssistants(context: Context, { toolset }: McpOptions)
   if (signal.aborted) throw signal.reason;
   if (tooLarge !== undefined)
     throw usageError(
-      'the client sent a message of more than 4 MB, and fleet cannot read on after it',
+      'the client sent a message of more than 4 MB, and fleet cannot continue to read',
       'start the server again',
     );
 }

@@ -46,7 +46,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
   const untilMs =
     options.until === undefined ? undefined : readTimeFlag('--until', options.until, now);
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
-    throw usageError('--until is not after --since', 'give the earlier time to --since');
+    throw usageError('--until is not after --since', 'pass the earlier time to --since');
   const form = await chooseForm(context, options, 'mirror replay');
   await withMirror(openChosen(context, options.to), async (mirror) => {
     const range = rangeOf(sinceMs, untilMs);

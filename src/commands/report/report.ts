@@ -79,9 +79,9 @@ function readPeriod(context: Context, { since, until }: ReportOptions): Asked {
   const fromMs =
     since === undefined ? untilMs - DEFAULT_LENGTH_MS : readTimeFlag('--since', since, now);
   if (until !== undefined && fromMs >= askedUntilMs)
-    throw usageError('--until is not after --since', 'give the earlier time to --since');
+    throw usageError('--until is not after --since', 'pass the earlier time to --since');
   if (fromMs >= now.ms)
-    throw usageError('--since is not in the past', 'give a time before the present to --since');
+    throw usageError('--since is not in the past', 'pass a time in the past to --since');
   return { fromMs, untilMs };
 }
 

@@ -24,7 +24,7 @@ export function readPlace(flag: string): (text: string) => LatLon {
     throw usageError(
       isPlain
         ? `${flag} "${text}" is out of range: latitudes go from -90 to 90, then longitudes from -180 to 180`
-        : `${flag} takes a latitude and a longitude, such as 52.52,13.40, not "${text}"`,
+        : `${flag} must be a latitude and a longitude, such as 52.52,13.40, not "${text}"`,
     );
   };
 }
@@ -44,7 +44,7 @@ function readNumber({ flag, unit, least, most }: NumberRange): (text: string) =>
     const isEnough = least === undefined ? value > 0 : value >= least;
     if (isEnough && value <= most) return value;
     const range = least === undefined ? `above 0, up to ${most}` : `from ${least} to ${most}`;
-    throw usageError(`${flag} takes ${unit} ${range}, not "${text}"`);
+    throw usageError(`${flag} must be ${unit} ${range}, not "${text}"`);
   };
 }
 
@@ -77,7 +77,7 @@ export interface ClockTimeOfDay {
 export function readClock(text: string): ClockTimeOfDay {
   const [, hour = 24, minute = 60] = /^(\d{1,2}):(\d\d)$/.exec(text.trim())?.map(Number) ?? [];
   if (hour <= 23 && minute <= 59) return { hour, minute };
-  throw usageError(`--start takes a time of day such as 07:30, not "${text}"`);
+  throw usageError(`--start must be a time of day such as 07:30, not "${text}"`);
 }
 
 /**
@@ -89,7 +89,7 @@ export function readServer(flag: string): (text: string) => URL {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol))
       throw usageError(
-        `${flag} takes an http or https address, not "${text}"`,
+        `${flag} must be an http or https address, not "${text}"`,
         'for example http://127.0.0.1:5000',
       );
     if (url.username + url.password !== '')

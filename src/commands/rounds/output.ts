@@ -21,14 +21,14 @@ export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   if (picture === undefined && ofFile !== undefined && asked !== undefined)
     throw usageError(
       `--file "${file}" must not contain ${asked}`,
-      'leave out -o, or choose another extension',
+      'remove -o, or choose another extension',
     );
   const form = (picture as RoundForm | undefined) ?? ofFile;
   const chosen = form ?? (await context.settings()).output.value;
   if (columns !== undefined && !['table', 'csv', 'tsv'].includes(chosen))
-    throw usageError(`--columns goes with table, csv and tsv, not with ${chosen}`);
+    throw usageError(`--columns works only with table, csv and tsv, not with ${chosen}`);
   if (excel === true && chosen !== 'csv')
-    throw usageError(`--excel goes with csv, not with ${chosen}`, 'add -o csv');
+    throw usageError(`--excel works only with csv, not with ${chosen}`, 'add -o csv');
   if (chosen === 'xlsx' && file === undefined)
     throw usageError('-o xlsx writes a file', 'add --file PATH, such as --file rounds.xlsx');
   if ((chosen === 'html' || chosen === 'gpx') && isScreen(context))

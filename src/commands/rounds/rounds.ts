@@ -136,18 +136,18 @@ export async function planRounds(
 function checkFlags(operand: string | undefined, options: RoundsOptions): void {
   if (operand !== undefined && operand !== '-')
     throw usageError(
-      `fleet rounds takes filters or -, not "${operand}"`,
+      `fleet rounds accepts filters or -, not "${operand}"`,
       'name bicycles on stdin: fleet rounds - --from LAT,LON < uuids.txt',
     );
   const filter = FILTER_FLAGS.find((name) => options[name] !== undefined);
   if (operand === '-' && filter !== undefined)
     throw usageError(`- and --${filter} cannot be combined`, 'filter the list that you pipe in');
   if (options.plan !== undefined && options.offline === true)
-    throw usageError('--plan reads the bicycles and needs the service', 'leave out --offline');
+    throw usageError('--plan reads the bicycles and needs the service', 'remove --offline');
   if (options.solver !== undefined && (options.balance === true || options.seconds !== undefined))
     throw usageError(
       `--solver and --${options.balance === true ? 'balance' : 'seconds'} cannot be combined`,
-      'leave one of them out',
+      'remove one of them',
     );
 }
 
@@ -241,7 +241,7 @@ function sortByReach(
   if (placed.length > 0 && reachable.length === 0)
     throw usageError(
       `--hours ${hours} is too short for a single stop: a tour to the nearest bicycle takes ${showDuration(least * 1000)}`,
-      'give more --hours, or a start that is nearer',
+      'raise --hours, or choose a nearer start with --from',
     );
   return { reachable, tooFar };
 }
@@ -363,7 +363,7 @@ function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): F
     more: lines,
     hint: leftOut.every(({ spot }) => spot === undefined)
       ? 'look for bicycles without a position with "fleet bicycles get"'
-      : 'give more --vans, --capacity or --hours, or plan a second round',
+      : 'raise --vans, --capacity or --hours, or plan a second round',
   });
 }
 

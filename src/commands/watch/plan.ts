@@ -134,16 +134,16 @@ export async function chooseForm(
         ? '--json'
         : undefined;
   if (other !== undefined)
-    throw usageError(`--live and ${other} cannot be used together`, 'leave one of them out');
+    throw usageError(`--live and ${other} cannot be used together`, 'remove one of them');
   if (!context.io.stdout.isTerminal)
     throw usageError(
       '--live draws on a terminal, and stdout is not one',
-      'leave it out for lines, or give --json',
+      'remove it to print lines, or pass --json',
     );
   if (!context.io.stdout.canRedraw)
     throw usageError(
       '--live redraws the whole terminal, and this one cannot (TERM=dumb)',
-      'leave it out for lines, or set TERM to the kind of the terminal, such as TERM=xterm-256color',
+      'remove it to print lines, or set TERM to the kind of the terminal, such as TERM=xterm-256color',
     );
   return 'board';
 }

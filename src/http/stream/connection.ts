@@ -132,7 +132,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       fail(
         'timeout',
         `no answer from ${url.origin} within ${timeoutMs / 1000} s`,
-        'give more time with --timeout',
+        'raise --timeout',
       ),
     );
     const silence = openSilence(clock, idleMs, () =>

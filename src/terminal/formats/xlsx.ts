@@ -41,7 +41,10 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       const values = batch.map(exactValue);
       const { names, read } = cellsOf(values);
       if (names.length > MOST_COLUMNS)
-        throw usageError('a sheet holds 16,384 columns at most', 'choose some with --columns');
+        throw usageError(
+          'a sheet can contain at most 16,384 columns',
+          'choose some with --columns',
+        );
       const rows = values.map((value) =>
         read(value).map((inner, column) => xlsxCellOf(inner, names[column] ?? '', timezone)),
       );
@@ -52,7 +55,7 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       packed.push(packRows(rows, firstRow + rowCount));
       rowCount += rows.length;
       if (rowCount >= MOST_ROWS)
-        throw usageError('a sheet holds 1,048,575 rows at most', 'use -o csv, or filter');
+        throw usageError('a sheet can contain at most 1,048,575 rows', 'use -o csv, or filter');
       return '';
     },
     finish() {
