@@ -2,7 +2,7 @@
 
 import { usageError } from '../errors.js';
 
-/** Longer than any line with a bicycle in it. */
+/** The maximum length of a line. A line with a bicycle is shorter. */
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
 /** DOS programs end a text file with this character, and may repeat it. */

@@ -222,7 +222,7 @@ class SheetReader implements SheetRows {
     };
   }
 
-  /** The column of a reference such as `B7`, which must be in the present row. */
+  /** Returns the column of a reference such as `B7`, which must be in the present row. */
   #columnOf(reference: string): number {
     const { column, row } = splitReference(reference);
     if (column === 0 || row !== String(this.#row))

@@ -15,7 +15,10 @@ import {
 } from './row.js';
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
-/** More than any fleet has. It ends an input that would never end. */
+/**
+ * The maximum number of rows. No fleet has as many, and the limit ends an input that would never
+ * end.
+ */
 const MOST_TARGETS = 1_000_000;
 
 /** A row that names its bicycle or alert. */

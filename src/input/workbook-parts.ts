@@ -99,8 +99,8 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
 }
 
 /**
- * The entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the folder
- * `xl/`.
+ * Returns the entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the
+ * folder `xl/`.
  */
 function resolveTarget(folder: string, target: string): string {
   const path = target.startsWith('/') ? target : `${folder}${target}`;

@@ -25,7 +25,7 @@ type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
-/** More than any file of services or certificates. */
+/** The maximum size of a file. Files of services and certificates are much smaller. */
 const LIMIT_BYTES = 1_000_000;
 
 /**
@@ -38,7 +38,10 @@ const VARIABLES: Named = {
   target_session_attrs: 'PGTARGETSESSIONATTRS',
 };
 
-/** Reads address, files and environment. Throws a FleetError of kind `config` for a file or value that is no use. */
+/**
+ * Reads address, files and environment. Throws a FleetError of kind `config` for a file or a value
+ * that cannot be used.
+ */
 export async function readConnection(
   url: string,
   env: NodeJS.ProcessEnv,
@@ -53,7 +56,7 @@ export async function readConnection(
   const database = find('dbname') ?? user;
   const servers: Server[] = [];
   for (const { host, port } of readServers(find)) {
-    // A socket's folder knows no TLS, whatever the mode.
+    // A connection through the folder of a socket never uses TLS.
     const tls = host.startsWith('/') ? [false as const] : await readTls(find, host, signal);
     servers.push({ host, port, tls });
   }
@@ -62,7 +65,7 @@ export async function readConnection(
     servers,
     target: readTarget(find),
     password: find('password'),
-    /** The password file, which counts without a password. */
+    /** The password file, which is read when no password is set. */
     passwordFile: find('passfile') ?? defaultPasswordFile(env),
     database,
     user,
@@ -80,7 +83,7 @@ export interface Server {
 }
 
 /**
- * Returns the hosts with their ports. One port counts for all hosts (PostgreSQL 17, section
+ * Returns the hosts with their ports. A single port applies to all hosts (PostgreSQL 17, section
  * 32.1.1.3).
  */
 function readServers(find: Find): { host: string; port: number }[] {
@@ -123,7 +126,7 @@ function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
   return home === undefined ? undefined : join(home, '.pgpass');
 }
 
-/** The text of a file that a parameter names. */
+/** Returns the text of a file that a parameter names. */
 async function readNamed(path: string, name: string, signal: AbortSignal): Promise<string> {
   try {
     const { chunks } = await openNamedFile(path, {
@@ -139,13 +142,17 @@ async function readNamed(path: string, name: string, signal: AbortSignal): Promi
   }
 }
 
-/** The parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section 32.17). */
+/**
+ * Returns the parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section
+ * 32.17).
+ */
 async function readService(
   name: string,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Where nobody has a home, nothing is read: never from the current directory.
+  // Without a home folder no file is read, because fleet never looks for one in the current
+  // directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
   if (found !== undefined) return found;
@@ -185,7 +192,10 @@ async function refuseOpenKey(path: string | undefined): Promise<void> {
 
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
-/** What the modes of libpq ask (PostgreSQL 17, section 32.19); `prefer` and `allow` try it without TLS as well. */
+/**
+ * Returns the TLS settings of a mode of libpq (PostgreSQL 17, section 32.19). `prefer` and `allow`
+ * also try a connection without TLS.
+ */
 async function readTls(find: Find, host: string, signal: AbortSignal): Promise<Tls> {
   const root = find('sslrootcert');
   const mode = find('sslmode') ?? (root === 'system' ? 'verify-full' : 'prefer');

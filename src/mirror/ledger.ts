@@ -171,7 +171,8 @@ export class Ledger implements FleetStore {
 
   /** Adds a change of other tables to the batch. */
   add(step: WriteStep) {
-    // A restored value leaves nothing to record, so the gap lasts until the last such moment.
+    // A value that changed and changed back leaves no difference to record. The gap lasts until the
+    // last such moment.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
@@ -266,7 +267,10 @@ export class Ledger implements FleetStore {
     return writes;
   }
 
-  /** Drops kept rows above a limit; all rows when the table was changed outside the ledger. */
+  /**
+   * Drops the oldest kept rows above a limit, and all rows when the table was changed outside the
+   * ledger.
+   */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {
       if (this.#entries.size <= limit) return;

@@ -27,8 +27,8 @@ const LONGEST_EMOJI_UNITS = 50;
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * Only this part of a text is examined, which exceeds any terminal. The segmenter takes quadratic
- * time for a row of flags.
+ * The segmenter examines only this many characters, more than any terminal shows. It takes
+ * quadratic time for a row of flags.
  */
 const SEEN_UNITS = 4096;
 

@@ -165,7 +165,7 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
       return had;
     },
     close() {
-      // Another error of a closed terminal must not end the program.
+      // Ignore later errors of the closed terminal. They must not end the program.
       stdin
         .off('data', onData)
         .off('end', onEnd)
@@ -205,9 +205,10 @@ function obeyJobControl(
   const onStop = () => {
     isStopping = true;
     setRaw(false);
-    // The whole job, as a terminal in its usual mode does: a script around fleet must stop too.
+    // Stop the whole job, as a terminal in its usual mode does, so that a script around fleet stops
+    // too.
     process.kill(0, 'SIGTSTP');
-    // A job without a shell that controls it is not stopped, and gets no SIGCONT.
+    // The kernel does not stop an orphaned job, which would get no SIGCONT.
     setImmediate(() => {
       if (isStopping) onContinue();
     });

@@ -19,7 +19,7 @@ export interface CellContext {
   isWhole?: boolean;
 }
 
-/** The room of a column. */
+/** The limits for the width of a column. */
 interface ColumnFit {
   /** Columns with lower numbers are shrunk and dropped first. */
   keep: number;
@@ -101,7 +101,7 @@ export function layOut<T>(
   });
   if (width === undefined) return laid;
   const byUse = laid.toSorted((a, b) => b.column.keep - a.column.keep);
-  // The excess of a line with these columns and gaps.
+  // Returns by how much a line with these columns and gaps is too wide.
   const excess = (roomOf: (one: Laid<T>) => number) =>
     Math.max(0, byUse.reduce((sum, one) => sum + roomOf(one) + gap, -gap) - width);
   while (byUse.length > 1 && byUse.at(-1)?.column.isAsked !== true && excess(floorOf) > 0)

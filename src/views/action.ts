@@ -86,7 +86,7 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   header: 'OUTCOME',
   field: 'outcome',
   keep: 5,
-  // The longest outcome, because later rows may have it.
+  // The width of the longest outcome, because a later row may have it.
   room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
@@ -105,7 +105,7 @@ export const ACTION: Shape<Ended> = {
   ],
 };
 
-/** Room for a sentence of the service, because later rows have other reasons. */
+/** The room for a sentence of the service, because later rows may have longer reasons. */
 const MESSAGE_ROOM_COLUMNS = 70;
 
 const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [

@@ -39,7 +39,7 @@ export type Sort = (typeof SORTS)[number];
 
 export interface BoardView {
   panel: BoardPanel;
-  /** The panel behind help and cards. */
+  /** The panel that help or a card covers. */
   home: 'fleet' | 'map';
   sort: Sort;
   /** The text or conditions that bicycles and changes must match; empty for all. */
@@ -273,7 +273,7 @@ function bicyclesHeading({
   return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
 }
 
-/** The columns of lists in half the width. The name is shortened first. */
+/** The columns of a list in half the width of the screen. The name is shortened first. */
 const LIST_COLUMNS = {
   state_of_charge: {},
   name: { keep: 4.5, minimum: 8 },

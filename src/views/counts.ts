@@ -76,7 +76,10 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
   return find === undefined ? nameOf(readPath(bicycle, group)) : find(bicycle, now);
 }
 
-/** Longer values are cut, and are counted together when they begin alike. */
+/**
+ * The maximum length of a counted value. Longer values with the same beginning are counted
+ * together.
+ */
 const LONGEST_NAME_CHARACTERS = 200;
 
 function nameOf(value: unknown): string {
@@ -99,7 +102,7 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
     [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
-    // Ranges of the battery charge are kept when they are empty; `none` and `never` are not.
+    // Empty ranges of the battery charge are shown. Empty groups `none` and `never` are not.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

@@ -16,7 +16,7 @@ export interface JournalReport {
 
 const NARROWEST_COLUMN = 10;
 const WIDEST_COLUMN = 60;
-/** Longer texts have the widest column anyway. */
+/** The width of a longer text is not measured: its column has the maximum width. */
 const MEASURED_CHARACTERS = 200;
 
 /** Draws the report as a workbook with one sheet. */

@@ -80,7 +80,7 @@ const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
-/** About ten metres. More decimals do not fit into 80 columns. */
+/** Four decimals of a degree are about ten metres. More decimals do not fit into 80 columns. */
 const PLACE_DECIMALS = 4;
 
 /** Smaller changes of place are noise of the satellite receiver. */
@@ -139,7 +139,7 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** Undefined when the description needs the room. */
+  /** Undefined when the description of the change needs the room of this cell. */
   charge?: Cell;
   place?: Cell;
 }
@@ -241,7 +241,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
       .join('  ');
   }
-  // The mark replaces the time, which is unknown.
+  // The mark replaces the time of the change, which is unknown.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
   const laid = layOut(COLUMNS, [], { width, terminal, gap: 1 });

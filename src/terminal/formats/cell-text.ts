@@ -35,7 +35,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;
-  // A workbook holds only the beginning of a very long text.
+  // A cell of a workbook keeps only the beginning of a very long text.
   return (
     cell.length > SHORTEST_CUT_CELL_CHARACTERS &&
     cell.length < exported.length &&

@@ -45,7 +45,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     return `${drawn.join(' '.repeat(GAP_COLUMNS))}\n`;
   }
 
-  /** Lays the columns out by the first rows; the line above them. */
+  /** Chooses the columns and their widths by the first rows. Returns the header line. */
   function begin(values: readonly T[]): string {
     const columns = columnsOf(values);
     const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
@@ -71,7 +71,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       }
       return text;
     },
-    // The header of a table that had no rows: programs get it, people get nothing.
+    // Returns the header of a table without rows. Programs get it, people do not.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
     notices: () =>
       hidden.length === 0
@@ -80,7 +80,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
   };
 }
 
-/** The lines of a row. */
+/** Returns the lines of a row. */
 function wrapCells<T>(cells: readonly Cell[], places: readonly Laid<T>[]): Cell[][] {
   const wrapped = cells.map(({ text, color }, index) =>
     wrap(text, places[index]?.width).map((part) => ({ text: part, color })),

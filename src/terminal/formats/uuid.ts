@@ -1,18 +1,19 @@
-// UUIDs, one a line, for `act -`, xargs and loops.
+// Prints one UUID per line, for `act -`, xargs and loops.
 
 import { exactValue } from '../../json/exact.js';
 import { clean } from '../clean.js';
 import { readPath, textOf } from '../values.js';
 import { countNoun, type Renderer, type Shape } from './renderer.js';
 
-/** The `uuid` of each resource; those without one are counted in a notice. */
+/** Returns the `uuid` of each resource. Resources without a uuid are counted in a notice. */
 export function openUuids<T>(shape: Shape<T>): Renderer<T> {
   let without = 0;
   return {
     rows(rows) {
       let text = '';
       for (const row of rows) {
-        // A uuid that is a number is nothing the interface knows; should it come, it is not rounded.
+        // The interface does not allow a number as a uuid. If a service sends one, its digits are
+        // not rounded.
         const uuid = textOf(readPath(exactValue(row), 'uuid')) ?? '';
         if (uuid === '') without += 1;
         else text += `${clean(uuid)}\n`;

@@ -28,7 +28,7 @@ export const LONGEST_CELL_CHARACTERS = 32_767;
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
-/** Longer than any double with all its digits. */
+/** The text is longer than any double with all its digits. */
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
@@ -85,7 +85,10 @@ export function timeHeader(field: string, timezone: string): string {
   return `${field} (${timezone})`;
 }
 
-/** Splits a header that `timeHeader` made into field and time zone; any other header is the field. */
+/**
+ * Splits a header that `timeHeader` wrote into field and time zone. Any other header is the name of
+ * a field.
+ */
 export function splitTimeHeader(header: string): { field: string; timezone: string | undefined } {
   const start = header.lastIndexOf(' (');
   if (start <= 0 || !header.endsWith(')')) return { field: header, timezone: undefined };
@@ -131,7 +134,10 @@ function cutText(text: string): string {
   return text.slice(0, LONGEST_CELL_CHARACTERS - (splitsPair ? 1 : 0));
 }
 
-/** The local time of a time with a date and a clock, undefined for other values and years that Excel does not know. */
+/**
+ * Returns the local time of a value with a date and a time of day. Returns undefined for other
+ * values and for years that Excel does not support.
+ */
 function localTimeOf(value: unknown, timezone: string): number | undefined {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}[T ]/i.test(value)) return undefined;
   const time = readTime(value);

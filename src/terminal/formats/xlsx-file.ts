@@ -44,10 +44,13 @@ export interface SheetLayout {
   readonly rowCount: number;
 }
 
-/** The XML of rows, packed: the widths of the columns, which come first, are known only at the end. */
+/**
+ * The compressed XML of the rows. The widths of the columns precede the rows in the file, but are
+ * known only at the end.
+ */
 export type PackedRows = Uint8Array;
 
-/** Writes rows as XML; `firstRow` is the number of the first one, from 1. */
+/** Writes rows as XML. `firstRow` is the number of the first row, counted from 1. */
 export function packRows(rows: readonly (readonly XlsxCell[])[], firstRow: number): PackedRows {
   const xml = rows.map((cells, index) => rowXml(cells, firstRow + index)).join('');
   return deflateRawSync(xml, { level: 1 });
@@ -85,7 +88,10 @@ export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise
   return Buffer.concat(file);
 }
 
-/** Adds an entry that zlib packs: it is several times as fast as fflate, which matters for the sheet. */
+/**
+ * Adds an entry that zlib compresses. zlib is several times as fast as fflate, which matters for
+ * the sheet.
+ */
 async function addPacked(zip: Zip, filename: string, pieces: Iterable<Uint8Array>): Promise<void> {
   const entry: ZipInputFile = { filename, size: 0, crc: 0, compression: DEFLATED };
   zip.add(entry);
@@ -237,7 +243,7 @@ function filterName(layout: SheetLayout, index: number): string {
   return `<definedName name="_xlnm._FilterDatabase" localSheetId="${index}" hidden="1">'${name}'!${range}</definedName>`;
 }
 
-/** Excel refuses some characters in the name of a sheet, and names of more than 31 characters. */
+/** Excel refuses some characters in the name of a sheet, and names with more than 31 characters. */
 function sheetName(name: string): string {
   const allowed = name.replace(/[[\]:*?/\\]/g, ' ').replace(/^'+|'+$/g, '');
   return allowed.slice(0, LONGEST_SHEET_NAME).trim() || 'Sheet1';

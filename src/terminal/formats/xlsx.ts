@@ -14,13 +14,13 @@ import {
 } from './xlsx-cell.js';
 import { type PackedRows, packRows, writeXlsx } from './xlsx-file.js';
 
-/** A sheet has no more, the header included. */
+/** The maximum number of rows in a sheet, including the header. */
 const MOST_ROWS = 1_048_576;
 const MOST_COLUMNS = 16_384;
 const NARROWEST_COLUMN = 6;
 const WIDEST_COLUMN = 60;
 const TIME_WIDTH = 19;
-/** Longer texts have the widest column anyway. */
+/** The width of a longer text is not measured: its column has the maximum width. */
 const MEASURED_CHARACTERS = 500;
 /** The button of the filter in a header. */
 const FILTER_WIDTH = 3;
@@ -76,7 +76,7 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
   };
 }
 
-/** Keeps of each column its width and whether it holds times. */
+/** Tracks the width of each column, and whether the column contains times. */
 class ColumnSummary {
   readonly #widths: number[] = [];
   readonly #timeColumns = new Set<number>();
@@ -107,7 +107,7 @@ function cellWidth(cell: XlsxCell): number {
   return Math.max(...lines.map(widthOf));
 }
 
-/** Counts the cells that hold less than the service sent, or hold it in another way. */
+/** Counts the cells that lost a part of their value or show it in another form. */
 class LossList {
   #numberCount = 0;
   readonly #numberFields = new Set<string>();

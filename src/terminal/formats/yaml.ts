@@ -1,4 +1,4 @@
-// YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
+// Writes YAML 1.2: a sequence of mappings that grows item by item, or one mapping.
 
 import {
   exactValue,
@@ -12,8 +12,8 @@ import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /**
- * Returns the escape of a character in a double-quoted YAML text: one for the whole character,
- * unlike JSON (YAML 1.2, 5.7).
+ * Returns the escape of a character in a double-quoted YAML text. Unlike JSON, YAML has one escape
+ * for the whole character (YAML 1.2, 5.7).
  */
 function yamlEscape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -37,7 +37,8 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     stringify(isList ? values : values[0], {
       version: '1.2',
       compat: 'yaml-1.1',
-      // Texts are not folded and equal objects are no aliases, so that each item can be read alone.
+      // Do not fold texts, and do not write aliases for equal objects, so that each item can be
+      // read alone.
       lineWidth: 0,
       aliasDuplicateObjects: false,
       customTags: (tags) => [
@@ -110,7 +111,7 @@ export async function readYamlWithLines(text: string): Promise<LinedValue> {
   return read(document.contents, 0);
 }
 
-/** Collections nested deeper than this are refused, as in JSON (promise 6). */
+/** Collections that are nested deeper than this limit are refused, as in JSON (promise 6). */
 const DEPTH_LIMIT = 500;
 
 /**

@@ -1,4 +1,4 @@
-// The results of jq and how they are written. Does not load jq.
+// Formats the results of jq. This file does not load jq.
 
 import type { FleetError } from '../../errors.js';
 

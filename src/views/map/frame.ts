@@ -15,7 +15,7 @@ export interface MapLine {
 }
 
 export interface TerminalInput extends MapInput {
-  /** Drawn below the bicycles. A view that shows everything includes them. */
+  /** The line is drawn below the bicycles. A view that shows everything includes it. */
   readonly lines?: readonly MapLine[];
   /** The visible part; everything by default. */
   readonly view?: View | undefined;

@@ -9,7 +9,10 @@ import { openCounter, valueIn } from '../counts.js';
 import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
-/** Further states are drawn alike, because a service may have any number of them. */
+/**
+ * The number of states with their own mark. Further states share one mark, because a service may
+ * have any number of states.
+ */
 export const MOST_STATES = 16;
 /** The common name of further states. */
 const OTHER_STATES = 'other';

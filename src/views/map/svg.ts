@@ -128,7 +128,7 @@ function hasCoast(view: View): boolean {
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  // The numbers after the first two are lines.
+  // SVG draws a line to each point after the first.
   const path = coast
     .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
     .join('');
