@@ -331,7 +331,7 @@ describe.concurrent('output to a reader that does not read', () => {
     },
   );
 
-  test('of stdout and stderr: the program still ends', async () => {
+  test('the program ends when nothing reads stdout and stderr', async () => {
     await withEndless(async ({ env, standsStill }) => {
       const child = start(
         [...LIST, '-v'].filter((word) => word !== '-q'),
@@ -342,7 +342,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('of stderr: limits and counts undelivered lines and continues to print messages', async () => {
+  test('limits and counts undelivered lines of stderr and continues to print messages', async () => {
     const BROKEN = 15_000;
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -391,7 +391,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('is delivered completely to a slow reader without a signal', async () => {
+  test('a slow reader gets the complete output when no signal arrives', async () => {
     await withServer(
       (response) => {
         response.writeHead(200, { 'content-type': 'application/json' });

@@ -107,7 +107,7 @@ describe.runIf(hasTool('script'))('README shows the real output of fleet', () =>
   const run = (line: string, steps: readonly Step[] = []) =>
     runLine(home, line, { isTerminal: true, steps });
 
-  test('for a login with its prompts', async () => {
+  test('README shows the real output of a login with its prompts', async () => {
     const [{ line, output } = { line: '', output: '' }] = LOGIN;
     const { baseUrl, sseUrl } = sandbox();
     const ended = await run(line, [

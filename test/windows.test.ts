@@ -50,7 +50,7 @@ describe('the path of a mirror on Windows', () => {
     });
   });
 
-  test('is corrected by the hint of --to', async () => {
+  test('the path of a mirror on Windows is corrected by the hint of --to', async () => {
     pretendPlatform('win32');
     const line = 'mirror status --to sqlite:/c/Users/ann/mirror.db';
     const run = await runFleet(line.split(' '), { env: WINDOWS_SETTINGS });

@@ -246,7 +246,7 @@ describe('a journal that another program changed', () => {
       (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
     );
 
-    test('is refused because of its counter file until --unknown resend', async () => {
+    test('a truncated journal is refused because of its counter file until --unknown resend', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       expect((await act([...many, '--journal', path])).code).toBe(0);
@@ -264,7 +264,7 @@ describe('a journal that another program changed', () => {
       expect((await act([...many, '--journal', path])).code).toBe(0);
     });
 
-    test('is refused with an explanation when only the counter file remains', async () => {
+    test('a truncated journal is refused with an explanation when only the counter file remains', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       await act([A, B, '--journal', path]);
@@ -284,7 +284,7 @@ describe('a journal that another program changed', () => {
       expect((await act([A, B, '--journal', path])).code).toBe(0);
     });
 
-    test('is detected through the counter file when the journal has another name', async () => {
+    test('a truncated journal is detected through the counter file when the journal has another name', async () => {
       const path = newJournal();
       const link = newJournal();
       const { act } = await openService();

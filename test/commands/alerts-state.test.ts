@@ -202,7 +202,7 @@ describe('alerts that the state machine shows', () => {
     expect(state().order).toBe('modified');
   });
 
-  test('shows nothing of a reading that failed, and everything in the next one', () => {
+  test('shows no alert of a reading that failed, and every alert in the next reading', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
@@ -339,7 +339,7 @@ describe('the pause after a failed reading', () => {
     );
   });
 
-  test('is reset to one second after a page was read', () => {
+  test('the pause after a failed reading is reset to one second after a page was read', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);

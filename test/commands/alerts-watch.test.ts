@@ -228,7 +228,7 @@ describe.concurrent('failures during `alerts watch`', () => {
     );
   });
 
-  test('also follows a topic of the push channel and prints each alert once', () =>
+  test('follows a topic of the push channel too, and prints each alert once', () =>
     withSandbox({ bicycles: 10 }, async (sandbox) => {
       const topic = `/${sandbox.organizations[0]?.uuid}/admin/bicycles/*`;
       const running = await watch(sandbox, ['--json', '--every', '1h', '--topic', topic]);

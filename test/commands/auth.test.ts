@@ -241,7 +241,7 @@ describe('the profile of `auth login`', () => {
     await fleet('profile use sandbox');
   }
 
-  it('is never the sandbox profile', async () => {
+  it('the profile of `auth login` is never the sandbox profile', async () => {
     await useSandbox();
     const before = await profiles();
     const run = await pipe(` --base-url ${OTHER}`);
@@ -284,7 +284,7 @@ describe('the profile of `auth login`', () => {
     );
   });
 
-  it('is a different profile for a different service, or the profile that already has its URL', async () => {
+  it('the profile of `auth login` is a different profile for a different service, or the profile that already has its URL', async () => {
     await pipe(` --base-url ${HERE}`);
     await fleet(`config set organization ${ORGANIZATION}`);
     const run = await pipe(` --base-url ${OTHER}`);
@@ -305,7 +305,7 @@ describe('the profile of `auth login`', () => {
     expect((await tokens()).default).toBe(VALID);
   });
 
-  it('is the named profile, without the settings of its previous service', async () => {
+  it('the profile of `auth login` is the named profile, without the settings of its previous service', async () => {
     await pipe(` --profile berlin --base-url ${HERE} --sse-url ${HERE}`);
     await fleet(`config set organization ${ORGANIZATION} --profile berlin`);
     await fleet('config set timeout 9 --profile berlin');
@@ -315,7 +315,7 @@ describe('the profile of `auth login`', () => {
     expect(await profiles()).toEqual({ berlin: { base_url: OTHER, timeout: 9 } });
   });
 
-  it('is the profile in use when only the URL prefix changes', async () => {
+  it('the profile of `auth login` is the profile in use when only the URL prefix changes', async () => {
     await pipe(` --base-url ${HERE}`);
     await pipe(` --base-url ${HERE}/api`);
     expect(await profiles()).toEqual({ default: { base_url: `${HERE}/api` } });
@@ -353,7 +353,7 @@ describe('a refused token', () => {
     expect(run.stderr).toContain(`hint: ${hint}`);
   });
 
-  it('is replaced by the token that another login stored meanwhile', async () => {
+  it('a refused token is replaced by the token that another login stored meanwhile', async () => {
     let login: Promise<RunResult> | undefined;
     const { url } = await openServer(async (response, { headers }) => {
       if (headers.authorization === 'JWT new-token-of-the-store')

@@ -103,7 +103,7 @@ async function verdictsOf(places: readonly Place[], rules: object, count?: numbe
 }
 
 describe('verdicts', () => {
-  test('are rows with the fields of the contract, and set the exit code', async () => {
+  test('verdicts are rows with the fields of the contract, and set the exit code', async () => {
     const { check } = await openFleet([{}, { state: 'lost' }]);
     const good = await check([{ name: 'some', min: 1 }], ['--json']);
     expect([good.code, JSON.parse(good.stdout)]).toEqual([
@@ -142,14 +142,14 @@ describe('verdicts', () => {
     expect(row).toEqual({ found, unlocated: 0, verdict: 'ok' });
   });
 
-  test('count a bicycle in two zones once', async () => {
+  test('verdicts count a bicycle in two zones once', async () => {
     const rules = [{ name: 'r', zone: ['Ring', ZONE], max: 9 }];
     expect(await verdictsOf([{ at: [0.7, 0.7] }], rules)).toEqual([
       { found: 1, unlocated: 0, verdict: 'ok' },
     ]);
   });
 
-  test('are unknown when bicycles without a position could change them', async () => {
+  test('verdicts are unknown when bicycles without a position could change them', async () => {
     const places = [{ at: [0.7, 0] as [number, number] }, {}, {}];
     const rules = [
       { name: 'could be too many', zone: 'Ring', max: 2 },
@@ -162,14 +162,14 @@ describe('verdicts', () => {
     ).toEqual(['unknown', 'ok', 'unknown', 'violated']);
   });
 
-  test('are unknown when the list is not complete', async () => {
+  test('verdicts are unknown when the list is not complete', async () => {
     const rules = [{ name: 'r', max: 9 }];
     expect(await verdictsOf([{}, {}], rules, 5)).toEqual([
       { found: 2, unlocated: 0, verdict: 'unknown' },
     ]);
   });
 
-  test('are unknown when "of" selects nothing, and without a mirror for "for"', async () => {
+  test('verdicts are unknown when "of" selects nothing, and without a mirror for "for"', async () => {
     const rules = [
       { name: 'share', max_percent: 5, of: { state: 'retired' } },
       { name: 'idle', for: '1d' },
@@ -252,7 +252,7 @@ describe('"for"', () => {
     expect(short).toMatchObject({ found: available.length, verdict: 'ok' });
   });
 
-  test('is unknown when the history is too short, or has a gap', async () => {
+  test('a verdict of "for" is unknown when the history is too short, or has a gap', async () => {
     const short = await openScene([], 2);
     const [row] = JSON.parse((await short.check({ for: '5d' })).stdout);
     expect(row).toMatchObject({
@@ -267,7 +267,7 @@ describe('"for"', () => {
     expect(bridged).toMatchObject({ verdict: 'ok', found: available.length - 1 });
   });
 
-  test('is unknown when a bicycle had no position for a time', async () => {
+  test('a verdict of "for" is unknown when a bicycle had no position for a time', async () => {
     const lostPosition = ([, bicycle]: readonly ServedBicycle[]): RecordedChange[] =>
       (['latitude', 'longitude'] as const).map((field) => ({
         at: daysAgo(2),
@@ -391,7 +391,7 @@ describe('a file of rules', () => {
 });
 
 describe('the bicycles of violated rules', () => {
-  test('are listed by --show, and once each by -o uuid', async () => {
+  test('the bicycles of violated rules are listed by --show, and once each by -o uuid', async () => {
     const { check } = await openFleet([{ state: 'lost' }, {}]);
     const rules = [
       { name: 'none lost', state: 'lost', max: 0 },

@@ -24,7 +24,7 @@ const fleet = (
 const readConfig = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
 
 describe('`config set`, `config get` and `config unset`', () => {
-  it('change the profile in use', async () => {
+  it('`config` commands change the profile in use', async () => {
     expect(await fleet('config set base-url https://b.example.com/api')).toEqual({
       code: 0,
       stdout: '',
@@ -81,14 +81,14 @@ describe('`config set`, `config get` and `config unset`', () => {
     ]);
   });
 
-  it('report an environment variable that has priority', async () => {
+  it('`config` commands report an environment variable that has priority', async () => {
     const run = await fleet('config set base_url https://b.example.com', {
       FLEET_BASE_URL: 'https://c.example.com',
     });
     expect(run.stderr).toContain('warning: FLEET_BASE_URL is set and overrides it\n');
   });
 
-  it('allow plain http only with a setting', async () => {
+  it('`config` commands allow plain http only with a setting', async () => {
     const refused = await fleet('config set base_url http://b.example.com');
     expect([refused.code, refused.stderr]).toEqual([
       3,
@@ -101,7 +101,7 @@ describe('`config set`, `config get` and `config unset`', () => {
     expect((await fleet('config set base_url http://b.example.com')).code).toBe(0);
   });
 
-  it('repair an invalid value', async () => {
+  it('`config` commands repair an invalid value', async () => {
     await writeFile(
       join(folder, 'config.json'),
       JSON.stringify({ profiles: { default: { timeout: 'soon', base_url: 'x' } } }),

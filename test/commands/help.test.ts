@@ -35,7 +35,7 @@ it('prints the same help page whether one command group or all of them are decla
 });
 
 describe('the first help page', () => {
-  it('is printed by fleet without arguments, --help, -h and help', async () => {
+  it('the first help page is printed by fleet without arguments, --help, -h and help', async () => {
     const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
     for (const page of pages)
       expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
@@ -58,7 +58,7 @@ describe('the first help page', () => {
       ).toEqual([]);
   });
 
-  it('is a tree of all commands with --json', async () => {
+  it('the first help page is a tree of all commands with --json', async () => {
     const { code, stdout } = await fleet('--help --json');
     const tree = JSON.parse(stdout);
     const named = (name: string) =>
@@ -77,7 +77,7 @@ describe('the first help page', () => {
       expect(named(name)).toBeDefined();
   });
 
-  it('has bold headings on a terminal with colors', async () => {
+  it('the first help page has bold headings on a terminal with colors', async () => {
     expect((await fleet('', 80)).stdout).toContain(
       '\u001b[1mUsage: fleet <command> [flags]\u001b[22m',
     );
@@ -129,7 +129,7 @@ describe('every help page', () => {
     expect(long.filter(([name, lines]) => lines > most(name))).toEqual([]);
   });
 
-  it('has a summary of one line and lists the aliases', async () => {
+  it('every help page has a summary of one line and lists the aliases', async () => {
     const commands = everyCommand().slice(1);
     expect(
       commands.filter((command) => command.summary() === '').map((command) => command.name()),

@@ -88,7 +88,7 @@ describe('a bare array with the total in a header', () => {
 });
 
 describe('a bicycle created meanwhile', () => {
-  test('is found when the pages are read again, and only as far as needed', async () => {
+  test('a bicycle that was created meanwhile is found when the pages are read again, and only as far as needed', async () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--all',
     ]);
@@ -127,7 +127,7 @@ describe('a bicycle created meanwhile', () => {
     expect({ code, ids }).toEqual({ code: 0, ids: expected });
   });
 
-  test('is not searched for when --limit has enough bicycles', async () => {
+  test('a bicycle that was created meanwhile is not searched for when --limit has enough bicycles', async () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--limit',
       '5',
@@ -136,7 +136,7 @@ describe('a bicycle created meanwhile', () => {
     expect(stderr).not.toContain('reading the pages again');
   });
 
-  test('is found by a third reading when it moves during the second', async () => {
+  test('a bicycle that was created meanwhile is found by a third reading when it moves during the second', async () => {
     const move = (ids: string[], request: number) => {
       const rest = ids.filter((id) => id !== 'new');
       // In front while the first reading is past it; behind, then in front again, while the second one passes by.
@@ -168,7 +168,7 @@ describe('what is still missing', () => {
     expect(stderr).toContain(words);
   });
 
-  test('are reported as JSON, with a complete array on stdout', async () => {
+  test('missing bicycles are reported as JSON, with a complete array on stdout', async () => {
     const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, [
       '--all',
       '--json',
@@ -181,7 +181,7 @@ describe('what is still missing', () => {
     });
   });
 
-  test('are reported for alerts and `api --paginate`', async () => {
+  test('missing bicycles are reported for alerts and `api --paginate`', async () => {
     expect(
       (await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code,
     ).toBe(9);
@@ -190,13 +190,13 @@ describe('what is still missing', () => {
     ).toBe(9);
   });
 
-  test('cause a limited number of readings for any count', async () => {
+  test('missing bicycles cause a limited number of readings for any count', async () => {
     const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
     expect(code).toBe(9);
     expect(requests).toBeLessThan(30);
   });
 
-  test('are only a notice for a single page', async () => {
+  test('missing bicycles are only a notice for a single page', async () => {
     const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
     expect({ code, stderr }).toEqual({
       code: 0,

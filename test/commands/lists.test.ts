@@ -284,7 +284,7 @@ describe('the progress line of `bicycles list`', () => {
     expect(drawn).not.toContain('\r');
   });
 
-  test('is replaced by the message about a retry', async () => {
+  test('the progress line of `bicycles list` is replaced by the message about a retry', async () => {
     let count = 0;
     const { env } = await openServer((response) =>
       ++count === 1

@@ -211,7 +211,7 @@ describe('the token of `auth login --email`', () => {
     }
   });
 
-  it('is renewed once by ten concurrent commands', async () => {
+  it('the token of `auth login --email` is renewed once by ten concurrent commands', async () => {
     const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(baseUrl);
     nowMs += 20 * MINUTE_MS;

@@ -108,7 +108,7 @@ describe('names in flags', () => {
     ]);
   });
 
-  test('are accepted by --zone, --organization and the settings', async () => {
+  test('names in flags are accepted by --zone, --organization and the settings', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];
@@ -159,7 +159,7 @@ describe('names in flags', () => {
     expect(asked.filter(({ url }) => url.startsWith('/organizations/'))).toHaveLength(1);
   });
 
-  test('become links for --model, --lock and --organization of `edit` and `create`', async () => {
+  test('names in flags become links for --model, --lock and --organization of `edit` and `create`', async () => {
     const [bicycle] = sandbox().bicycles();
     const model = sandbox().models.at(-1);
     const bleid = String(
@@ -199,7 +199,7 @@ describe('names in flags', () => {
     expect(changes()).toEqual([]);
   });
 
-  test('are rejected when several match or none does (exit 5), and nothing is sent', async () => {
+  test('names in flags are rejected when several match or none does (exit 5), and nothing is sent', async () => {
     const uuid = '44444444-4444-4444-8444-444444444444';
     const { env, asked } = await openServer((response, { path }) =>
       path.startsWith('/bicycle_models/')

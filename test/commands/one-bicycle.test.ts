@@ -213,13 +213,16 @@ describe('the card of `bicycles get`', () => {
     `);
   });
 
-  test.each([60, 80, 140])('is never wider than %i columns', async (columns) => {
-    const { stdout } = await card(columns);
-    expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(
-      columns,
-    );
-    expect(stdout).not.toContain('of another');
-  });
+  test.each([60, 80, 140])(
+    'the card of `bicycles get` is never wider than %i columns',
+    async (columns) => {
+      const { stdout } = await card(columns);
+      expect(Math.max(...stdout.split('\n').map((line) => [...line].length))).toBeLessThanOrEqual(
+        columns,
+      );
+      expect(stdout).not.toContain('of another');
+    },
+  );
 
   test('prints every complete field on its own line to a pipe', async () => {
     const { stdout } = await run({ isObserved: true }, ['get', 'SN-1']);

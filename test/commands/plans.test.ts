@@ -525,7 +525,7 @@ describe('fleet journal undo', () => {
     return { uuids, journal };
   }
 
-  test('brings bicycles back, and can itself be undone', async () => {
+  test('`journal undo` brings bicycles back, and its own run can be undone', async () => {
     const scene = await openScene();
     const { uuids, journal } = await runMaintenance(scene, 3);
     for (const [path, state] of [

@@ -34,7 +34,7 @@ async function makeTwo(): Promise<void> {
 }
 
 describe('`profile list`', () => {
-  it('is empty at first and prints the next step', async () => {
+  it('`profile list` is empty at first and prints the next step', async () => {
     expect(await fleet('profile list')).toEqual({
       code: 0,
       stdout: '',

@@ -113,7 +113,7 @@ describe('a read-only setting', () => {
     ).toContain('/jwt/refresh_token/ 200');
   });
 
-  it('is shown by config list and profile list', async () => {
+  it('a read-only setting is shown by config list and profile list', async () => {
     await fleet(['config', 'set', 'read_only', 'true']);
     const listed = await fleet(['config', 'list'], { env: { FLEET_READ_ONLY: '0' } });
     expect(listed.stdout).toMatch(/^read_only +true +profile +profile "default"$/m);

@@ -82,7 +82,7 @@ describe('the requests of a token renewal', () => {
     expect(renewals(sandbox)).toMatchObject([{ client_id: 'fleet', status: 200 }]);
   });
 
-  it('sends the token itself to a service without refresh tokens', async () => {
+  it('renews with the token itself at a service without refresh tokens', async () => {
     const sandbox = await openSandbox({ bicycles: 3, service: 'interface', now: () => nowMs });
     await logIn(sandbox.baseUrl);
     const { token } = (await readStored()).tokens;
@@ -92,7 +92,7 @@ describe('the requests of a token renewal', () => {
     expect((await readStored()).tokens.default).not.toBe(token);
   });
 
-  it('sends the token itself once when the service refuses the refresh token', async () => {
+  it('renews with the token itself once when the service refuses the refresh token', async () => {
     const bodies: string[] = [];
     const { url } = await openServer((response, { path, body }) => {
       if (!path.startsWith('/jwt/')) return sendPage(response, []);
@@ -126,7 +126,7 @@ describe('the requests of a token renewal', () => {
 });
 
 describe('a token that cannot be renewed', () => {
-  it('is not described as renewable when the refresh token is null', async () => {
+  it('a token that cannot be renewed is not described as renewable when the refresh token is null', async () => {
     const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
     const login = await logIn(sandbox.baseUrl, { email: 'contractor@example.com' });
     expect(login.stderr).toContain(
@@ -197,7 +197,7 @@ describe('a token lifetime of 60 s', () => {
     }
   });
 
-  it('is renewed three times by a long bulk run', async () => {
+  it('a token lifetime of 60 s is renewed three times by a long bulk run', async () => {
     const sandbox = await openSandbox({
       bicycles: 60,
       now: () => nowMs,
@@ -216,7 +216,7 @@ describe('a token lifetime of 60 s', () => {
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('is renewed by one of two processes, and the other uses the new token', async () => {
+  it('a token lifetime of 60 s is renewed by one of two processes, and the other uses the new token', async () => {
     // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();

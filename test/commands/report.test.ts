@@ -140,26 +140,29 @@ describe('definitions', () => {
 });
 
 describe('figures', () => {
-  test.each(ENGINES)('are those of a simulated month without gaps (%s)', async (_kind, newText) => {
-    const address = await newText();
-    const fleet = simulateFleet({ seed: 3, ...MONTH });
-    await writeMirrorOf(address, fleet);
-    const [fromMs, untilMs] = [MONTH.fromMs + 20 * DAY_MS, MONTH.fromMs + 29 * DAY_MS];
-    const { figures, coverage } = await figuresOf(address, period(fromMs, untilMs));
-    const truth = trueFigures(fleet, fromMs, untilMs);
-    const before = trueFigures(fleet, fromMs - (untilMs - fromMs), fromMs);
-    expect(coverage).toBe(100);
-    expect(figures.filter(({ certain }) => certain).length).toBeGreaterThan(8);
-    expect(wrongFigures(figures, truth)).toEqual([]);
-    const previous = figures.map((each) => ({
-      ...each,
-      value: each.before,
-      certain: each.before_certain,
-    }));
-    expect(wrongFigures(previous, before)).toEqual([]);
-  });
+  test.each(ENGINES)(
+    'figures are those of a simulated month without gaps (%s)',
+    async (_kind, newText) => {
+      const address = await newText();
+      const fleet = simulateFleet({ seed: 3, ...MONTH });
+      await writeMirrorOf(address, fleet);
+      const [fromMs, untilMs] = [MONTH.fromMs + 20 * DAY_MS, MONTH.fromMs + 29 * DAY_MS];
+      const { figures, coverage } = await figuresOf(address, period(fromMs, untilMs));
+      const truth = trueFigures(fleet, fromMs, untilMs);
+      const before = trueFigures(fleet, fromMs - (untilMs - fromMs), fromMs);
+      expect(coverage).toBe(100);
+      expect(figures.filter(({ certain }) => certain).length).toBeGreaterThan(8);
+      expect(wrongFigures(figures, truth)).toEqual([]);
+      const previous = figures.map((each) => ({
+        ...each,
+        value: each.before,
+        certain: each.before_certain,
+      }));
+      expect(wrongFigures(previous, before)).toEqual([]);
+    },
+  );
 
-  test('are equal or uncertain in 100 random months with gaps', async () => {
+  test('figures are equal or uncertain in 100 random months with gaps', async () => {
     let certainCount = 0;
     for (let seed = 1; seed <= 100; seed += 1) {
       const address = await newSqlite();
@@ -172,7 +175,7 @@ describe('figures', () => {
   }, 300_000);
 
   test.each(ENGINES.slice(1))(
-    'are equal or uncertain in random months (%s)',
+    'figures are equal or uncertain in random months (%s)',
     async (_kind, newText) => {
       for (const seed of [5, 6, 7]) {
         const address = await newText();
@@ -183,7 +186,7 @@ describe('figures', () => {
     },
   );
 
-  test('of SQLite and PostgreSQL are the same', async (context) => {
+  test('figures of SQLite and PostgreSQL are the same', async (context) => {
     const [, postgres] = ENGINES;
     if (postgres === undefined) return context.skip('PostgreSQL is not installed here');
     const fleet = randomMonth(11);
@@ -197,7 +200,7 @@ describe('figures', () => {
     expect(outputs[0]).toBe(outputs[1]);
   });
 
-  test('of days use local time, also when the clocks change', async () => {
+  test('figures of days use local time, also when the clocks change', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 4, ...MONTH });
     await writeMirrorOf(address, fleet);
@@ -224,7 +227,7 @@ describe('figures', () => {
     }
   });
 
-  test('of a day with 23 hours cover its real length', async () => {
+  test('figures of a day with 23 hours cover its real length', async () => {
     const address = await newSqlite();
     // In Berlin, clocks are set forward on 29 March 2026.
     const fleet = simulateFleet({
@@ -246,7 +249,7 @@ describe('figures', () => {
     expect(own.find(({ name }) => name === 'fleet_size_mean')?.certain).toBe(true);
   });
 
-  test('of a time without a mirror are null and -, never 0', async () => {
+  test('figures of a time without a mirror are null and -, never 0', async () => {
     const address = await newSqlite();
     const mirrorDelayMs = 10 * DAY_MS;
     await writeMirrorOf(address, simulateFleet({ seed: 5, ...MONTH, mirrorDelayMs }));
@@ -258,7 +261,7 @@ describe('figures', () => {
     expect([table.code, table.stdout.match(/Rentals +(\S+)/)?.[1]]).toEqual([0, '-']);
   });
 
-  test('are marked when a gap touches them, with the coverage', async () => {
+  test('figures are marked when a gap touches them, with the coverage', async () => {
     const address = await newSqlite();
     const gap = { fromMs: MONTH.fromMs + 12 * DAY_MS, untilMs: MONTH.fromMs + 13 * DAY_MS };
     const fleet = { ...simulateFleet({ seed: 6, ...MONTH }), gaps: [gap] };
@@ -276,7 +279,7 @@ describe('figures', () => {
     expect(run.stderr).toContain('~ marks figures that are uncertain');
   });
 
-  test('end at the last certain moment of a mirror that is not current', async () => {
+  test('figures end at the last certain moment of a mirror that is not current', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 8, ...MONTH });
     await writeMirrorOf(address, fleet);
@@ -300,7 +303,7 @@ describe('figures', () => {
     ]);
   });
 
-  test('are unknown when the last certain moment is before the period', async () => {
+  test('figures are unknown when the last certain moment is before the period', async () => {
     const address = await newSqlite();
     await writeMirrorOf(address, simulateFleet({ seed: 8, ...MONTH }));
     const lastMs = MONTH.fromMs + 10 * DAY_MS;
@@ -450,7 +453,7 @@ describe('formats', () => {
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  test('-o md is refused by other commands', async () => {
+  test('only `fleet report` accepts -o md', async () => {
     const run = await runFleet(['bicycles', 'list', '-o', 'md']);
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('fleet report -o md')]);
   });
@@ -476,14 +479,14 @@ describe('parts', () => {
     return Object.fromEntries(sizes.map((each) => [each.part ?? 'whole', each.value]));
   }
 
-  test('by model add up to the fleet', async () => {
+  test('figures by model add up to the fleet', async () => {
     const { whole, ...models } = await sizesBy('model');
     expect(Object.keys(models).length).toBeGreaterThan(1);
     const sum = Object.values(models).reduce<number>((total, value) => total + (value ?? 0), 0);
     expect(isClose(sum, whole ?? null)).toBe(true);
   });
 
-  test('by zone use the outlines of the service and the present position', async () => {
+  test('figures by zone use the outlines of the service and the present position', async () => {
     const { whole, ...zones } = await sizesBy('zone');
     expect(Object.keys(zones).length).toBeGreaterThan(1);
     for (const size of Object.values(zones)) expect(size).toBeLessThanOrEqual(whole ?? 0);

@@ -50,7 +50,7 @@ async function written(words: string, name: string): Promise<Buffer> {
 const TWO_VANS = '--vans 2 --capacity 2';
 
 describe('times of arrival', () => {
-  test('are local times with --start', async () => {
+  test('times of arrival are local times with --start', async () => {
     const { stdout } = await rounds(`${TWO_VANS} --start 07:30 --timezone Europe/Berlin --json`);
     const { vans } = JSON.parse(stdout);
     const [first, second] = vans[0].stops;
@@ -62,7 +62,7 @@ describe('times of arrival', () => {
     );
   });
 
-  test('name the next day after midnight', async () => {
+  test('times of arrival name the next day after midnight', async () => {
     const { stdout } = await rounds('--start 23:58 --stop 60 --timezone Europe/Berlin --json');
     const arrivals = JSON.parse(stdout).vans[0].stops.map(
       ({ arrival }: { arrival: string }) => arrival,
@@ -70,7 +70,7 @@ describe('times of arrival', () => {
     expect(arrivals.slice(1).every((text: string) => /^0\d:\d\d \+1 d$/.test(text))).toBe(true);
   });
 
-  test('count from the departure without --start', async () => {
+  test('times of arrival count from the departure without --start', async () => {
     const { stdout } = await rounds('--stop 60 --json');
     const stops = JSON.parse(stdout).vans[0].stops;
     expect(stops[0].arrival).toMatch(/^0:0\d$/);

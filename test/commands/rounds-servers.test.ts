@@ -358,7 +358,7 @@ describe('--solver', () => {
     expect(stderr).toContain('a tour exceeds --hours');
   });
 
-  test('cannot be combined with --balance', async () => {
+  test('--solver cannot be combined with --balance', async () => {
     const { code, stderr } = await rounds(['--solver', 'http://127.0.0.1:9', '--balance']);
     expect(code).toBe(2);
     expect(stderr).toContain('--solver and --balance cannot be combined');

@@ -581,7 +581,7 @@ describe('the file of --file', () => {
     expect(await readFile(path, 'utf8')).toBe(row);
   });
 
-  test('can have the longest name of the file system, and must not be empty', async () => {
+  test('the file of --file can have the longest name of the file system, and must not be empty', async () => {
     const path = join(folder, `${'a'.repeat(251)}.csv`);
     const run = await fleet(['list', '--file', path]);
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);

@@ -25,7 +25,7 @@ async function inPipe(line: string) {
 }
 
 describe('the footer of a list', () => {
-  test('is dimmed, after an empty line', async () => {
+  test('the footer of a list is dimmed, after an empty line', async () => {
     const { stderr } = await onTerminal('bicycles list --limit 3', { env: { NO_COLOR: '' } });
     expect(stderr).toMatch(
       /\n\u001b\[2mShowing 3 of \d+ bicycles\. Everything: --all\u001b\[22m\n/,
@@ -35,7 +35,7 @@ describe('the footer of a list', () => {
     );
   });
 
-  test('is omitted with -q, and is a plain line in a pipe', async () => {
+  test('the footer of a list is omitted with -q, and is a plain line in a pipe', async () => {
     expect((await onTerminal('bicycles list --limit 3 -q')).stderr).toBe('');
     expect((await inPipe('bicycles list --limit 3')).stderr).toMatch(
       /^Showing 3 of \d+ bicycles\. Everything: --all\n$/,
@@ -117,7 +117,7 @@ describe('an ASCII terminal', () => {
     }
   });
 
-  test('is not assumed for UTF-8, where symbols and bars are drawn', async () => {
+  test('an ASCII terminal is not assumed for UTF-8, where symbols and bars are drawn', async () => {
     expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(
       /^✓ {2}fleet/m,
     );

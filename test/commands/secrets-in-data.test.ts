@@ -75,7 +75,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(run.stdout).not.toContain(text.slice(20, 32));
   });
 
-  test('is hidden in a journal', async () => {
+  test('a token is hidden in a journal', async () => {
     const env = await serveRows(text);
     const journal = join(newFolder(), 'j.jsonl');
     await runFleet(['bicycles', 'act', BICYCLE, 'rent', '--yes', '--journal', journal], { env });
@@ -83,7 +83,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(journal, 'utf8')).not.toContain(text.slice(20, 32));
   });
 
-  test('is hidden in a mirror', async () => {
+  test('a token is hidden in a mirror', async () => {
     const env = await serveRows(text, { modified: '2026-11-28T10:00:00Z' });
     const database = join(newFolder(), 'm.sqlite');
     const run = await runFleet(['mirror', 'once', '--to', `sqlite:${database}`], { env });
@@ -97,7 +97,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(database, 'latin1')).not.toContain(text.slice(20, 32));
   });
 
-  test('is hidden in what goes to commands, to other origins and into state files', async () => {
+  test('a token is hidden in data for commands, for other origins and in state files', async () => {
     const env = await serveRows(text, {
       alert_type: 'lock.bat.low',
       message: `m ${text}`,

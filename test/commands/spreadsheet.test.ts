@@ -143,7 +143,7 @@ describe('`--file`', () => {
     },
   );
 
-  test('causes exit 10 when the file cannot be written', async () => {
+  test('`--file` causes exit 10 when the file cannot be written', async () => {
     expect(
       (await fleet(['bicycles', 'list', '--file', join(folder, 'no', 'where.csv')])).code,
     ).toBe(10);
@@ -262,7 +262,7 @@ describe('input rows with names of bicycles', () => {
     return runFleet(['bicycles', 'act', '-', 'put_in_maintenance', '--dry-run'], { env, stdin });
   };
 
-  test('find bicycles by name, serial number or bleid with one reading of the list', async () => {
+  test('input rows with names of bicycles find bicycles by name, serial number or bleid with one reading of the list', async () => {
     const [one, two, three] = usual();
     const { requests } = sandbox();
     const before = requests.length;
@@ -279,7 +279,7 @@ describe('input rows with names of bicycles', () => {
     expect(requests.slice(before).map(({ method }) => method)).toEqual(['GET', 'GET', 'GET']);
   });
 
-  test('are rejected with all unknown and ambiguous names, and nothing is sent', async () => {
+  test('input rows with names of bicycles are rejected with all unknown and ambiguous names, and nothing is sent', async () => {
     const [one, two, three] = usual();
     sandbox().changeBicycle(two?.uuid ?? '', { name: 'Twin' });
     sandbox().changeBicycle(three?.uuid ?? '', { name: 'Twin' });
@@ -293,7 +293,7 @@ describe('input rows with names of bicycles', () => {
     );
   });
 
-  test('are not ignored or assigned to another bicycle when a value looks empty or like a comment', async () => {
+  test('input rows with names of bicycles are not ignored or assigned to another bicycle when a value looks empty or like a comment', async () => {
     const [one, two] = usual();
     sandbox().changeBicycle(one?.uuid ?? '', { serial_number: null, description: '' });
     for (const word of ['null', 'undefined']) {
@@ -309,7 +309,7 @@ describe('input rows with names of bicycles', () => {
     expect((await act(`uuid,name\n# a comment\n${two?.uuid},x\n`)).code).toBe(0);
   });
 
-  test('are rejected when two columns have the same name', async () => {
+  test('input rows with names of bicycles are rejected when two columns have the same name', async () => {
     const [one, two] = usual();
     const run = await act(`uuid,name,uuid\n${one?.uuid},x,${two?.uuid}\n`);
     expect([run.code, run.stdout, run.stderr]).toEqual([
@@ -319,7 +319,7 @@ describe('input rows with names of bicycles', () => {
     ]);
   });
 
-  test('must identify the same bicycle in every column', async () => {
+  test('input rows with names of bicycles must identify the same bicycle in every column', async () => {
     const [one, two] = usual();
     const header = 'serial_number,name\n';
     const run = await act(
@@ -336,7 +336,7 @@ describe('input rows with names of bicycles', () => {
     ]);
   });
 
-  test('can distinguish bicycles of the same name by another column', async () => {
+  test('input rows with names of bicycles can distinguish bicycles of the same name by another column', async () => {
     const [one, two] = usual();
     for (const twin of [one, two]) sandbox().changeBicycle(twin?.uuid ?? '', { name: 'Twin' });
     const run = await act(`name,serial_number\nTwin,${two?.serial_number}\n`);
@@ -346,7 +346,7 @@ describe('input rows with names of bicycles', () => {
     ]);
   });
 
-  test('are read completely from a slow pipe before anything is sent', async () => {
+  test('input rows with names of bicycles are read completely from a slow pipe before anything is sent', async () => {
     const [one] = usual();
     const env = await environmentOf(sandbox());
     for (const lines of [
@@ -375,7 +375,7 @@ describe('input rows with names of bicycles', () => {
     }
   });
 
-  test('are rejected when the list of bicycles never ends', async () => {
+  test('input rows with names of bicycles are rejected when the list of bicycles never ends', async () => {
     let pages = 0;
     const { env } = await openServer((response) => {
       pages += 1;

@@ -175,7 +175,7 @@ test.each([
 });
 
 describe('bicycles that the user selected', () => {
-  test('are read at their own URLs, or from the list when the service has no such URLs', () => {
+  test('bicycles that the user selected are read at their own URLs, or from the list when the service has no such URLs', () => {
     const { step, answer, reports, log } = open({ bicycles: new Set(['e', 'c']) });
     const effects = step({ type: 'wanted', sinceWallMs: undefined }, 1);
     expect(effects).toMatchObject([{ type: 'read-bicycle', uuid: 'e' }]);
@@ -189,7 +189,7 @@ describe('bicycles that the user selected', () => {
     expect(reports()).toMatchObject([{ missing: [], isComplete: true, pages: 3 }]);
   });
 
-  test('are named when the service does not list them', () => {
+  test('bicycles that the user selected are named when the service does not list them', () => {
     const { read, reports } = open({ bicycles: new Set(['x']) });
     read(FLEET, 1);
     expect(reports()).toMatchObject([{ missing: ['x'], isComplete: false }]);

@@ -239,7 +239,7 @@ test.each([
   expect(follower.doubt?.reason).toBe(reason);
 });
 
-test('doubts a comparison until a list proves it', () => {
+test('treats a comparison as incomplete until a list proves it', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;
   const fail = (type: 'failed' | 'whole-failed', seconds: number) =>
@@ -324,7 +324,7 @@ function openAfterGap(uuids: readonly string[]) {
   };
 }
 
-test('does not count a bicycle that moved between organizations for one that left', () => {
+test('does not count a bicycle that moved between organizations as a bicycle that left', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
   // `b` was deleted and `a` moved from `o` to `p` between the two pages, so both count one.
   page(3, 'a');

@@ -50,7 +50,7 @@ test.each([
 });
 
 describe('messages about bicycles', () => {
-  test('are merged into the known fields when they are partial', () => {
+  test('messages are merged into the known fields when they are partial', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.learn(bicycle(1), at(1));
     expect(knowledge.merge(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
@@ -61,7 +61,7 @@ describe('messages about bicycles', () => {
     });
   });
 
-  test('are distinguished by microseconds, and by version within the same second', () => {
+  test('messages are distinguished by microseconds, and by version within the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
     expect(
@@ -74,7 +74,7 @@ describe('messages about bicycles', () => {
     ).toBe('late');
   });
 
-  test("get their time from the service's answers when the machine's clock is an hour behind", () => {
+  test("messages get their time from the service's answers when the machine's clock is an hour behind", () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
@@ -84,7 +84,7 @@ describe('messages about bicycles', () => {
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
-  test('count as repeated when only technical fields changed', () => {
+  test('messages count as repeated when only technical fields changed', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });

@@ -194,7 +194,7 @@ describe('time limits of answers', () => {
     expect(error?.message).toContain('whether it was carried out is unknown');
   });
 
-  test('--deadline takes seconds', async () => {
+  test('--deadline must be a number of seconds', async () => {
     const { env } = await openMisbehaving(hostile('slowBody', { everyMs: 50 }));
     const { code, stderr } = await runFleet(['bicycles', 'list', '--deadline', '0.3'], { env });
     expect([code, stderr]).toEqual([8, expect.stringContaining('--deadline')]);

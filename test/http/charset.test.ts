@@ -76,7 +76,7 @@ describe.each<readonly [string, string, (text: string) => Uint8Array, string]>([
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}\n` });
   });
 
-  test('is written back unchanged by an edit of another field', async () => {
+  test('an edit of another field writes a text in another charset back unchanged', async () => {
     const { env, asked } = await serve(contentType, encode, name);
     const { code, stderr } = await runFleet(
       ['bicycles', 'edit', UUID, '--description', 'new', '--yes'],

@@ -97,7 +97,7 @@ test.each([
 describe('an event above the size limit', () => {
   const giant = `id: 5\ndata: ${'x'.repeat(3_000)}\n\n`;
   test.each([1, 7, 400, 900])(
-    'in pieces of %i bytes is skipped and reported once, and its id is kept',
+    'an event above the size limit in pieces of %i bytes is skipped and reported once, and its id is kept',
     (size) => {
       const { text, tooBig, id } = feed(
         inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size),
@@ -106,7 +106,7 @@ describe('an event above the size limit', () => {
       expect([tooBig, id]).toEqual([[giant.length], '5']);
     },
   );
-  test('without an end closes the stream', () => {
+  test('an event above the size limit without an end closes the stream', () => {
     expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
   });
 });

@@ -97,7 +97,7 @@ test('reports a gap without a replay and resynchronizes when a returning service
 });
 
 describe('the token of a subscription', () => {
-  test('is read again for each connection, together with the API version', async () => {
+  test('the token of a subscription is read again for each connection, together with the API version', async () => {
     let number = 0;
     const server = await openMisbehaving(inTurn((socket) => sendStatus(socket, 503), good));
     await follow(server.url, {
@@ -114,7 +114,7 @@ describe('the token of a subscription', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBeUndefined();
   });
 
-  test('is not sent after a redirect to another origin', async () => {
+  test('the token of a subscription is not sent after a redirect to another origin', async () => {
     const other = await openMisbehaving(good);
     const redirect: Behaviour = (socket) =>
       sendStatus(socket, 307, { Location: `${other.url}/subscribe/topic/` });

@@ -117,13 +117,13 @@ const TEXTS = [
 ];
 
 describe('a value that was written into a workbook', () => {
-  test('is read back for each odd text and number', async () => {
+  test('a value that was written into a workbook is read back for each odd text and number', async () => {
     const texts = TEXTS.map((text) => JSON.stringify({ name: text, note: [text], other: 1 }));
     await expectRoundTrip(texts);
     await expectRoundTrip(NUMBERS.map((number) => `{"name":"x","charge":${number}}`));
   });
 
-  test('is read back for random rows', async () => {
+  test('a value that was written into a workbook is read back for random rows', async () => {
     const value = fc.oneof(
       fc.constantFrom(...TEXTS.map((text) => JSON.stringify(text))),
       fc.constantFrom(...NUMBERS, 'null', 'true', 'false'),
@@ -225,7 +225,7 @@ describe('-o xlsx', () => {
     expect(workbook).toContain("'bicycles'!$A$1:$B$3</definedName>");
   });
 
-  test('names the time zone in the header of times', async () => {
+  test('the header of times names the time zone', async () => {
     const { bytes } = await write(rows);
     const [header, first] = await read(bytes);
     expect(header?.cells).toEqual(['name', 'created (Europe/Berlin)']);

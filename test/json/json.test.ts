@@ -76,7 +76,7 @@ describe('readExact', () => {
     expect(needsExactReading(json)).toBe(false);
   });
 
-  it('is needed whenever JSON.parse would change the spelling of a number (property-based)', () => {
+  it('readExact is needed whenever JSON.parse would change the spelling of a number (property-based)', () => {
     const digits = fc.stringMatching(/^(?:0|[1-9]\d{0,24})$/);
     const number = fc
       .tuple(

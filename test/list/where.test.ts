@@ -301,7 +301,7 @@ describe('`bicycles list --where`', () => {
   });
 });
 
-test('finds text at the end of a long value, with accents in any Unicode form', () => {
+test('finds a text at the end of a long value, with accents in any Unicode form', () => {
   const long = `${'x'.repeat(995)}Caf\u0065\u0301 Zo\u00EB`;
   for (const text of ['caf\u00E9 zoe\u0308', 'CAFE\u0301'])
     expect(matches(parseCondition(`x~${text}`), { x: long }, NOW)).toBe(true);

@@ -199,7 +199,7 @@ test('ends the preparation of a connection with the reason of an abort', async (
 
 describe('a SQLite file', () => {
   test.runIf(process.platform === 'linux')(
-    'is locked during a write, even if it was opened for inspection before',
+    'a SQLite file is locked during a write, even if it was opened for inspection before',
     async () => {
       const path = join(newFolder(), 'fleet.db');
       const first = await open(`sqlite:${path}`, 'write');
@@ -216,7 +216,7 @@ describe('a SQLite file', () => {
     },
   );
 
-  test('cannot be a folder or a pipe', async () => {
+  test('a SQLite file cannot be a folder or a pipe', async () => {
     const pipe = join(folder, 'pipe');
     spawnSync('mkfifo', [pipe]);
     for (const path of [pipe, folder])
@@ -224,7 +224,7 @@ describe('a SQLite file', () => {
         await expect(open(`sqlite:${path}`, access)).rejects.toMatchObject({ kind: 'config' });
   });
 
-  test('is private, and so are its folder and its companion files', async () => {
+  test('a SQLite file is private, and so are its folder and its companion files', async () => {
     const path = join(folder, 'own', 'fleet.db');
     const database = await openedDatabase(`sqlite:${path}`);
     await database.all('create table t (a int)');
@@ -233,7 +233,7 @@ describe('a SQLite file', () => {
     expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
-  test('is rejected when it is missing or not a database', async () => {
+  test('a SQLite file is rejected when it is missing or not a database', async () => {
     const path = join(folder, 'none.db');
     await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
       refusal('config', /there is no mirror at/),
@@ -244,7 +244,7 @@ describe('a SQLite file', () => {
     );
   });
 
-  test('causes a temporary error while another program has locked it', async () => {
+  test('a SQLite file causes a temporary error while another program has locked it', async () => {
     const path = join(folder, 'busy.db');
     const first = await openedDatabase(`sqlite:${path}`);
     await first.all('create table t (a int)');
@@ -364,7 +364,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     },
   );
 
-  test('is disconnected when the reader stops before the last row', async () => {
+  test('a PostgreSQL server is disconnected when the reader stops before the last row', async () => {
     const text = await newPostgres();
     const database = await open(text, 'read');
     const connections = () =>
@@ -380,7 +380,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test('causes exit 8 when it cannot be reached, and exit 3 when the database is missing', async () => {
+  test('a PostgreSQL server causes exit 8 when it cannot be reached, and exit 3 when the database is missing', async () => {
     const url = await newPostgres();
     const hint = expect.stringMatching(/start the server/);
     const gone = { ...refusal('network', /cannot be reached/), hint };
@@ -417,7 +417,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect(database.all('select 1')).rejects.toMatchObject({ kind: 'network' });
   });
 
-  test('gets the password from PGPASSWORD or a password file, and no error quotes it', async () => {
+  test('a PostgreSQL server gets the password from PGPASSWORD or a password file, and no error quotes it', async () => {
     const url = new URL(await newPostgres());
     const database = await openedDatabase(url.href);
     await database.all(`create role ${LOCKED_USER} login superuser password 's3cret'`);
@@ -447,7 +447,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     }
   });
 
-  test('is found among several hosts, and a writer skips a server that permits only reading', async () => {
+  test('a PostgreSQL server is found among several hosts, and a writer skips a server that permits only reading', async () => {
     const url = await newPostgres();
     const { port, pathname } = new URL(url);
     const database = pathname.slice(1);
@@ -476,7 +476,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     );
   });
 
-  test('is found through a service file', async () => {
+  test('a PostgreSQL server is found through a service file', async () => {
     const url = new URL(await newPostgres());
     const file = join(folder, 'service.conf');
     writeFileSync(

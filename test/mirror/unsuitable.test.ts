@@ -140,7 +140,7 @@ async function runAsOther(args: string[], env: NodeJS.ProcessEnv): Promise<RunRe
 }
 
 describe.runIf(process.platform === 'linux')('a SQLite file that cannot be written', () => {
-  test('is read without files beside it', async () => {
+  test('a SQLite file that cannot be written is read without files beside it', async () => {
     const { folder, to } = await makeSealed(0o555);
     expect(readdirSync(folder)).toEqual(['fleet.db']);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };

@@ -262,7 +262,7 @@ test('refreshes a link that a message omitted within five minutes, also after a 
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('after a kill and a restart, looks up the link that the last message omitted', async () => {
+test('looks up the link that the last message omitted after a kill and a restart', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });

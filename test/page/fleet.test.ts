@@ -64,7 +64,7 @@ describe('clusters on the page', () => {
     expect(gathered.points).toHaveLength(points);
   });
 
-  test('contain every bicycle with a position once at every zoom', () => {
+  test('clusters on the page contain every bicycle with a position once at every zoom', () => {
     const places = Array.from({ length: 4_000 }, (_, index) => ({
       longitude: ((index * 37.7) % 360) - 180,
       latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
@@ -174,7 +174,7 @@ test('adds later rows with new bicycles, new values and known bicycles', () => {
   expect([fleet.all.length, fleet.byUuid.size]).toEqual([299, 299]);
 });
 
-test('forms the groups of `bicycles stats`, with silence that grows over time', () => {
+test('groups bicycles like `bicycles stats`, and updates the groups of silence over time', () => {
   const fleet = fleetOf([
     { state_of_charge: 100 },
     { state_of_charge: '9.9' },

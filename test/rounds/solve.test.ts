@@ -100,7 +100,7 @@ describe('the search', () => {
     expect(solveTours(problem)).toEqual(solveTours(problem));
   }, 60_000);
 
-  test('can be limited by time instead of steps', () => {
+  test('the search for tours can be limited by time instead of steps', () => {
     const problem = { ...planar(scattered(200, 5000)), vans: 2 };
     let calls = 0;
     const elapsed = () => {
@@ -121,7 +121,7 @@ describe('the search', () => {
     expect(shares).toEqual(shares.toSorted((a, b) => a - b));
   }, 60_000);
 
-  test('uses one-way legs in their direction', () => {
+  test('uses the legs of one-way streets in their direction', () => {
     // A ring of ten stops: each leg is short in one direction and long in the other.
     const problem = planar(scattered(10, 1000));
     const size = problem.stops + 2;
@@ -165,7 +165,7 @@ describe('the search', () => {
     expect(balanced.tours.every((tour) => tour.length > 0)).toBe(true);
   }, 60_000);
 
-  test('orders none, one and two stops', () => {
+  test('orders zero, one and two stops', () => {
     expect(solveTours(planar(scattered(0, 100)))).toEqual({ tours: [[]], absent: [] });
     expect(solveTours(planar(scattered(1, 100)))).toEqual({ tours: [[0]], absent: [] });
     expect(solveTours(planar(scattered(2, 100))).tours.flat()).toHaveLength(2);

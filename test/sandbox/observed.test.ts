@@ -337,7 +337,7 @@ test.each<[string, string[]]>([
   expect((await ask(sandbox(), `/alerts/${uuid}/`)).body).toEqual(sandbox().alert(uuid));
 });
 
-test('lacks these functions with the service "interface"', () =>
+test('the service "interface" lacks these functions', () =>
   withSandbox({ service: 'interface', bicycles: 30 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     const statusOf = async (path: string, method = 'GET') =>

@@ -73,7 +73,7 @@ describe('a new profile', () => {
     },
   );
 
-  test('is rejected by a login before the token is read', async () => {
+  test('a new profile is rejected by a login before the token is read', async () => {
     writeProfiles('berlin');
     const line = 'auth login --with-token --no-check --profile Berlin --base-url https://a.example';
     const { code, stderr } = await fleet(line.split(' '), 'a-token-to-keep');
@@ -83,7 +83,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('is rejected by config edit when its name collides with an existing or a new profile', async () => {
+  test('a new profile is rejected by config edit when its name collides with an existing or a new profile', async () => {
     writeProfiles('berlin');
     for (const names of [
       ['berlin', 'BERLIN'],
@@ -96,13 +96,13 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('can replace an existing profile when the names differ only in case', async () => {
+  test('a new profile can replace an existing profile when the names differ only in case', async () => {
     writeProfiles('berlin');
     expect((await editProfiles('Berlin')).code).toBe(0);
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });
   });
 
-  test('is created once when processes create names that collide at the same time', async () => {
+  test('a new profile is created once when processes create names that collide at the same time', async () => {
     const names = ['berlin', 'Berlin', 'BERLIN', 'bERLIN'];
     const runs = await Promise.all(names.map((name) => setRetries(name)));
     expect(runs.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2]);
@@ -111,7 +111,7 @@ describe('a new profile', () => {
 });
 
 describe('a profile name that differs only in case', () => {
-  test('is suggested for a reading command', async () => {
+  test('the other spelling of a profile name is suggested for a reading command', async () => {
     writeProfiles('berlin', 'munich');
     const { code, stderr } = await fleet(['config', 'get', 'retries', '--profile', 'BERLIN']);
     expect(code).toBe(3);
@@ -122,7 +122,7 @@ describe('a profile name that differs only in case', () => {
 describe('existing settings with colliding names', () => {
   beforeEach(() => writeProfiles('sandbox', 'SANDBOX', 'con'));
 
-  test('can be read and changed', async () => {
+  test('existing settings with colliding names can be read and changed', async () => {
     for (const name of ['sandbox', 'SANDBOX', 'con']) {
       const read = await fleet(['config', 'get', 'retries', '--profile', name]);
       expect(read).toMatchObject({ code: 0, stdout: '1\n' });
@@ -136,7 +136,7 @@ describe('existing settings with colliding names', () => {
     });
   });
 
-  test('cause a warning with the command that resolves the collision', async () => {
+  test('existing settings with colliding names cause a warning with the command that resolves the collision', async () => {
     const problem =
       'the profiles "sandbox" and "SANDBOX" share one mirror file on Windows and macOS';
     const list = await fleet(['profile', 'list']);

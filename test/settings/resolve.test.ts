@@ -137,7 +137,7 @@ describe('the profile in use', () => {
     expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
   });
 
-  it('must exist when it is named', () => {
+  it('the profile in use must exist when it is named', () => {
     const error = refusalOf(() => resolveSettings({ profile: 'berlni' }, {}, stored));
     expect([error.kind, error.message, error.hint]).toEqual([
       'config',
@@ -207,7 +207,7 @@ describe('an invalid value', () => {
     expect(error.message + error.hint).not.toContain('secret');
   });
 
-  it('causes a hint that can be pasted', () => {
+  it('an invalid value causes a hint that can be pasted', () => {
     expect(
       refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint,
     ).toBe('did you mean http://localhost:4010/api?');

@@ -70,7 +70,7 @@ async function countingCommand(print = 'echo token-$n'): Promise<string> {
 const countRuns = async () => Number(await readFile(join(folder, 'runs'), 'utf8'));
 
 describe('the source of the token', () => {
-  it('is the first of five sources, and fails with kind config without any', async () => {
+  it('the source of the token is the first of five sources, and fails with kind config without any', async () => {
     await expect(open()).rejects.toMatchObject({
       kind: 'config',
       message: 'no access token for profile "default"',
@@ -224,13 +224,13 @@ describe('a token command', () => {
     expect(error.message + error.hint + notices.join()).not.toContain('secret');
   });
 
-  it('gets an empty stdin, and its stderr is printed', async () => {
+  it('a token command gets an empty stdin, and its stderr is printed', async () => {
     const source = await openCommand('echo "open https://login.example.com" >&2; cat; echo token');
     expect(await source.get()).toBe('token');
     expect(notices).toEqual(['open https://login.example.com']);
   });
 
-  it('may take as long as a request, and runs again after a timeout', async () => {
+  it('a token command may take as long as a request, and runs again after a timeout', async () => {
     const command = await countingCommand('if [ $n = 1 ]; then sleep 20; fi; echo token');
     const source = await openCommand(command, { timeout: 1 });
     const message = 'the token command (FLEET_TOKEN_COMMAND) gave no token within 1 s (--timeout)';
@@ -254,7 +254,7 @@ describe('a token command', () => {
     await expect(source.renew(second)).resolves.toBeUndefined();
   });
 
-  it('has its tokens hidden on stderr, and its long lines split', async () => {
+  it('a token command has its tokens hidden on stderr, and its long lines split', async () => {
     const token = jwt({ sub: 'ann' });
     env['FLEET_TOKEN_COMMAND'] =
       `echo "+ got JWT=${token}, ok" >&2; head -c 250000 /dev/zero | tr "\\0" x >&2; echo ${token}`;
@@ -264,7 +264,7 @@ describe('a token command', () => {
     expect(notices.length).toBeGreaterThan(2);
   });
 
-  it('is stopped by the signal', async () => {
+  it('a token command is stopped by the signal', async () => {
     const source = await openCommand('sleep 20; echo late');
     const waiting = source.get();
     const reason = new FleetError('interrupted', 'interrupted');
@@ -273,7 +273,7 @@ describe('a token command', () => {
     await expect(source.get()).rejects.toBe(reason);
   });
 
-  it('cannot call fleet with the same command', async () => {
+  it('a token command cannot call fleet with the same command', async () => {
     const source = await openCommand('echo inner=$FLEET_INSIDE_TOKEN_COMMAND | tr -d " "');
     expect(await source.get()).toMatch(/^inner=echo/);
     env['FLEET_INSIDE_TOKEN_COMMAND'] = env['FLEET_TOKEN_COMMAND'];
@@ -302,7 +302,7 @@ it.each([
 describe('the organizations of a token', () => {
   const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
 
-  it('are those of its claim affs, without duplicates', () => {
+  it('the organizations of a token are those of its claim affs, without duplicates', () => {
     const affs = {
       [A]: ['admin'],
       [B.toUpperCase()]: [],
@@ -319,7 +319,7 @@ describe('the organizations of a token', () => {
 });
 
 describe('the claims of a token', () => {
-  it('are read without verification', () => {
+  it('the claims of a token are read without verification', () => {
     expect(readClaims(jwt({ sub: 'ä', exp: 5 }))).toEqual({ sub: 'ä', exp: 5 });
     expect(readExpiry(jwt({ exp: 5.5 }))).toBe(5500);
   });

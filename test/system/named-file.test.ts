@@ -33,7 +33,7 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
 describe('a named pipe as --file', () => {
   const args = ['auth', 'token', '--file', pipe];
 
-  test('without a reader fails after --timeout', async () => {
+  test('a named pipe as --file without a reader fails after --timeout', async () => {
     expect(await runFleet([...args, '--timeout', '1'], { env: ENV })).toMatchObject({
       code: 10,
       stderr: expect.stringContaining(
@@ -42,13 +42,13 @@ describe('a named pipe as --file', () => {
     });
   });
 
-  test('without a reader ends with Ctrl-C', async () => {
+  test('a named pipe as --file without a reader ends with Ctrl-C', async () => {
     const running = startFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('is written completely when a reader opens it later', async () => {
+  test('a named pipe as --file is written completely when a reader opens it later', async () => {
     const running = runFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 200));
     const reader = spawn('cat', [pipe]);

@@ -55,7 +55,7 @@ describe('a secret in text of other programs', () => {
     },
   );
 
-  it('is hidden once when it is "hidden", the word in the replacement', () => {
+  it('a secret in text of other programs is hidden once when it is "hidden", the word in the replacement', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -90,7 +90,7 @@ describe('a secret in text of other programs', () => {
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
   });
 
-  it('is hidden when only a part of it is quoted', () => {
+  it('a secret in text of other programs is hidden when only a part of it is quoted', () => {
     const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
     expect(hidden).toBe(`"${HIDDEN}…" has expired`);
   });
@@ -107,19 +107,19 @@ describe('a secret in text of other programs', () => {
     expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
   });
 
-  it('is hidden when a header damaged a part of a password', () => {
+  it('a secret in text of other programs is hidden when a header damaged a part of a password', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
     expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);
   });
 
-  it('is hidden when entities write its characters that are not letters', () => {
+  it('a secret in text of other programs is hidden when entities write its characters that are not letters', () => {
     const secrets = openSecrets();
     secrets.add('a@b#c$d!e%', true);
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('is hidden completely when another secret contains it, and in another case', () => {
+  it('a secret in text of other programs is hidden completely when another secret contains it, and in another case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
@@ -147,13 +147,13 @@ describe('a secret in text of other programs', () => {
     });
   });
 
-  it('is hidden in lower-case header names and in header values', () => {
+  it('a secret in text of other programs is hidden in lower-case header names and in header values', () => {
     const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
-  it('is hidden so that JSON stays valid', () => {
+  it('a secret in text of other programs is hidden so that JSON stays valid', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
         const text = JSON.stringify({ before: token, json });
@@ -162,7 +162,7 @@ describe('a secret in text of other programs', () => {
     );
   });
 
-  it('is hidden in all of these encodings for any token and position (property-based)', () => {
+  it('a secret in text of other programs is hidden in all of these encodings for any token and position (property-based)', () => {
     const tokenOf = fc.string({
       minLength: 8,
       maxLength: 200,

@@ -48,7 +48,7 @@ describe('the same structure for zero, one and many items', () => {
     expect(await render(SINGLE, rowsOf([one]), { format })).toBe(single);
   });
 
-  it('in the format geojson', async () => {
+  it('geojson has the same structure for zero, one and many items', async () => {
     const point = (name: string) =>
       `{"type":"Feature","geometry":{"type":"Point","coordinates":[13.4,52.5]},"properties":{"name":"${name}"}}`;
     const rows = rowsOf<object>(
@@ -119,7 +119,7 @@ describe('values are preserved', () => {
     );
   });
 
-  it('as JSON: a list parses to the sent values', () => {
+  it('a list as JSON parses to the sent values', () => {
     return fc.assert(
       fc.asyncProperty(fc.array(anyJson()), fc.boolean(), async (values, isTerminal) => {
         const text = await render<unknown>(PLAIN as Shape<unknown>, rowsOf(values), {
@@ -132,7 +132,7 @@ describe('values are preserved', () => {
     );
   });
 
-  it('as JSON lines: one line for each item, also when the service sends line breaks', async () => {
+  it('JSON lines have one line for each item, also when the service sends line breaks', async () => {
     const rows = [
       rowOf<Resource>('{\n  "a": "x\\ny",\r\n "b":  1.50 }'),
       rowOf<Resource>('{"a": 2}'),
@@ -188,7 +188,7 @@ describe('values are preserved', () => {
     );
   });
 
-  it('as YAML: another parser reads back every value from one document', () => {
+  it('another YAML parser reads back every value from one document', () => {
     const value = fc.oneof(anyCell, anyJson({ maxDepth: 2 }), fc.array(anyCell));
     const key = fc.oneof(
       fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')),
@@ -204,7 +204,7 @@ describe('values are preserved', () => {
     );
   });
 
-  it('as GeoJSON: points start with the longitude, and other fields are properties', async () => {
+  it('points in GeoJSON start with the longitude, and other fields are properties', async () => {
     const text = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     const { latitude, longitude, ...properties } = BICYCLE_VALUES[0] as Resource;
@@ -220,7 +220,7 @@ describe('values are preserved', () => {
     expect(notice).toBe('4 bicycles without a position left out\n');
   });
 
-  it('as GeoJSON: an alert has the position in its extra field', async () => {
+  it('an alert as GeoJSON has the position of its extra field', async () => {
     const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     expect(JSON.parse(json)).toMatchObject({
@@ -244,7 +244,7 @@ describe('hostile text', () => {
     [name]: name,
   }));
   it.each(FORMATS.map((format) => [format]))(
-    'is escaped and adds no line in %s',
+    'hostile text is escaped and adds no line in %s',
     async (format) => {
       for (const width of [undefined, 100]) {
         const text = await render(BICYCLES, rowsOf<object>(named), {
@@ -272,7 +272,7 @@ describe('hostile text', () => {
     },
   );
 
-  it('is not changed when a spreadsheet would treat it as a formula', async () => {
+  it('hostile text is not changed when a spreadsheet would treat it as a formula', async () => {
     const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
     expect(await render(PLAIN, rows, { format: 'csv' })).toBe('a,b\n=1+1,@SUM(A1)\n');
   });
@@ -333,7 +333,7 @@ describe('--columns', () => {
     expect(await render(BICYCLES, rows, { format: 'csv', columns })).toBe(text);
   });
 
-  it('of alerts print the name for BICYCLE and the link for bicycle', async () => {
+  it('--columns of alerts print the name for BICYCLE and the link for bicycle', async () => {
     const alerts = rowsOf<object>(ALERT_VALUES.slice(0, 1));
     const columns = ['BICYCLE', 'bicycle', 'extra.location.coordinates', 'roles.0'];
     expect(await render(ALERTS, alerts, { format: 'csv', columns })).toBe(

@@ -52,7 +52,7 @@ describe('TERM=dumb', () => {
     expect(stderr).toContain('remove it to print lines');
   });
 
-  test('gets lists without escape sequences', async () => {
+  test('TERM=dumb gets lists without escape sequences', async () => {
     const { stdout, stderr } = await run(['bicycles', 'list'], { TERM: 'dumb' }, { columns: 80 });
     expect(stdout + stderr).not.toContain('\u001b');
   });
@@ -79,7 +79,7 @@ describe('FORCE_COLOR=1 in a pipe', () => {
   });
 
   test.each(COMMANDS)(
-    'has lower priority than NO_COLOR and --no-color in %s',
+    'FORCE_COLOR has lower priority than NO_COLOR and --no-color in %s',
     async (_name, args) => {
       const both = await run(args, { FORCE_COLOR: '1', NO_COLOR: '1' });
       const flag = await run([...args, '--no-color'], { FORCE_COLOR: '1' });

@@ -279,7 +279,7 @@ describe('text from the service', () => {
     return results.map((result) => textOf([result]));
   }
 
-  test('is written unchanged to a pipe', async () => {
+  test('text from the service is written unchanged to a pipe', async () => {
     const names = NAUGHTY.filter(isText);
     expect(await filterNames('.name', names, PIPE)).toEqual(names.map((name) => `${name}\n`));
   });
@@ -289,7 +289,7 @@ describe('text from the service', () => {
     expect(texts.flatMap((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual([]);
   });
 
-  test('is printed as indented objects on a terminal', async () => {
+  test('text from the service is printed as indented objects on a terminal', async () => {
     expect(await filter('.', '{"a":[1,{"b":1.50}]}', { terminal: true })).toBe(
       '{\n  "a": [\n    1,\n    {\n      "b": 1.50\n    }\n  ]\n}\n',
     );

@@ -61,7 +61,7 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
 }
 
 describe('a question', () => {
-  it('is answered with Enter and is plain when colors are disabled', async () => {
+  it('a question is answered with Enter and is plain when colors are disabled', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
@@ -95,7 +95,7 @@ describe('a question', () => {
     expect(screen).toMatch(/\? Address.*https:\/\/x\s+the disk is slow\n$/s);
   });
 
-  it('is asked again after an invalid answer', async () => {
+  it('a question is asked again after an invalid answer', async () => {
     const refuse = (answer: string) => (answer === 'good' ? undefined : 'write good');
     expect(await answered(askText(openAsking(), { ...QUESTION, refuse }), 'go\rgood\r')).toBe(
       'good',

@@ -43,7 +43,7 @@ describe('a stdin without possible input causes a usage error that names the cau
 });
 
 describe('an error ends reading', () => {
-  it('from a process that could continue to write', async () => {
+  it('an error ends reading from a process that could continue to write', async () => {
     const child = spawn(PROGRAM_FILE, [...PROGRAM_ARGS, 'bicycles', 'act', '-', 'rent'], {
       env: { ...process.env, ...ENV },
     });

@@ -44,7 +44,7 @@ function draw(
 }
 
 describe('widths of columns', () => {
-  it('fit terminals from 20 to 200 columns without trailing spaces and keep the column order', async () => {
+  it('widths of columns fit terminals from 20 to 200 columns without trailing spaces and keep the column order', async () => {
     const order = ['NAME', 'STATE', 'CHARGE', 'SEEN', 'ID', 'POSITION'];
     for (let width = 20; width <= 200; width += 1) {
       const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, batch: 2 });
@@ -69,19 +69,19 @@ describe('widths of columns', () => {
     }
   });
 
-  it('stay the same after the first batch, and later cells are shortened', () => {
+  it('widths of columns stay the same after the first batch, and later cells are shortened', () => {
     expect(
       draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']]),
     ).toBe('A      B\nshort  x\nmuch…  y\n');
   });
 
-  it('include the requested space when it is available', () => {
+  it('widths of columns include the requested space when it is available', () => {
     expect(
       draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']]),
     ).toBe('A             B\nshort         x\nmuch longer   y\n');
   });
 
-  it('are unlimited in a pipe', () => {
+  it('widths of columns are unlimited in a pipe', () => {
     expect(
       draw(
         [column('A'), column('B')],
@@ -92,7 +92,7 @@ describe('widths of columns', () => {
     ).toBe('A      B\nshort  x\nmuch longer than it was  y\n');
   });
 
-  it('shrink the least useful column first and then drop it', () => {
+  it('widths of columns shrink the least useful column first and then drop it', () => {
     const columns = [
       column('A', { minimum: 4 }),
       column('B', { minimum: 4 }),
@@ -108,7 +108,7 @@ describe('widths of columns', () => {
     expect(draw(columns, 3, [row])).toBe('A\naa…\n');
   });
 
-  it('align numbers to the right', () => {
+  it('widths of columns align numbers to the right', () => {
     expect(
       draw([column('A', { align: 'right', minimum: 5 }), column('B')], 40, [
         ['1', 'x'],
@@ -118,7 +118,7 @@ describe('widths of columns', () => {
   });
 });
 
-it('keep unusual characters aligned and escape control characters (property-based)', () => {
+it('tables keep unusual characters aligned and escape control characters (property-based)', () => {
   fc.assert(
     fc.property(
       fc.array(fc.oneof(fc.constantFrom(...NAUGHTY), anyText()), { minLength: 1 }),
@@ -139,7 +139,7 @@ it('keep unusual characters aligned and escape control characters (property-base
   );
 });
 
-it('are the same for a long list in one batch and in many batches', async () => {
+it('tables are the same for a long list in one batch and in many batches', async () => {
   const rows = rowsOf(
     Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
   );

@@ -339,7 +339,7 @@ describe('the list of bicycles on the board', () => {
     const input = { view: { ...VIEW, filter: text }, fleet: { ...INPUT.fleet, filterProblem } };
     expect(screen(160, 24, input)).toContain(problem.slice(0, 30));
   });
-  test('is sorted, filtered and scrolled', () => {
+  test('the list of bicycles on the board can be sorted, filtered and scrolled', () => {
     expect(names('charge')).toEqual(['Emmy 0197', 'فاطمة الز', '王小明 271']);
     expect(names('name')).toEqual(['Emmy 0197', 'No batter', 'The bicyc']);
     expect(names('state')).toEqual(['Emmy 0197', 'فاطمة الز', 'The bicyc']);

@@ -423,7 +423,7 @@ describe('the SVG map', () => {
   const svgOf = (bicycles: readonly Bicycle[]) =>
     drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
 
-  test('is the same for the same fleet (snapshot)', async () => {
+  test('the SVG map is the same for the same fleet (snapshot)', async () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
   });
 
