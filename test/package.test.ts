@@ -221,7 +221,7 @@ test('the tarball contains only the necessary files, installs manual pages and h
   const install =
     'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
   const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
-  // npm warns about every script that an installation may run.
+  // npm warns about every install script.
   expect(stdout + stderr).toMatch(/added 1 package/);
   expect(stdout + stderr).not.toMatch(/script/);
   run(manifest.scripts['postpack'] ?? '');

@@ -12,10 +12,12 @@ import { hasTool } from './support/tools.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const VITEST = join(ROOT, 'node_modules/vitest/vitest.mjs');
 const HANGING_RUN = [VITEST, 'run', '--config', 'test/vitest.hanging.config.ts'];
-/** It takes at most two seconds on a machine that is not busy. Without a watchdog it takes minutes. */
+/**
+ * A run ends within two seconds on a machine that is not busy. Without a watchdog it takes minutes.
+ */
 const LIMIT_MS = 10_000;
 
-/** What `npm test` runs, with the hanging run as its only command. */
+/** Runs the script of `npm test` with the hanging test run as its only command. */
 const STARTER = `
   const { runCommands } = await import(${JSON.stringify(join(ROOT, 'test/support/run-commands.js'))});
   process.exitCode = await runCommands([[process.execPath, ...${JSON.stringify(HANGING_RUN)}]]);

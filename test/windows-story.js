@@ -23,7 +23,7 @@ const ENV = {
   HOME: FOLDER,
 };
 
-/** Runs fleet; its output and exit code. */
+/** Runs fleet and returns its output and exit code. */
 function run(args, env = {}, input = undefined) {
   return new Promise((resolve) => {
     const options = { env: { ...ENV, ...env }, timeout: LIMIT_MS };
@@ -34,7 +34,7 @@ function run(args, env = {}, input = undefined) {
   });
 }
 
-/** The same by a line without quotes; what it wrote to stdout. Rejects unless it ends with 0. */
+/** Runs a line without quotes and returns its stdout. Rejects unless the line ends with 0. */
 async function fleet(line, env) {
   const { code, stdout, stderr } = await run(line.split(' '), env);
   check(code, 0, `exit code of "fleet ${line}" (${stderr})`);
@@ -129,7 +129,7 @@ const STORY = {
     const isOver = fleet('config set retries 4 --profile sandbox').finally(() =>
       clearInterval(looking),
     );
-    // Windows does not let an open file be replaced.
+    // Windows does not replace a file that is open.
     const looking = setInterval(() => {
       if (!existsSync(`${path}.new`)) return;
       clearInterval(looking);
@@ -182,7 +182,7 @@ const STORY = {
     await fleet('completion powershell --uninstall --yes');
     check(existsSync(profile), false, 'the profile of PowerShell is still there');
   },
-  /** A terminal is pretended: Wine lends none to a test. */
+  /** The test fakes a terminal, because Wine does not provide one. */
   async 'Ctrl-Z and Ctrl-C on the board'() {
     const terminal = join(FOLDER, 'terminal.mjs');
     writeFileSync(

@@ -1,5 +1,5 @@
-// Kills runs at random moments, with a changing fleet and a faulty gateway, for fixed seeds. bulk-
-// kill.long.test.ts runs more.
+// Kills runs at random moments, with a changing fleet and a faulty gateway, for fixed seeds.
+// bulk-kill.long.test.ts uses more seeds.
 
 import { expect, test } from 'vitest';
 import { runCampaign } from '../support/campaign.js';

@@ -61,8 +61,8 @@ const outcomesOf = (stdout: string) =>
 
 describe('a run that was suspended between writing the journal and sending', () => {
   /**
-   * A clock that jumps after a request was announced and the journal was checked, before the bytes
-   * leave; `meanwhile` happens then. The check itself reads the clock once.
+   * Makes the clock jump after a request was announced and the journal was checked, before the
+   * bytes leave. `meanwhile` runs at that moment. The check itself reads the clock once.
    */
   function openSleeper(path: string, meanwhile: (journal: string) => void) {
     const clock = systemClock();

@@ -76,13 +76,13 @@ test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
         [...PROGRAM_ARGS, 'alerts', 'watch', '--since', '1m', '--json', ...state, ...args],
         { env },
       );
-      // By its time it may end before it is seen to follow.
+      // The service may end before the watch is seen to follow.
       const exit = new Promise((resolve) => child.once('exit', resolve));
       const ended = new Promise((resolve) => child.stdout.once('end', resolve));
       let stderr = '';
       let stdout = '';
       child.stderr.on('data', (chunk) => (stderr += chunk));
-      // Taken up when it has ended.
+      // This line is deleted when the watch has ended.
       child.stdout.on('data', (chunk) => (stdout += chunk)).pause();
       await eventually(() => stderr.includes('"event":"open"'));
       // The pipe is full soon after.
@@ -105,7 +105,7 @@ test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
         return raised.every((uuid) => all.has(uuid));
       }, again.stderr);
       await again.stop();
-      // The alert that was in the pipe at the end may be printed again.
+      // The alert that was in the pipe when the program was killed may be printed again.
       expect(
         whole.length + again.objects().filter(({ uuid }) => raised.includes(String(uuid))).length,
       ).toBeLessThanOrEqual(301);

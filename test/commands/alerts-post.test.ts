@@ -12,7 +12,9 @@ import { openServer } from '../support/server.js';
 
 const subject = (sandbox: Sandbox) => sandbox.bicycles()[0]?.uuid ?? '';
 
-/** A receiver that answers with these statuses in turn, and with the last one from then on. */
+/**
+ * Starts a receiver that answers with these statuses in turn, and then always with the last status.
+ */
 async function openHook(...statuses: number[]) {
   const posts: { path: string; body: string; headers: NodeJS.Dict<string | string[]> }[] = [];
   const server = await openServer((response, { path, body, headers }) => {

@@ -187,7 +187,7 @@ describe('alerts that the state machine shows', () => {
     const { read } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
-    // d left the list between the pages, and b slipped from the second to the first.
+    // `d` left the list between the two pages, and `b` moved from the second page to the first.
     expect(read([d, c], [a, item('x', 0)])).toEqual(['a new', 'c new', 'd new']);
     expect(read([c, b], [a, item('x', 0)])).toEqual(['b new']);
     // An alert that was raised between the pages pushes the last one of the first page to the second.

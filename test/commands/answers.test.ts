@@ -16,7 +16,7 @@ interface Result {
   message: string | null;
 }
 
-/** Acts on A and B. Every POST gets the same answer, or those of `answers` one after the other. */
+/** Acts on A and B. Every POST gets the same answer, or one of `answers` after the other. */
 async function outcomesOf(
   answers: readonly { status?: number; type?: string; body?: string; isCut?: boolean }[],
   flags: readonly string[] = [],
@@ -135,7 +135,7 @@ test.each([
   const { env } = await openServer((response) =>
     body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body),
   );
-  // The variable is invalid, and the flag has priority.
+  // The variable has an invalid value, and the flag has priority.
   const own = { ...env, FLEET_ORGANIZATION: 'acme' };
   const run = await runFleet(['bicycles', 'create', '--name', 'Ada', '--organization', A], {
     env: own,

@@ -298,7 +298,7 @@ describe('the profile of `auth login`', () => {
     await fleet('profile use default');
     await pipe(` --base-url ${OTHER}`, { stdin: 'newer-token' });
     expect(await tokens()).toEqual({ default: VALID, '127.0.0.1-4': 'newer-token' });
-    // The token from the environment is unnamed there.
+    // The error does not name the environment as the source of the token.
     await fleet('profile use default');
     await pipe('', { env: { FLEET_BASE_URL: 'http://127.0.0.1:5' } });
     expect((await profiles())['127.0.0.1-5']).toEqual({ base_url: 'http://127.0.0.1:5' });

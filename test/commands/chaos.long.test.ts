@@ -9,7 +9,7 @@ import { runWatch } from '../support/chaos-watch.js';
 import { useEngines } from '../support/mirror.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
-/** More faults would be repetitions of these. */
+/** Stops after this many errors, because later errors would probably repeat them. */
 const MOST_FAULTS = 20;
 const LONGEST_MINUTES = 15;
 

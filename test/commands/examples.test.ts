@@ -1,8 +1,10 @@
-// Runs every example of every page of help, and every `fleet` line of README and guides, against a sandbox.
+// Runs every example of every help page, and every `fleet` line of README and guides, against a
+// sandbox.
 //
-// What needs a shell or a terminal is run by bash with the built program; a line of plain words is run in this process. Each has a home of
-// its own, in which the profile `sandbox` is the one in use, as after `fleet sandbox`, and what changes anything has a sandbox of its own.
-// An example ends with 0 unless the table below says otherwise.
+// bash runs the lines that need a shell or a terminal, with the built program. Lines that are only
+// words run in this process. Each line has its own home folder in which the profile `sandbox` is
+// selected, as after `fleet sandbox`. A line that changes something has its own sandbox. An example
+// exits with 0 unless the table below says otherwise.
 
 import { EventEmitter } from 'node:events';
 import { cp } from 'node:fs/promises';
@@ -25,9 +27,12 @@ import { hasTool } from '../support/tools.js';
 interface Way extends RunOptions {
   /** The exit code; 0 when absent. */
   code?: number;
-  /** What is run in the example's place, where it would take long or need a port that may be taken; once for all that it stands for. */
+  /**
+   * The command that replaces the example when the example would take long or need a port that may
+   * be in use. It runs once for all examples that it replaces.
+   */
   instead?: string;
-  /** Beside what the home has. */
+  /** The content of the home folder in addition to the profile. */
   env?: NodeJS.ProcessEnv;
 }
 
@@ -47,10 +52,13 @@ const UNTIL_INTERRUPTED: Way = {
   steps: [{ when: /following|open|\d/, press: 'SIGINT' }],
 };
 
-/** How the examples end that do not end by themselves with 0; by the beginning of their line, the longest that fits. */
+/**
+ * The expected ends of examples that do not end by themselves with 0, by the beginning of their
+ * line. The longest beginning that matches counts.
+ */
 const WAYS: { readonly [beginning: string]: Way } = {
   'fleet sandbox': { code: 130, steps: [{ when: /saved as the profile/, press: 'SIGINT' }] },
-  // These run in this folder, and must leave nothing in it.
+  // These examples run in this folder and must not leave files in it.
   'fleet bicycles list --all --columns uuid,name,note --file fleet.xlsx': {
     instead: 'fleet bicycles list --all --columns uuid,name,note -o xlsx --file /dev/null',
   },
@@ -122,7 +130,8 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: 'fleet mirror run --keep 90d --metrics 0',
     steps: [{ when: /watching/, press: 'SIGINT' }],
   },
-  // The folder is not ours, and what the system is stands beside the tests.
+  // The folder belongs to another user, and the information about the system is in the folder of
+  // the tests.
   'fleet gbfs --out': { instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM}` },
   'fleet gbfs --out /srv/gbfs --system system.json --version': {
     instead: `fleet gbfs --out "$HOME/gbfs" --system ${SYSTEM} --version 2.3 --disabled`,
@@ -160,9 +169,9 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet journal show j.jsonl --jq': {
     instead: `fleet journal show test/support/j.jsonl --jq '.[] | select(.outcome == "unknown") | .uuid'`,
   },
-  // Runs whole in demo.test.ts.
+  // This example runs completely in demo.test.ts.
   'fleet demo': { instead: 'fleet demo --help' },
-  // "what went wrong, as one word": the list fails, as it should.
+  // The list of this example fails, as its text says: "what went wrong, as one word".
   'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 --file rounds.xlsx': {
     instead:
       'fleet rounds --from 52.52,13.405 --zone Berlin --vans 2 -o xlsx --file $HOME/rounds.xlsx',
@@ -178,7 +187,7 @@ const WAYS: { readonly [beginning: string]: Way } = {
     instead: 'fleet rounds --from 52.52,13.405 --zone Berlin -o gpx --file /dev/null',
   },
   'fleet bicycles list --zone nowhere': { code: 5 },
-  // The sandbox knows other people, and its own profile takes no login.
+  // The sandbox has other users, and nobody can log in to its profile.
   'pass show fleet-password': {
     code: 8,
     instead:
@@ -195,14 +204,17 @@ function wayOf(line: string): Way {
   return line.startsWith('fleet sandbox') ? { ...way, instead: `${line} ${ANY_FREE_PORTS}` } : way;
 }
 
-/** Commands of others that examples use; one that is not installed cannot be tried here. */
+/** Programs that examples use. An example with a missing program is skipped. */
 function isInstalled(line: string): boolean {
   return (['jq', 'curl', 'fish'] as const).every(
     (name) => !new RegExp(`\\b${name}\\b`).test(line) || hasTool(name),
   );
 }
 
-/** The words after `fleet` of a line that is nothing but words; undefined when it takes a shell to read it. */
+/**
+ * Returns the words after `fleet` when a line consists only of words, or undefined when the line
+ * needs a shell.
+ */
 function plainWords(line: string): string[] | undefined {
   if (/[|&;<>()$`\\*?]|(?:^|\s)~/.test(line.replace(/'[^']*'|"[^"$`\\]*"/g, ''))) return undefined;
   const [program, ...words] = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
@@ -211,17 +223,21 @@ function plainWords(line: string): string[] | undefined {
     : undefined;
 }
 
-/** A step of a line, and whether what it prints goes to the next. */
+/** A step of a line. `isPiped` says whether its output goes to the next step. */
 interface PlainStep {
   words: string[];
   isPiped: boolean;
 }
 
-/** The steps of a line of nothing but words, in which fleet alone is joined by `|` and `&&`; undefined when it takes a shell. */
+/**
+ * Returns the steps of a line that consists of words and runs only fleet, joined by `|` and `&&`.
+ * Returns undefined when the line needs a shell.
+ */
 function plainSteps(line: string): PlainStep[] | undefined {
   const alone = plainWords(line);
   if (alone !== undefined) return [{ words: alone, isPiped: false }];
-  // A journal or a plan belongs into the folder of the example, which only a process can be in.
+  // A journal or a plan is written to the current folder, so the example runs in a separate process
+  // in its own folder.
   if (/--(?:journal|plan)\b/.test(line)) return undefined;
   const pieces = line.split(/ (\||&&) /);
   const steps = pieces.flatMap((piece, index) => {
@@ -235,7 +251,7 @@ function plainSteps(line: string): PlainStep[] | undefined {
   return steps.length === (pieces.length + 1) / 2 ? steps : undefined;
 }
 
-/** Five seconds of `--for` are one. */
+/** Five seconds of `--for` pass in one second. */
 const HURRY = 5;
 
 async function runInProcess(
@@ -274,7 +290,7 @@ async function runWords(
   return { code, text, stdout };
 }
 
-/** Whether a line can leave the service other than it was. */
+/** Whether a line can change the data of the service. */
 function isChanging(line: string): boolean {
   if (/\b(?:apply|undo)\b/.test(line)) return true;
   return /\b(?:act|create|edit|api)\b/.test(line) && !/--dry-run/.test(line);
@@ -287,14 +303,14 @@ let sharedSettings: string;
 beforeAll(async () => {
   sharedSettings = newFolder();
   await settle(sharedSettings, shared());
-  // Whose writer has stopped: how old it is, and not current, is what the examples show.
+  // A mirror whose writer has stopped. The examples show its age and that it is not current.
   await makeMirror(`sqlite:${join(sharedSettings, 'state', 'sandbox.db')}`, {
     sandbox: shared(),
     isAlive: false,
   });
 });
 
-/** Two profiles that lead to a sandbox, the first in use. */
+/** Two profiles for the same sandbox; the first profile is selected. */
 async function settle(folder: string, sandbox: Sandbox): Promise<void> {
   const place = {
     folder,
@@ -313,7 +329,7 @@ async function settle(folder: string, sandbox: Sandbox): Promise<void> {
   await useProfile(place, 'sandbox');
 }
 
-/** What runs in place of several examples runs once. */
+/** A command that replaces several examples runs once. */
 const standIns = new Map<string, Promise<void>>();
 
 function tryExample(line: string): Promise<void> {
@@ -325,7 +341,7 @@ function tryExample(line: string): Promise<void> {
 }
 
 async function tryInHome(line: string): Promise<void> {
-  // A password manager that holds a token, for the examples with `pass`.
+  // A fake password manager with a token, for the examples that call `pass`.
   const home = await makeHome({}, { pass: `echo ${await shared().token()}` });
   const settings = join(home.folder, 'settings');
   if (!isChanging(line)) {
@@ -337,7 +353,7 @@ async function tryInHome(line: string): Promise<void> {
   }
   await withSandbox({ bicycles: BICYCLES }, async (sandbox) => {
     await settle(settings, sandbox);
-    // A bicycle is retired without its lock.
+    // A bicycle must have no lock before it can be retired.
     const [, retired] = /([0-9a-f-]{36}) retire\b/.exec(line) ?? [];
     if (retired !== undefined) sandbox.changeBicycle(retired, { lock: null });
     await tryIn(home, line);
@@ -361,7 +377,7 @@ const PAGES = await everyPage();
 describe('examples of help pages and guides', () => {
   test('every help page has at least two examples', () => {
     expect(
-      // A guide has them where they belong.
+      // A guide contains its examples in its text.
       PAGES.slice(1)
         .filter((page) => examplesOf(page).length < 2 && !page.name.startsWith('fleet help '))
         .map(({ name }) => name),

@@ -171,7 +171,7 @@ test('changes the id of a rented bicycle between feeds from the list, and keeps 
   expect(idOf(after, rented)).toMatch(/^[\da-f]{32}$/);
   expect(vehiclesOf(before).map(({ vehicle_id: id }) => id)).not.toContain(idOf(after, rented));
   expect(idOf(after, other)).toBe(idOf(before, other));
-  // The position in the file must not identify the bicycle either.
+  // The position in the file must not identify the bicycle.
   const ids = vehiclesOf(after).map(({ vehicle_id: id }) => id);
   expect(ids).toEqual([...ids].sort());
 });
@@ -528,7 +528,8 @@ test('--every updates the feed and --serve serves it with an ETag, and a failure
   expect(proxied.resume().statusCode).toBe(200);
   const head = await fetch(file, { method: 'HEAD' });
   expect([head.status, await head.text()]).toEqual([200, '']);
-  // The tag is that of the text: asked again at once, nothing is sent, as long as it is the same feed.
+  // The ETag depends only on the text: a repeated request with the tag gets 304 until the feed
+  // changes.
   const tag = (await fetch(`${base}system_information.json`)).headers.get('etag') ?? '';
   expect(tag).toMatch(/^"[\w-]+"$/);
 
@@ -628,7 +629,7 @@ test.each([
   expect(sandbox().requests.length).toBe(before);
 });
 
-// Random fleets
+// Tests with random fleets.
 
 const ORGANIZATION = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
 const text = fc.oneof(
@@ -752,6 +753,6 @@ test('writes valid feeds without hostile names for random fleets', async () => {
     ),
     { numRuns },
   );
-  // Random fleets vary too much for a larger bound: 25 runs published 10 bicycles once.
+  // Random fleets vary too much for a larger bound: in 25 runs the smallest feed had 10 bicycles.
   expect(published).toBeGreaterThan(0);
 });

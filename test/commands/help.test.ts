@@ -115,7 +115,8 @@ describe('every help page', () => {
     const long = (await everyPage()).map(
       ({ name, text }) => [name, text.split('\n').length - 1] as const,
     );
-    // Those with the most flags take a large one, act lists its transitions, and guides are read page by page.
+    // Lists with the most flags are long, act lists its transitions, and guides are read page by
+    // page.
     const most = (name: string) =>
       /^fleet help /.test(name)
         ? 130

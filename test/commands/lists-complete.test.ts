@@ -56,9 +56,12 @@ async function listMoving(
 }
 
 const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
-/** A bicycle is created while the list is read: it stands in front, and every page after it begins with one that was shown. */
+/**
+ * A bicycle is created while the list is read. It comes first in the list, so every later page
+ * begins with a bicycle that was shown already.
+ */
 const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
-/** A bicycle that is counted but on no page. */
+/** A bicycle that the service counts but puts on no page. */
 const oneIsHidden = { count: 7 };
 
 describe('a bare array with the total in a header', () => {
@@ -139,7 +142,8 @@ describe('a bicycle created meanwhile', () => {
   test('a bicycle that was created meanwhile is found by a third reading when it moves during the second', async () => {
     const move = (ids: string[], request: number) => {
       const rest = ids.filter((id) => id !== 'new');
-      // In front while the first reading is past it; behind, then in front again, while the second one passes by.
+      // The bicycle moves to the front of the list after the first reading has passed the front,
+      // then to the end, and to the front again while the second reading passes.
       if (request === 2 || request === 5) ids.splice(0, ids.length, 'new', ...rest);
       if (request === 4) ids.splice(0, ids.length, ...rest.slice(0, 3), 'new', ...rest.slice(3));
     };

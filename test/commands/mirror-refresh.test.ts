@@ -6,7 +6,7 @@ import { openScenes } from '../support/mirror-scene.js';
 
 const { openScene, clock } = openScenes(20);
 const [[, newSqlite]] = useEngines();
-/** Below the five minutes after which the list is compared anyway. */
+/** Shorter than the five minutes after which the whole list is compared anyway. */
 const SOON_MS = 60_000;
 
 test('reads a bicycle once when a message shows another model name, or another version alone', async () => {

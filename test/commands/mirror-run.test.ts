@@ -13,7 +13,7 @@ import { LIMIT_MS, openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
-/** The writer waits 10 s and more. */
+/** The writer pauses for 10 s or more between these requests. */
 const SPEED = 20;
 const { openScene, now } = openScenes(SPEED);
 const folder = newFolder();
@@ -77,7 +77,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     sandbox.dropStreams();
     // Late messages on a slow machine cause another gap.
     await until('select min(1) as n from gaps where ended is not null', { n: 1 });
-    // Longer than the time that the mirror waits for a new state.
+    // Longer than the mirror waits for the new state of a bicycle.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
     await until(states, ...ride);
   });
@@ -101,7 +101,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     const idsNow = async () => {
       const out = newFolder();
       const feedEnv = { ...env, FLEET_CONFIG_DIR: config };
-      // A busy mirror may be too slow for a feed, which then has the IDs of the list.
+      // A busy mirror may be too late for a feed, which then contains the IDs of the list.
       for (let stderr = ''; !stderr.includes('from the mirror'); ) {
         const ran = await runFleet(['gbfs', '--out', out, ...flags], { env: feedEnv });
         expect(ran.code).toBe(0);
@@ -337,7 +337,8 @@ describe('errors of `mirror run`', () => {
         await database.all(`pragma journal_mode = ${mode}`);
         await database.all('create table songs (name text)');
       });
-      // The garbage collector may close what a test had open, and with it go the files beside this one.
+      // The garbage collector may close a database that a test had open, and then the files beside
+      // the database are deleted.
       const before = readFileSync(path);
       const { once } = await openScene(`sqlite:${path}`);
       expect(await once()).toMatchObject({

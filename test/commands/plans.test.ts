@@ -543,7 +543,7 @@ describe('fleet journal undo', () => {
     const { uuids, journal } = await runMaintenance(scene, 3);
     const [lost = '', back = '', rest = ''] = uuids;
     scene.sandbox.act(lost, 'declare_lost');
-    // In the same state again, but not as the run left it.
+    // The bicycle has the same state as after the run, but another user changed it in between.
     scene.sandbox.act(back, 'declare_available');
     scene.sandbox.act(back, 'put_in_maintenance');
     const run = await scene.fleet(['journal', 'undo', journal, '--yes', '--json']);

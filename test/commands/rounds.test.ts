@@ -1,4 +1,4 @@
-// Tests `fleet rounds` over sockets: its selection, its limits, its reasons and bad input.
+// Tests `fleet rounds` over sockets: its selection, its limits, its reasons and invalid input.
 
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ async function roundsJson(words: readonly string[], options: RunOptions = {}) {
   return { code, stderr, ...(JSON.parse(stdout) as RoundsJson) };
 }
 
-/** Serves a list of bicycles that is one page. */
+/** Serves a list of bicycles that fits on one page. */
 async function listOf(bicycles: readonly { [field: string]: unknown }[]) {
   const server = await openServer((response) => sendPage(response, [...bicycles]));
   return { FLEET_BASE_URL: server.url, FLEET_TOKEN: 'x.y.z' };

@@ -1,4 +1,4 @@
-// Secrets in the answers of a service, where an error or a log would cut them.
+// Tests secrets in the answers of a service at the positions where an error or a log cuts its text.
 
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';

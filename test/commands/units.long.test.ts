@@ -170,7 +170,7 @@ test('the alerts unit handles each alert once across kill -9, an outage and an e
     // The command has to end.
     await wait(1_000);
     expect(await unit.stop()).toBe(0);
-    // After kill -9 the last alert may be repeated.
+    // The last alert may be repeated after kill -9.
     expect([...new Set(handled())].toSorted()).toEqual(raised.toSorted());
   }));
 

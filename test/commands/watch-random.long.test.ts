@@ -5,7 +5,7 @@ import { runScenario, wildTraits } from '../support/watch-oracle.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
-/** More faults would be repetitions of these. */
+/** Stops after this many errors, because later errors would probably repeat them. */
 const MOST_FAULTS = 20;
 
 test(

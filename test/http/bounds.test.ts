@@ -1,5 +1,5 @@
-// Every answer has limits of size, depth and time. Beyond them there is one error line, and error
-// statuses keep their meaning.
+// Tests that every answer has limits of size, depth and time. An answer beyond a limit causes one
+// line of error, and an error status keeps its meaning.
 
 import { constants, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -85,7 +85,7 @@ describe('size limits of answers', () => {
     async (how) => {
       const bytes = gzipSync(zeros, rle);
       const behaviour: Behaviour = (socket) => {
-        // Sent in one write, so that the connection is empty while zlib works.
+        // The text is sent in one write, so that the connection is empty while zlib works.
         socket.write(
           Buffer.concat([
             Buffer.from('HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nConnection: close\r\n\r\n'),

@@ -36,8 +36,8 @@ function inPieces(body: string, size: number): Buffer[] {
 }
 
 /**
- * The significant parts of an event. Names are removed; comments and `retry:` may be removed
- * depending on the chunks.
+ * Returns the significant parts of an event. Names are removed. Comments and `retry:` may be
+ * removed depending on the chunks.
  */
 function eventsAlone(text: string): string {
   return text.replaceAll(/^(?::|retry|event).*\n/gm, '').replaceAll(/\n{2,}/g, '\n\n');

@@ -73,7 +73,7 @@ type Rule = [
   story: string,
   more?: {
     options?: Partial<FollowOptions>;
-    /** Of each loss, in milliseconds. */
+    /** The delays after each loss, in milliseconds. */
     pauses?: readonly number[];
     check?: (followed: FollowedInTurn) => void;
   },
@@ -96,7 +96,7 @@ const gapLasts =
       true,
     );
   };
-/** Of the messages, those that end a test apart. */
+/** The messages, except those that end a test. */
 const lengthsOf = ({ data }: FollowedInTurn) => data.slice(0, -1).map(({ length }) => length);
 const loginsOf = ({ requests }: FollowedInTurn) =>
   requests.map(({ headers }) => headers['authorization']);
@@ -107,7 +107,7 @@ const says =
     expect(lossesOf(followed)[loss]?.error.message).toMatch(words);
 
 const RULES: readonly Rule[] = [
-  // Pauses.
+  // Cases about pauses.
   [
     '503 twice, then fine: half a second, then twice that',
     () => [status(503), status(503)],
@@ -176,7 +176,7 @@ const RULES: readonly Rule[] = [
       },
     ],
   ),
-  // What ends a try.
+  // Cases about the end of an attempt.
   ...(
     [
       ['408', status(408), 'status', /could not answer|refused/],
@@ -235,7 +235,7 @@ const RULES: readonly Rule[] = [
     ],
     'open, message',
   ],
-  // Clocks.
+  // Cases about clocks.
   [
     'the machine slept: the connection that died is found by its silence, and the gap counts the sleep',
     (clock) => [thenClock(clock, () => clock.jump(HOUR_MS))],
@@ -266,7 +266,7 @@ const RULES: readonly Rule[] = [
     `${STOOD}, lost status, ${BACK}`,
     { check: gapLasts(20_000, 30_000) },
   ],
-  // Tokens.
+  // Cases about tokens.
   [
     'a token that cannot be had is asked for again with growing pauses',
     (clock) => [standing(clock, 1)],
@@ -325,7 +325,7 @@ const RULES: readonly Rule[] = [
         expect(requests.map(({ path }) => path)).toEqual(['/subscribe/topic/', '/moved/']),
     },
   ],
-  // Refusals.
+  // Cases about refusals.
   ...[400, 404, 410, 412, 422].map(
     (code): Rule => [
       `${code} on a return is tried without the last id before it counts`,
@@ -410,7 +410,7 @@ const RULES: readonly Rule[] = [
     'closed',
     { options: untilClosed(), check: (got) => expect(endOf(got)?.error.status).toBe(404) },
   ],
-  // Bodies.
+  // Cases about bodies.
   [
     'gzip is decompressed',
     () => [
@@ -434,7 +434,7 @@ const RULES: readonly Rule[] = [
     'open, gap too-big, message',
     { check: (got) => expect(gapsOf(got)).toMatchObject([{ droppedEvents: 1 }]) },
   ],
-  // What was missed.
+  // Cases about missed messages.
   ...(
     [
       ['numbers that go on', '7', '8', true],

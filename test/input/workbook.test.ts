@@ -20,7 +20,7 @@ async function cellOf(cell: string, rest: Omit<MadeWorkbook, 'sheets'> = {}) {
   return cells[0];
 }
 
-/** The message of the error, and its hint. */
+/** Returns the message of the error and its hint. */
 async function errorOf(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;

@@ -1,4 +1,4 @@
-// What -o xlsx writes is read back as the same values.
+// Tests that a workbook of -o xlsx is read back as the same values.
 
 import fc from 'fast-check';
 import { unzipSync } from 'fflate';

@@ -515,7 +515,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
     ({ state, latitude }) => state === 'available' && latitude !== null,
   );
   const uuid = bicycle?.uuid ?? '';
-  // Buttons stay in place while the fleet changes.
+  // Buttons keep their elements while the fleet changes.
   await page.evaluate(
     "window.kept = ['.bubble', '.bar', '.rows .row'].map((one) => document.querySelector(one))",
   );

@@ -147,7 +147,7 @@ describe('the search', () => {
     expect([...tours.flat(), ...absent].sort((a, b) => a - b)).toEqual(
       Array.from({ length: 80 }, (_, stop) => stop),
     );
-    // Nobody who is left out would still fit at the end of a tour.
+    // No stop that was left out would still fit at the end of a tour.
     for (const stop of absent) {
       for (const tour of tours)
         expect(tourSeconds(problem, [...tour, stop])).toBeGreaterThan(problem.maxSeconds);

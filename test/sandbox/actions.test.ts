@@ -62,7 +62,7 @@ test.each(TABLE)('allows %s only from its source states', async (transition, sou
 test.each(TABLE)('checks %s for each role', async (transition, [state = 'available'], target) => {
   for (const role of ['admin', 'fleet_operator', 'renter'] as const) {
     const uuid = bicycleIn(sandbox(), 'in_maintenance');
-    // The renter must be the one who rented or reserved.
+    // Only the renter who rented or reserved the bicycle may return it.
     if (state === 'rented' || state === 'reserved') {
       sandbox().act(uuid, 'declare_available');
       sandbox().act(uuid, state === 'rented' ? 'rent' : 'reserve', sandbox().users[2]);

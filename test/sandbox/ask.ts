@@ -65,7 +65,7 @@ export function actOn(
 export const linkOf = (own: Sandbox, index = 0) =>
   `${own.baseUrl}/organizations/${own.organizations[index]?.uuid}/`;
 
-/** The UUID of nothing. */
+/** A UUID that no resource has. */
 export const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 
 /** Returns a bicycle of the main organization after it was put into a state. */

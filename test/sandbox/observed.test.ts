@@ -1,5 +1,5 @@
-// Tests the functions of the sandbox beyond interface.md, as a real service was observed, and that
-// `service: 'interface'` has neither of them.
+// Tests the functions of the sandbox beyond interface.md, which were observed at a real service,
+// and that `service: 'interface'` does not have them.
 import { expect, test } from 'vitest';
 import type { ServedBicycle, TokenOptions } from '../../src/sandbox/index.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';

@@ -1,5 +1,7 @@
-// `fleet alerts watch` and `listen` under random trouble, held against an oracle: alerts are made and changed, clocks are wrong by two
-// hours, lists fail, webhooks repeat, come late or not at all, and the program is stopped and killed. Every version is printed.
+// Runs `fleet alerts watch` and `listen` under random failures and compares their output with an
+// oracle: alerts are created and changed, clocks are wrong by up to two hours, lists fail, webhooks
+// are repeated, delayed or lost, and the program is stopped and killed. Every version must be
+// printed.
 
 import { join } from 'node:path';
 import type { Alert } from '../../src/api/alert.js';
@@ -22,7 +24,7 @@ export interface TrialVerdict {
 }
 
 const HOUR_MS = 3_600_000;
-/** Clocks are wrong by up to two hours, whole seconds and the time of a trial apart. */
+/** Clocks differ by up to two hours, by whole seconds, and by more than the duration of a trial. */
 const WRONG_MS = 2 * HOUR_MS - 120_000;
 const STATES = ['new', 'escalated', 'resolved', 'stopped', 'silenced'] as const;
 /** The most alerts of one write; this many may be repeated after a kill. */

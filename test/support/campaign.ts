@@ -116,7 +116,7 @@ async function withGateway<T>(
       const fate = chooseFate(random, isPost, mayRepeat);
       await wait(random() * (fate === 'delay' ? LONGEST_DELAY_MS : WAY_MS));
       if (fate === 'lose') return incoming.socket.destroy();
-      // A delayed request arrives even if its sender is dead.
+      // A delayed request arrives even when its sender was killed.
       if (fate !== 'delay' && incoming.socket.destroyed) return;
       const answer = await forward(incoming, Buffer.concat(chunks));
       if (fate === 'repeat') await forward(incoming, Buffer.concat(chunks));
@@ -389,8 +389,8 @@ async function killAndResume(
   const killed = () => attempts.filter(({ code }) => code === null).length;
   while (killed() < kills && attempts.length < kills * 8) {
     const competitors = random() < 0.3 ? 2 : 1;
-    // On a machine that kills slowly, runs end too early. Then kill them at their start, with any
-    // work left.
+    // On a machine that kills slowly, runs end too early. In this case the campaign kills them at
+    // their start, whatever work is left.
     const early = (): Kill => ({ signal: 'SIGKILL', afterPosts: 0, delayMs: random() * 100 });
     const choose = attempts.length < kills * 3 ? chooseKill : early;
     if (random() < 0.4) {

@@ -8,8 +8,7 @@ import { judge, type Reading, type Removed, type Shown } from './watch-oracle.js
 /** A rate that a process on a busy machine can handle. */
 const SPEED = 20;
 /**
- * How much later than a change its line may appear, in real time, in addition to the delays of a
- * busy machine.
+ * The maximum real time between a change and its line, in addition to the delays of a busy machine.
  */
 const LATE_MS = 1_500;
 /** The time after the last failure, longer than every delay of the watch. */

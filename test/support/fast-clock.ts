@@ -4,9 +4,15 @@ import { randomFill } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/system/clock.js';
 
 export interface FastClock extends Clock {
-  /** Sets both clocks forward without running the timers that are due, as after the sleep of a machine that counts sleep in its monotonic clock. */
+  /**
+   * Sets both clocks forward without running the timers that are due, as after the sleep of a
+   * machine with a monotonic clock that counts the sleep.
+   */
   jump(milliseconds: number): void;
-  /** Moves the date alone, either way: someone set it, or the machine slept and its monotonic clock stopped. */
+  /**
+   * Moves only the date, in either direction: a user set it, or the machine slept and its monotonic
+   * clock stood still.
+   */
   setWall(milliseconds: number): void;
   stop(): void;
 }
@@ -26,15 +32,19 @@ export function openQuickClock(speed = 10, wallMs?: () => number): Clock {
 }
 
 /**
- * Turns of the event loop for sockets between two advances; a slow machine gets the same number.
+ * The number of turns of the event loop for sockets between two advances. A slow machine gets the
+ * same number.
  */
 const TURNS_BETWEEN_LEAPS = 30;
-/** Each of so many turns waits for a thread of the pool, so that zlib, which works there, is not left behind on a busy machine. */
+/**
+ * Each of these turns waits for a thread of the pool, so that zlib, which uses the pool, keeps up
+ * on a busy machine.
+ */
 const TURNS_A_THREAD = 5;
-/** More makes tests slower, not different. */
+/** A larger number only makes the tests slower. */
 const LEAP_EVERY_MS = 1;
 
-/** Prevents that operations with many turns reach a time limit at once. */
+/** Prevents that an operation with many turns reaches a time limit at once. */
 const LONGEST_LEAP_MS = 5_000;
 
 const ONE_BYTE = Buffer.alloc(1);
@@ -73,14 +83,15 @@ export function openFastClock(startAt = Date.UTC(2026, 10, 21, 12)): FastClock {
     monotonicMs: () => time,
     wallMs: () => time + wallOffset,
     after(milliseconds, action) {
-      // As Node's timers: whole milliseconds, and one at least. A span too short to move a floating number would stand still for ever.
+      // Timers work as in Node: in whole milliseconds, and at least one. Otherwise the clock would
+      // never reach a time that is closer than the precision of a number.
       const timer = { due: time + Math.max(1, Math.trunc(milliseconds)), action };
       timers.add(timer);
       if (!isTurning) turn(TURNS_BETWEEN_LEAPS);
       isTurning = true;
       return () => void timers.delete(timer);
     },
-    // The same run has the same luck.
+    // The seed makes the random numbers of a run repeatable.
     random() {
       seed = (seed * 48_271) % 2_147_483_647;
       return seed / 2_147_483_647;

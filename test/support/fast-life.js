@@ -1,5 +1,6 @@
-// Loaded into a fleet process by `node --import`: its clocks run FLEET_TEST_SPEED times faster from FLEET_TEST_EPOCH on, in real milliseconds since
-// 1970, and its date steps as FLEET_TEST_STEPS says: `[[lifeMs, shiftMs], …]`.
+// Preloaded into a fleet process by `node --import`. The clocks of the process run FLEET_TEST_SPEED
+// times faster from FLEET_TEST_EPOCH on, in real milliseconds since 1970. The date jumps as
+// FLEET_TEST_STEPS says: `[[lifeMs, shiftMs], …]`.
 
 import { speedUp } from './speed-up.js';
 

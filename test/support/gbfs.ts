@@ -54,7 +54,10 @@ function problemsOfOld(
   return validate(schema, document, { addSchema }).errors || [];
 }
 
-/** The versions of the types by the version of the feed. The types of 3.1 have its candidate's name. */
+/**
+ * The version of the types for each version of the feed. The types of 3.1 have the name of its
+ * release candidate.
+ */
 const TYPED_VERSIONS: { readonly [version: string]: string } = { '3.0': '3.0', '3.1': '3.1-RC' };
 
 /** The interfaces of the files. */

@@ -1,4 +1,4 @@
-// Reads README and guides: their shell lines and their examples of a terminal.
+// Reads README and guides: their shell lines and their terminal sessions.
 
 import { readdirSync, readFileSync } from 'node:fs';
 

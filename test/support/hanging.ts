@@ -1,5 +1,5 @@
-// A test that never ends, with everything that tests start: `test/run-end.test.ts` kills its runner. The
-// variable FLEET_TEST_LIST names the file in which it lists its processes and folders.
+// A test that never ends, and everything that tests start. `test/run-end.test.ts` kills its runner.
+// The test writes its processes and folders to the file that the variable FLEET_TEST_LIST names.
 
 import { spawn } from 'node:child_process';
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';

@@ -109,8 +109,9 @@ function sendBomb(socket: Socket, answer: Answer): void {
 }
 
 /**
- * The table. Names say what goes wrong; `bytes` and `everyMs` are read by those that need them. All close the
- * connection afterwards, so that one answer never spoils the next.
+ * The table of behaviours. Each name says what goes wrong. Some behaviours use `bytes` and
+ * `everyMs`. All of them close the connection afterwards, so that an answer never affects the next
+ * one.
  */
 export const HOSTILE = {
   /** A correct answer. */
@@ -168,7 +169,10 @@ export const HOSTILE = {
 
 export type HostileName = keyof typeof HOSTILE;
 
-/** One behaviour of the table, as misbehaving.ts takes them: `startMisbehaving(inTurn(hostile('breakOff'), hostile('honest')))`. */
+/**
+ * Returns one behaviour of the table for misbehaving.ts:
+ * `startMisbehaving(inTurn(hostile('breakOff'), hostile('honest')))`.
+ */
 export function hostile(name: HostileName, options: HostileOptions = {}): Behaviour {
   const answer: Answer = {
     status: 200,

@@ -1,5 +1,6 @@
-// Loaded into a fleet process by `node --import`: its monotonic time and its timers run FLEET_TEST_HURRY times faster, and its date is off
-// by FLEET_TEST_SHIFT milliseconds, stepping back to the truth and away again as it goes.
+// Preloaded into a fleet process by `node --import`. Its monotonic time and its timers run
+// FLEET_TEST_HURRY times faster. Its date is off by FLEET_TEST_SHIFT milliseconds and jumps between
+// the true and the false date.
 
 import { speedUp } from './speed-up.js';
 

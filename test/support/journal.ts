@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { emptyJournal, lineOf, readOn } from '../../src/bulk/journal-records.js';
 import { newFolder } from './folder.js';
 
-/** Returns the path of a journal that does not exist yet. */
+/** Returns the path of a journal file that does not exist yet. */
 export const newJournal = (): string => join(newFolder(), 'j.jsonl');
 
 /** Runs `use` with the path of a journal that does not exist yet. */
@@ -13,7 +13,7 @@ export function withJournal<T>(use: (path: string) => Promise<T>): Promise<T> {
   return use(newJournal());
 }
 
-/** What binds a journal to its run. */
+/** The data that binds a journal to its run. */
 export const BINDING = {
   command: 'bicycles act',
   profile: 'default',
@@ -66,7 +66,7 @@ export function readJournal(bytes: Buffer, path: string) {
   return journal;
 }
 
-/** The lines of a run's records, numbered as it numbers them. */
+/** Returns the lines of a run's records with the numbers that the run gives them. */
 export function numbered(records: readonly object[], from = 1): string[] {
   return records.map((one, index) => lineOf({ ...one, n: from + index }));
 }

@@ -26,11 +26,11 @@ export function openScenes(speed: number) {
   const quick = openQuickClock(speed, now);
   const clock: Clock = {
     ...quick,
-    // A part of what the database is given at the end is too little for one on a busy machine.
+    // The part of a second that the database gets at the end is too short for a busy machine.
     after: (milliseconds, action) =>
       quick.after(milliseconds === END_MS ? 2 * END_MS * speed : milliseconds, action),
   };
-  /** A new scene until the test has finished; its writers end with it. */
+  /** Creates a scene for one test. Its writers end with the test. */
   const openScene = async (to: string): Promise<Scene> => {
     const scene = await startScene(to, clock, now);
     onTestFinished(async () => {
@@ -71,8 +71,8 @@ async function startScene(to: string, clock: Clock, now: () => number) {
     count: async (table: string) =>
       Number((await ask(`select count(*) as n from ${table}`))[0]?.['n']),
     /**
-     * Starts a service that answers with `bodyOf` where it returns a body, and otherwise like the
-     * sandbox.
+     * Starts a service that answers with the result of `bodyOf`, or like the sandbox when the
+     * result is undefined.
      */
     openOther: (bodyOf: (path: string) => string | undefined) =>
       openServer(async (response, { path, headers: { authorization = '', accept = '' } }) => {

@@ -1,4 +1,5 @@
-// A server over bare sockets: what a behaviour writes is exactly what goes over the wire. The behaviours of a table are in hostile.ts.
+// A server over bare sockets that sends exactly the bytes of a behaviour. The table of behaviours
+// is in hostile.ts.
 
 import { createServer, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -74,7 +75,7 @@ export async function openMisbehaving(behave: Behaviour): Promise<MisbehavingSer
   return server;
 }
 
-/** The head of a good answer; the body goes on until the connection ends. */
+/** The head of a correct answer without a length. The body continues until the connection ends. */
 export const STREAM_HEAD =
   'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n';
 

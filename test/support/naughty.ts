@@ -3,16 +3,19 @@
 
 import fc from 'fast-check';
 
-/** Any character but a half of a pair. fast-check's own `binary` makes a table of all 1.1 million first: a second and 100 MB a process. */
+/**
+ * Any character except half of a surrogate pair. fast-check's own `binary` first builds a table of
+ * 1.1 million characters, which takes a second and 100 MB per process.
+ */
 const anyCharacter = fc
   .oneof(fc.integer({ min: 0, max: 0xd7ff }), fc.integer({ min: 0xe000, max: 0x10ffff }))
   .map((point) => String.fromCodePoint(point));
 
-/** Any text, of such characters. */
+/** A text of such characters. */
 export const anyText = (constraints: fc.StringSharedConstraints = {}): fc.Arbitrary<string> =>
   fc.string({ ...constraints, unit: anyCharacter });
 
-/** Any value that JSON has, of such texts. */
+/** A JSON value with such texts. */
 export const anyJson = (constraints: fc.JsonSharedConstraints = {}): fc.Arbitrary<fc.JsonValue> =>
   fc.jsonValue({ ...constraints, stringUnit: anyCharacter });
 
@@ -118,7 +121,10 @@ export const EXACT_NUMBERS: readonly string[] = [
   '1000000000000000000000',
 ];
 
-/** Whether something in the text steers a terminal: a control of C0 or C1, DEL, a bidi control or an isolate. */
+/**
+ * Whether the text contains a character that controls a terminal: C0, C1, DEL, a bidi control or an
+ * isolate.
+ */
 export function findControls(text: string): string[] {
   return (
     text.match(

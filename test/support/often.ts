@@ -1,5 +1,5 @@
-// Sets how many random cases and how much data a run tries: all with `npm run test:long`, a part
-// with `npm test`.
+// Sets how many random cases and how much data a run tests. `npm run test:long` tests all of them,
+// and `npm test` a part.
 
 /** Whether this is the long run, which sets the variable in `test/whole.long.test.ts`. */
 export const isLong = process.env['FLEET_TEST_LONG'] === '1';
@@ -12,7 +12,7 @@ export function mostly<Row>(
   return rows.filter((row, index) => isLong || isMain(row, index));
 }
 
-/** How many random cases are tried: all of them, or a quarter. */
+/** Returns how many random cases are tested: all of them, or a quarter. */
 export function often(count: number): number {
   return isLong ? count : Math.ceil(count / 4);
 }

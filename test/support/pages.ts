@@ -12,7 +12,7 @@ export interface Page {
   text: string;
 }
 
-/** The whole command line, which runs nothing. */
+/** The whole command line. The tests do not run it. */
 export const PROGRAM: Command = await buildProgram(() => async () => {}, { write() {} });
 
 /** Every command that help shows, the root first. */
@@ -26,7 +26,7 @@ export function everyCommand(command: Command = PROGRAM): Command[] {
   ];
 }
 
-/** Every page of help at a width, or as in a pipe without a width. */
+/** Returns every help page at a width, or as in a pipe without a width. */
 export async function everyPage(columns?: number): Promise<Page[]> {
   const options = columns === undefined ? {} : { terminal: { columns } };
   const names = [

@@ -11,7 +11,7 @@ import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
 import { jsonLines, runFleet } from './run.js';
 import { openSandbox } from './sandbox.js';
 
-/** What must not happen, and how much was tried. */
+/** The errors of a campaign, and the number of attempts. */
 export interface PlanCampaignResult {
   plans: number;
   targets: number;
@@ -29,7 +29,7 @@ export interface PlanCampaignResult {
   lostByUndo: string[];
 }
 
-/** From this state, by this transition, to that state. */
+/** A transition with its states before and after. */
 const CHANGES = [
   ['available', 'put_in_maintenance', 'in_maintenance'],
   ['available', 'declare_lost', 'lost'],
@@ -37,7 +37,7 @@ const CHANGES = [
   ['in_maintenance', 'declare_available', 'available'],
 ] as const;
 
-/** What another user does to a bicycle in each state. */
+/** The transition of another user for each state. */
 const FOREIGN = {
   available: 'declare_unrecoverable',
   lost: 'declare_unrecoverable',
@@ -46,7 +46,7 @@ const FOREIGN = {
 
 const MOST_RUNS = 12;
 
-/** Runs plans until there are this many. */
+/** Stops after this many plans. */
 export async function runPlanCampaign(seed: number, plans: number): Promise<PlanCampaignResult> {
   const random = createRandom(seed);
   const result: PlanCampaignResult = {
@@ -69,7 +69,8 @@ async function runOnePlan(random: () => number, result: PlanCampaignResult): Pro
   const sandbox = await openSandbox({
     bicycles: 80,
     faults: [{ kind: 'latency', milliseconds: 20 }],
-    // The service reports 0 for a request whose connection closed before it carried the request out.
+    // The service records status 0 for a request whose connection closed before the service carried
+    // it out.
     onRequest: ({ method, url, status }) => {
       if (method !== 'POST') return;
       if (status === 0) result.dropped++;

@@ -1,4 +1,4 @@
-// Lets fleet believe for one test that it runs on another platform.
+// Makes fleet believe that it runs on another platform, for one test.
 
 import { onTestFinished } from 'vitest';
 

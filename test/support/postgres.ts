@@ -111,7 +111,7 @@ async function startOnce(): Promise<number> {
   return port;
 }
 
-/** A shell script that runs a command until the process with the number $0 has ended. */
+/** A shell script that runs a command until the process with the ID $0 has ended. */
 const WATCHED =
   '"$@" & while ps -p "$0" > /dev/null && ps -p $! > /dev/null; do sleep 1; done; kill -QUIT $! 2> /dev/null';
 

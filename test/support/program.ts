@@ -1,10 +1,11 @@
-// The built program as tests start it: by Node, or as the executable that FLEET_BINARY names (`npm run test:binary`).
+// The built program as the tests start it: with Node, or as the executable that FLEET_BINARY names
+// (`npm run test:binary`).
 
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const BINARY = process.env['FLEET_BINARY'];
 
-/** Whether it is the executable: what only Node does is not tested then. */
+/** Whether the program is the executable. Tests of Node's own behaviour are skipped then. */
 export const isExecutable = BINARY !== undefined;
 
 const START: readonly [file: string, ...args: string[]] =
@@ -12,13 +13,13 @@ const START: readonly [file: string, ...args: string[]] =
     ? [process.execPath, fileURLToPath(new URL('../../bin/fleet.js', import.meta.url))]
     : [BINARY];
 
-/** What starts it: a file, and the arguments before its own. */
+/** The file that starts the program, and the arguments before the program's own arguments. */
 export const [PROGRAM_FILE, ...PROGRAM_ARGS] = START;
 
-/** The same for a shell. */
+/** The same command as text for a shell. */
 export const PROGRAM_LINE = START.map((word) => `'${word}'`).join(' ');
 
-/** What in the environment makes it load a file first. */
+/** The environment that makes the program load a file first. */
 export function preload(path: string): NodeJS.ProcessEnv {
   return isExecutable
     ? { BUN_OPTIONS: `--preload ${path}` }

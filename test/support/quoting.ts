@@ -1,7 +1,7 @@
 // Encodings in which a service may quote a token, and a search for remaining parts of it in the
 // output.
 
-/** How a service may quote a text. */
+/** The ways in which a service may quote a text. */
 export const ENCODINGS: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
   'in base64': (text) => Buffer.from(text).toString('base64'),
@@ -18,7 +18,10 @@ const hex = (code: number, digits: number) => code.toString(16).padStart(digits,
 const folded = (text: string, length: number, separator: string) =>
   text.replace(new RegExp(`.{${length}}(?!$)`, 'gs'), (part) => part + separator);
 
-/** How a service may quote a token inside another text, or escape every character of it. */
+/**
+ * The ways in which a service may quote a token inside another text, or escape every character of
+ * it.
+ */
 export const ESCAPES: Record<string, (text: string) => string> = {
   'in base64 with its scheme': (text) => Buffer.from(`JWT ${text}`).toString('base64'),
   'in base64 with its header': (text) =>

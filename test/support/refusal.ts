@@ -13,7 +13,7 @@ export async function failureOf(promise: Promise<unknown>): Promise<FleetError> 
   return error;
 }
 
-/** What an error says, for `rejects.toMatchObject`. */
+/** The properties of an error for `rejects.toMatchObject`. */
 export const refusal = (kind: FleetError['kind'], message: RegExp) => ({
   kind,
   message: expect.stringMatching(message),

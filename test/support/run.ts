@@ -7,11 +7,11 @@ import { type Clock, systemClock } from '../../src/system/clock.js';
 
 export interface RunOptions {
   env?: NodeJS.ProcessEnv;
-  /** What stands on stdin; a stream that ends at once when absent. */
+  /** The text on stdin. By default stdin ends at once. */
   stdin?: string | Readable;
   /** stdout and stderr are terminals of this size; pipes when absent. */
   terminal?: { columns: number; rows?: number };
-  /** The wall clock; that of the machine when absent. */
+  /** The wall clock. Default: the clock of the machine. */
   now?: () => number;
   /** Replaces the machine's clock. */
   clock?: Clock;
@@ -53,8 +53,8 @@ export const jsonLines = <T = { [field: string]: unknown }>(text: string): T[] =
   text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
 
 /**
- * Runs `fleet ARGS`. The environment holds nothing but what is given: no token, no address, no settings, so that
- * nothing of the developer's machine reaches a test.
+ * Runs `fleet ARGS`. The environment contains only the given variables, so that no token, URL or
+ * setting of the developer's machine reaches a test.
  */
 export async function runFleet(
   args: readonly string[],

@@ -22,7 +22,7 @@ export interface Running {
 const POLL_MS = 10;
 const LIMIT_MS = 60_000;
 
-/** Resolves when the condition holds; rejects after long, with what `describe` says. */
+/** Resolves when the condition is true. Rejects after a long time with the text of `describe`. */
 export async function eventually(
   condition: () => boolean,
   describe: () => string = () => '',
@@ -86,7 +86,7 @@ interface RunningParts {
   signal(name: NodeJS.Signals): void;
 }
 
-/** The objects of the whole lines of a text that grows, each read once. */
+/** Reads the JSON objects of the complete lines of a growing text, each once. */
 function openParser(read: () => string): () => { [field: string]: unknown }[] {
   const objects: { [field: string]: unknown }[] = [];
   let seen = 0;

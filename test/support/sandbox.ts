@@ -5,7 +5,7 @@ import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandb
 /** Nothing changes by itself, so that only the test causes changes. */
 const STILL: SandboxOptions = { rate: 0 };
 
-/** Runs `use` with a sandbox of its own and closes it afterwards. Returns what `use` returns. */
+/** Runs `use` with its own sandbox and closes it afterwards. Returns the result of `use`. */
 export async function withSandbox<Result>(
   options: SandboxOptions,
   use: (sandbox: Sandbox) => Promise<Result>,
@@ -25,7 +25,10 @@ export async function openSandbox(options: SandboxOptions): Promise<Sandbox> {
   return sandbox;
 }
 
-/** One sandbox for all tests of the file or `describe` it is called in. Call the result inside tests only. */
+/**
+ * Starts one sandbox for all tests of a file or a `describe` block. Call the result only inside
+ * tests.
+ */
 export function useSandbox(options: SandboxOptions = {}): () => Sandbox {
   let started: Sandbox | undefined;
   beforeAll(async () => {

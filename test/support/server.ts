@@ -9,7 +9,7 @@ export interface Asked {
   method: string;
   /** Path and query exactly as received. */
   path: string;
-  /** The page of a list that is asked for. */
+  /** Returns the number of the requested page of a list. */
   page: number;
   headers: IncomingMessage['headers'];
   body: string;
@@ -92,7 +92,7 @@ export function sendJson(
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Answers with a page of a list (section 2.6), the only one where no other is named. */
+/** Answers with a page of a list (section 2.6). Default: the only page. */
 export function sendPage(
   response: ServerResponse,
   results: object[],
@@ -101,7 +101,7 @@ export function sendPage(
   sendJson(response, 200, { count: results.length, next: null, previous: null, results, ...more });
 }
 
-/** Answers with the page that is asked for of a list in pages of this size. */
+/** Answers with the requested page of a list in pages of this size. */
 export function sendPart(
   response: ServerResponse,
   { page }: Asked,

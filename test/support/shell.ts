@@ -1,4 +1,4 @@
-// Runs command lines in real shells, with the built program as `fleet`: in pipes, or on a terminal of their own.
+// Runs command lines in real shells, with the built program as `fleet`: in pipes or in a terminal.
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { newFolder } from './folder.js';
 import { PROGRAM_LINE } from './program.js';
 
-/** A home of its own: an empty folder, and a PATH on which `fleet` is the built program. */
+/** Creates a home folder: an empty folder, and a PATH on which `fleet` is the built program. */
 export interface Home {
   folder: string;
   env: NodeJS.ProcessEnv;
@@ -43,7 +43,7 @@ export interface Ended {
   text: string;
 }
 
-/** A step that runs when a text appears. */
+/** A step that runs as soon as a text appears. */
 export interface Step {
   when: RegExp;
   /** Keys to press; without a terminal, a signal for the process group. */
@@ -52,7 +52,7 @@ export interface Step {
 
 export interface RunOptions {
   isTerminal?: boolean;
-  /** One after the other. */
+  /** The steps in their order. */
   steps?: readonly Step[];
   /** `bash` by default. */
   shell?: string;

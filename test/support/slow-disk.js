@@ -1,5 +1,5 @@
-// Loaded into a fleet process by `node --import`: each flush of a file takes up to FLEET_TEST_DISK_MS
-// milliseconds longer.
+// Preloaded into a fleet process by `node --import`. Each flush of a file takes up to
+// FLEET_TEST_DISK_MS milliseconds longer.
 
 import { open } from 'node:fs/promises';
 import { devNull } from 'node:os';

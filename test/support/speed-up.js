@@ -1,7 +1,8 @@
-// Makes the monotonic clock and the timers of the process that loads it run so many times faster.
+// Makes the monotonic clock and the timers of the process that loads this file run faster by a
+// factor.
 
 export function speedUp(times) {
-  // What src/system/clock.ts reads.
+  // The functions that src/system/clock.ts reads.
   const nanoseconds = process.hrtime.bigint;
   process.hrtime.bigint = () => BigInt(Math.round(Number(nanoseconds()) * times));
   const later = globalThis.setTimeout;

@@ -20,7 +20,7 @@ export interface Followed {
 
 const TOPIC = '/org/admin/bicycles/*';
 
-/** The settings of a test; the others have harmless values. */
+/** The settings of a test. Settings that are not given have harmless values. */
 export type FollowOptions = Partial<StreamOptions> & {
   /** Stops following when it returns true; called after each event. */
   until(followed: Followed): boolean;
@@ -38,7 +38,10 @@ export const streamOptions = (network: Network) => ({
   log: { request() {}, response() {} },
 });
 
-/** Follows the server in fast motion until the test has what it waits for, or the stream is closed for good. */
+/**
+ * Follows the server with a fast clock until the test has its events or the stream is closed
+ * permanently.
+ */
 export async function follow(url: string, { until, ...options }: FollowOptions): Promise<Followed> {
   const ownClock = options.clock === undefined ? openFastClock() : undefined;
   const clock = options.clock ?? ownClock;
@@ -80,7 +83,10 @@ export const isGood = ({ data }: Followed) => data.at(-1) === 'good';
 
 export type FollowedInTurn = Followed & { requests: MisbehavingServer['requests'] };
 
-/** Follows a server until the good message arrives. Its connections behave as listed, the last one well; each pause has its longest length. */
+/**
+ * Follows a server until the last message arrives. Its connections behave as listed, and the last
+ * connection is correct. Each pause has its maximum length.
+ */
 export async function followInTurn(
   behaviours: (clock: FastClock) => readonly Behaviour[],
   options: Partial<FollowOptions> = {},
@@ -113,6 +119,6 @@ export const resyncsOf = ({ events }: Followed): Resync[] =>
 export const endOf = ({ events }: Followed): Closed | undefined =>
   events.find((event) => event.type === 'closed');
 
-/** The story without `resync`: its position depends on the timing of messages. */
+/** Returns the events without `resync`, because its position depends on the timing of messages. */
 export const told = ({ story }: Followed): string =>
   story.filter((type) => type !== 'resync').join(', ');

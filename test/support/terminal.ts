@@ -17,7 +17,7 @@ export interface Terminal {
   close(): Promise<void>;
 }
 
-/** What the shell prints when it waits for a line. */
+/** The prompt of the shell. */
 export const PROMPT = /ready> $/;
 
 const LIMIT_MS = 20_000;

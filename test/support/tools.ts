@@ -37,7 +37,7 @@ export function hasCommand(name: string): boolean {
 export function hasTool(tool: Tool): boolean {
   if (tool === 'postgres') return hasPostgres();
   if (tool === 'root') return process.geteuid?.() === 0;
-  // Only the `script` of util-linux lends a terminal in the way that the tests ask for.
+  // Only the `script` of util-linux opens a terminal as these tests need it.
   if (tool === 'script' && process.platform !== 'linux') return false;
   return hasCommand(tool);
 }
@@ -53,7 +53,10 @@ export function skippedLines(): string[] {
   ];
 }
 
-/** Keeps a line for the end of the run, for what is only found missing when it is started. */
+/**
+ * Keeps a line for the end of the run about a tool that turns out to be missing when a test starts
+ * it.
+ */
 export function reportSkip(line: string): void {
   const path = process.env[SKIPS_VARIABLE];
   if (path === undefined) process.stderr.write(`\n!!! ${line}\n`);

@@ -634,9 +634,10 @@ function readingOf({ sinceWallMs, isComplete, unknown }: Report, atMs: number): 
 }
 
 /**
- * "Every change is shown once, or lies in a reported gap and its end state is shown once as caught up, or is counted as unknown."
- * Without versions two messages of one second cannot be put in order: a change that the list showed may be shown again when an
- * older one came in between, so that the last line tells the truth.
+ * "Every change is shown once, or lies in a reported gap and its final state is shown once as
+ * caught up, or is counted as unknown." Without versions, two messages of one second cannot be
+ * ordered. A change that the list showed may be shown again when an older change came in between,
+ * so that the last line has the final state.
  */
 export function judge(history: History): string[] {
   return [

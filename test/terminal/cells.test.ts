@@ -19,7 +19,10 @@ const cleanText = () =>
 const segmenter = new Intl.Segmenter();
 const graphemes = (text: string) => Array.from(segmenter.segment(text), ({ segment }) => segment);
 
-/** Of the ideographs and the syllables of Hangul, tens of thousands that differ in nothing here, the short run takes a part. */
+/**
+ * The ideographs and the syllables of Hangul are tens of thousands of characters that behave alike,
+ * so the short run tests only a part of them.
+ */
 const isOfMany = (code: number) =>
   (code >= 0x3400 && code < 0xa000) || (code >= 0xac00 && code < 0xd790);
 
@@ -51,8 +54,9 @@ describe('widthOf', () => {
   });
 
   it('agrees with string-width on texts', () => {
-    // Two letters that name no country are drawn as two letters; string-width counts the pair as one column. Letters of Hangul that form
-    // no syllable are rare enough to be wrong.
+    // Two letters that are not a country are drawn as two letters, but string-width counts the pair
+    // as one column. Letters of Hangul that form no syllable are so rare that wrong widths are
+    // accepted.
     const isUsual = (text: string) =>
       !/[\u{1F1E6}-\u{1F1FF}\u1100-\u11FF\uA960-\uA97C\uD7B0-\uD7FB]/u.test(text);
     fc.assert(

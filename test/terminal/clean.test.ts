@@ -1,4 +1,5 @@
-// Hostile text becomes visible, harmless text stays the same string, JSON stays equal.
+// Tests that hostile text becomes visible, that harmless text stays the same string, and that JSON
+// keeps its value.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -18,13 +19,13 @@ describe('clean', () => {
     ['a\u2028b', 'a<U+2028>b'],
     ['x\u{E0041}', 'x<U+E0041>'],
     ['half \ud83d', 'half \uFFFD'],
-    // XML and YAML have no way to write these.
+    // XML and YAML cannot contain these characters.
     ['a\uFFFE\uFFFFb', 'a<U+FFFE><U+FFFF>b'],
-    // A joiner between Latin letters hides; one inside a family does not.
+    // A joiner between Latin letters is hidden text. A joiner inside an emoji of a family is not.
     ['a\u200db', 'a<U+200D>b'],
     ['👨\u200d👩', '👨\u200d👩'],
     ['👨\u200d\u200d👩', '👨<U+200D><U+200D>👩'],
-    // One selector picks the emoji's look; more of them carry hidden data.
+    // One variation selector chooses the look of an emoji. Several selectors can carry hidden data.
     ['☁\ufe0f', '☁\ufe0f'],
     ['☁\ufe0f\ufe0f', '☁\ufe0f<U+FE0F>'],
     ['😀\u{e0101}', '😀<U+E0101>'],

@@ -14,7 +14,7 @@ import { ALERT_VALUES, BICYCLE_VALUES, NOW, render, rowOf, rowsOf } from '../sup
 
 type Resource = { [field: string]: unknown };
 
-/** Two fields, one of which is shown, as from `fleet api`. */
+/** Two fields as from `fleet api`, with one field that is shown. */
 const PLAIN: Shape<Resource> = {
   noun: { one: 'thing', many: 'things' },
   fields: ['a', 'b'],
@@ -289,17 +289,18 @@ describe('--columns', () => {
   it.each<[string[], string, string]>([
     [['uuid'], 'UUID', '0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4'],
     [['state', 'name'], 'STATE,NAME', 'available,Berlin 0001'],
-    // Headers of the table, in any case, stand for its columns; in a file they have the name of their field.
+    // Headers of the table, in any case, select its columns. In a file the columns have the names
+    // of their fields.
     [['SEEN', 'charge'], 'SEEN,CHARGE', '3 min ago,57 %'],
     [['Position'], 'POSITION', '52.52001, 13.40495'],
-    // A field by its own name keeps it, and is shown as the table shows it.
+    // A field that is selected by its own name keeps the name, and is shown as in the table.
     [
       ['state_of_charge', 'latest_gps_timestamp'],
       'STATE_OF_CHARGE,LATEST_GPS_TIMESTAMP',
       '57 %,3 min ago',
     ],
     [['created', 'LATITUDE'], 'CREATED,LATITUDE', '1 h ago,52.520008'],
-    // What the document does not name is shown when the service sends it.
+    // A field that the document does not name is shown when the service sends it.
     [['organization_zone', 'battery.cells.1'], 'ORGANIZATION_ZONE,BATTERY.CELLS.1', 'Mitte,3.8'],
     [['battery', 'battery.a.b'], 'BATTERY,BATTERY.A.B', '{"cells":[3.7,3.8],"a.b":1},1'],
     [

@@ -13,14 +13,14 @@ import { refusal } from '../support/refusal.js';
 
 const PIPE = { terminal: false };
 
-/** `npm run test:long` tries many more; each starts a thread. */
+/** `npm run test:long` tests many more programs. Each program starts a thread. */
 const RANDOM_PROGRAMS = isLong ? 500 : 4;
 
 keepJq();
 
 const opened: Jq[] = [];
 
-/** A thread each, which outlives its test when that does not close it. */
+/** Each jq has a thread, which outlives its test unless the test closes it. */
 async function openJq(program: string, options: JqOptions): Promise<Jq> {
   const jq = await openForGood(program, options);
   opened.push(jq);
@@ -40,7 +40,7 @@ async function filter(program: string, json: string, options: JqOptions = PIPE):
   }
 }
 
-/** The text of the results; throws the first error. */
+/** Returns the text of the results. Throws the first error. */
 function textOf(results: readonly JqResult[]): string {
   for (const { error } of results) if (error !== undefined) throw error;
   return results.map(({ text }) => text).join('');
@@ -75,7 +75,7 @@ describe('errors of jq as usage errors', () => {
   test.each([
     ['.[', /^.*syntax error, unexpected end of file.*$/],
     ['import "x" as x; .', /^.*module not found.*$/],
-    // Not jq's help: a program, and one that makes no sense.
+    // The arguments are a jq program, and an invalid program: jq does not print its help.
     ['--help', /^.*help\/0 is not defined.*$/],
   ])('rejects %s, which does not compile, before it gets input', async (program, words) => {
     await expect(openJq(program, PIPE)).rejects.toMatchObject(refusal('usage', words));
@@ -161,7 +161,7 @@ describe.concurrent('one item per run', () => {
   });
 });
 
-/** The half second that a run has after the signal is over sooner. */
+/** The half second of a run after the signal is shorter here. */
 const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
 
 describe.concurrent('a program that does not end', () => {
@@ -267,7 +267,7 @@ function isText(name: string): boolean {
 }
 
 describe('text from the service', () => {
-  /** What a program makes of each name, in one run of jq. */
+  /** Returns the result of a program for each name, in one run of jq. */
   async function filterNames(
     program: string,
     names: readonly string[],

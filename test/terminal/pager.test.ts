@@ -21,7 +21,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
       {
         mark: `printf 'LESS=%s LV=%s ' "$LESS" "$LV"; exec sed "s/^/$1/"`,
         first: 'read line; echo "$line"',
-        // What less does to a terminal: raw but for signals, of which Ctrl-C does not end it.
+        // What less does to a terminal: it sets raw mode with signals, and ignores Ctrl-C.
         screen: `trap : INT; trap 'stty sane < /dev/tty; exit' TERM; stty raw isig -echo < /dev/tty; echo SHOWN
         until test -e over; do sleep 0.1; done; stty sane < /dev/tty`,
       },
@@ -32,7 +32,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     await terminal.close();
   });
 
-  /** What a line prints, without the echo of it, up to its exit code. */
+  /** Returns the output of a line up to its exit code, without the echo of the line. */
   async function run(line: string): Promise<string> {
     terminal.press(`clear; ${line}; echo "code $?"\n`);
     const text = await terminal.until(/code \d+\r\n[\s\S]*ready> $/);
@@ -94,7 +94,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
   });
 
   const pid = () => Number(readFileSync(join(home.folder, 'pid'), 'utf8'));
-  /** Longer than fleet waits for anything once it is interrupted. */
+  /** Longer than fleet waits for any process after an interrupt. */
   const LONG_MS = 1_500;
   test.each([
     ['Ctrl-C', 130, '--all', () => terminal.press('\u0003')],

@@ -54,7 +54,7 @@ async function type(keys: string): Promise<void> {
 
 const QUESTION = { message: 'Address', instead: 'pass --base-url' };
 
-/** Returns the result of a prompt while these keys are pressed. */
+/** Returns the result of a prompt to which these keys are typed. */
 async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<Answer> {
   const [given] = await Promise.all([answer, type(keys)]);
   return given;

@@ -58,7 +58,7 @@ describe('widths of columns', () => {
       expect(shown).toEqual(order.slice(0, shown.length));
       if (width >= 80) expect(shown).toContain('ID');
       expect(screen.includes('# Hidden at this width')).toBe(shown.length < order.length);
-      // An ID is whole or not there; a UUID that was asked for has eight digits at least.
+      // An ID is shown completely or not at all. A requested UUID has at least eight digits.
       expect(first.includes('  0b9f2c1e')).toBe(shown.includes('ID'));
       expect(first).not.toMatch(/0b9f2c1e-|0b9f2…/);
       const asked = linesOf(

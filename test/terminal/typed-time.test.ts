@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { openTimeZone } from '../../src/system/time-zone.js';
 import { parseTypedTime, readTimeFlag } from '../../src/terminal/typed-time.js';
 
-// A Saturday, 11:49:45 in Berlin.
+// The time is a Saturday, 11:49:45 in Berlin.
 const NOW = { ms: Date.parse('2026-11-28T10:49:45Z'), zone: openTimeZone('Europe/Berlin') };
 
 const read = (text: string, now = NOW) => {

@@ -5,7 +5,7 @@ import type { Alert } from '../../src/api/alert.js';
 import { ALERTS, showAlertBicycle } from '../../src/views/alert.js';
 import { ALERT_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
 
-/** The golden screens start on a line of their own. */
+/** The expected screens start on their own line. */
 const draw = async (screen: Screen) => `\n${await render(ALERTS, rowsOf(ALERT_VALUES), screen)}`;
 
 describe('the table of alerts', () => {

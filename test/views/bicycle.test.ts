@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { BICYCLES, lookOf, showCharge, showPosition } from '../../src/views/bicycle.js';
 import { BICYCLE_VALUES, NOW, render, rowsOf, type Screen } from '../support/rows.js';
 
-/** The golden screens start on a line of their own. */
+/** The expected screens start on their own line. */
 const draw = async (screen: Screen) =>
   `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
 
