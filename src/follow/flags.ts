@@ -14,7 +14,7 @@ export function readDuration(flag: string, leastMs = 1): (text: string) => numbe
     const milliseconds = parseDuration(text, flag);
     if (milliseconds >= leastMs) return milliseconds;
     throw usageError(
-      `${flag} takes ${leastMs === 1 ? 'a time above 0' : `${showDuration(leastMs)} or more`}, not "${text}"`,
+      `${flag} must be ${leastMs === 1 ? 'a time above 0' : `${showDuration(leastMs)} or more`}, not "${text}"`,
     );
   };
 }

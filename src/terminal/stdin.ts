@@ -38,7 +38,7 @@ export function readStdin(
  */
 export function readInput(context: InputOptions, path: string): Promise<Buffer> {
   const source = path === '-' ? 'stdin' : path;
-  return readAll(inputChunks(context, path), STDIN_LIMIT_BYTES, `${source} holds more than 64 MB`);
+  return readAll(inputChunks(context, path), STDIN_LIMIT_BYTES, `${source} has more than 64 MB`);
 }
 
 /**

@@ -487,9 +487,9 @@ describe('input of `bicycles act`', () => {
     [[A, B, 'retier'], 'did you mean "retire"?'],
     [[A, '-', 'rent'], '- cannot be combined with other arguments'],
     [[A, B, 'rent', '--concurrency', '65'], '--concurrency must be a whole number from 1 to 64'],
-    [[A, B, 'rent', '--concurrency', '0'], '--concurrency takes'],
+    [[A, B, 'rent', '--concurrency', '0'], '--concurrency must be'],
     [[A, B, 'rent', '--field', 'type=x'], '--field type is the action itself'],
-    [[A, B, 'rent', '--field', 'x'], '--field takes NAME=VALUE'],
+    [[A, B, 'rent', '--field', 'x'], '--field must be NAME=VALUE'],
     [[A, B, 'rent', '--yes', '--columns', 'outcom'], 'did you mean "outcome"?'],
     [[A, B, 'rent', '--yes', '-o', 'geojson'], 'no position'],
   ])('rejects the arguments %j', async (args, words) => {

@@ -587,7 +587,7 @@ describe('`journal show`', () => {
     const path = newJournal();
     expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
     await writeFile(path, '');
-    expect((await runFleet(['journal', 'show', path])).stderr).toContain('holds nothing');
+    expect((await runFleet(['journal', 'show', path])).stderr).toContain('is empty');
     await writeFile(path, 'uuid\n');
     expect(await runFleet(['journal', 'show', path])).toMatchObject({
       code: 2,

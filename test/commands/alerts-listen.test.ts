@@ -257,9 +257,9 @@ describe('requests that `alerts listen` rejects', () => {
     [['--host', '0.0.0.0'], {}, 2, /--host 0.0.0.0 needs a secret: without one only this machine/],
     [['--secret-env', 'HOOK'], {}, 3, /HOOK of --secret-env is not set/],
     [['--port', '70000'], {}, 2, /--port must be a whole number from 0 to 65535/],
-    [['--path', 'x'], {}, 2, /--path takes a path/],
+    [['--path', 'x'], {}, 2, /--path must be a path/],
     [['--forward', 'ftp://x/'], {}, 2, /--forward must be an http or https address/],
-    [['--backfill', 'often'], {}, 2, /--backfill takes a number with a unit/],
+    [['--backfill', 'often'], {}, 2, /--backfill must be a number with a unit/],
     [['-o', 'csv'], {}, 2, /alerts listen writes lines/],
   ] as const)('rejects the arguments %j', async (args, env, code, message) => {
     const ended = await runFleet(['alerts', 'listen', '--port', '0', ...args], {

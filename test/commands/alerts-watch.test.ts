@@ -152,10 +152,10 @@ describe.concurrent('the end of `alerts watch`', () => {
   );
 
   test.each([
-    [['--every', '10ms'], /--every takes 100 ms or more/],
+    [['--every', '10ms'], /--every must be 100 ms or more/],
     [['--since', 'soon'], /--since must be a time, not "soon"/],
     [['-o', 'csv'], /alerts watch writes lines, or JSON lines/],
-    [['--columns', 'uuid'], /takes no --columns/],
+    [['--columns', 'uuid'], /does not support --columns/],
     [['--state', 'neww'], /did you mean "new"/],
     [['--until', 'stat=new'], /did you mean "state"/],
   ] as const)('rejects the arguments %j', async (args, message) => {

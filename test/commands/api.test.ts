@@ -155,14 +155,14 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     [['//evil.example/bicycles/'], "http://evil.example is not the service's origin"],
     [['\\\\evil.example/'], "http://evil.example is not the service's origin"],
     [['http:\\\\evil.example/'], "http://evil.example is not the service's origin"],
-    [['/../admin/'], 'leads out of'],
-    [['/%2e%2e/admin/'], 'leads out of'],
+    [['/../admin/'], 'is outside'],
+    [['/%2e%2e/admin/'], 'is outside'],
     [['/x/', '-X', 'PSOT'], 'did you mean "POST"?'],
     [['/x/', '-H', 'Authorization: JWT other'], 'the header Authorization cannot be set'],
     [['/x/', '-H', 'Host: other'], 'the header Host cannot be set'],
     [['/x/', '-H', 'nonsense'], 'a header must have the form "Name: value"'],
     [['/x/', '-H', 'X-A: b\r\nX-C: d'], 'a header must have the form "Name: value"'],
-    [['/x/', '-F', 'nonsense'], 'a field is NAME=VALUE'],
+    [['/x/', '-F', 'nonsense'], 'a field must be NAME=VALUE'],
     [['/x/', '-F', 'a=1', '-F', 'a=2'], 'the field "a" is given twice'],
     [['/x/', '-F', 'a[b]=2'], 'is not a field name'],
     [
@@ -177,11 +177,11 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'not UTF-8 text'],
     [['/x/', '--input', '-', '-F', 'a=@-'], 'stdin can be read only once'],
     [['/x/', '-X', 'GET', '--input', fileOf('get.json', '{}')], 'GET carries no body'],
-    [['/x/', '--paginate', '-f', 'a=1'], '--paginate reads pages'],
-    [['/x/', '--paginate', '-i'], 'takes no --include'],
+    [['/x/', '--paginate', '-f', 'a=1'], '--paginate works only with GET'],
+    [['/x/', '--paginate', '-i'], 'does not support --include'],
     [['/x/', '-f', 'type=rent', '--jq', '.['], 'syntax error'],
     [['/x/', '-f', 'type=rent', '--jq', '.', '-o', 'csv'], '--jq filters JSON'],
-    [['/x/', '-f', 'type=rent', '--columns', 'a'], '--columns goes with table, csv, tsv'],
+    [['/x/', '-f', 'type=rent', '--columns', 'a'], '--columns works only with table, csv, tsv'],
   ])('rejects %j', async (args, words) => {
     const { code, stdout, stderr, asked } = await fleet(fine, args, { prefix: '/api' });
     expect({ code, stdout, asked: asked.length }).toEqual({ code: 2, stdout: '', asked: 0 });

@@ -260,7 +260,7 @@ describe('the profile of `auth login`', () => {
     await useSandbox();
     expect(await pipe('')).toMatchObject({
       code: 2,
-      stderr: expect.stringContaining('give the address of the service'),
+      stderr: expect.stringContaining('set the address of the service'),
     });
     const { typed, ...terminal } = typing([
       ['Address of the service', `${OTHER}\r`],

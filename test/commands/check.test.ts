@@ -362,12 +362,12 @@ describe('a file of rules', () => {
     ],
     [
       'rules:\n  - name: a\n    max: 1\n    for: soon\n',
-      'line 4 of stdin: "for" takes a number with a unit',
+      'line 4 of stdin: "for" must be a number with a unit',
       '',
     ],
     [
       'rules:\n  - name: a\n    max: 1\n    of: {state: lost}\n',
-      'line 4 of stdin: "of" goes with "max_percent"',
+      'line 4 of stdin: "of" works only with "max_percent"',
       '',
     ],
     ['rules: {a', 'stdin cannot be read: line', ''],
@@ -474,7 +474,7 @@ describe('--every', () => {
   test.each([
     [['--exec', 'true'], '--exec acts on a change of a verdict'],
     [['--state-file', 'x'], '--state-file acts on a change'],
-    [['--for', '1s'], '--for goes with --every'],
+    [['--for', '1s'], '--for works only with --every'],
     [['--every', '60s', '--show'], '--show and --every cannot be used together'],
   ])('refuses %j', async (args, message) => {
     const { check } = await openFleet([{}]);

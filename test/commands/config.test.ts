@@ -77,7 +77,7 @@ describe('`config set`, `config get` and `config unset`', () => {
     const run = await fleet([...line.split(' '), '--file', join(folder, 'result.txt')]);
     expect([run.code, run.stderr]).toEqual([
       2,
-      expect.stringContaining('no result that --file could hold'),
+      expect.stringContaining('no result to write to --file'),
     ]);
   });
 

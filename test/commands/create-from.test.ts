@@ -259,7 +259,7 @@ describe('`bicycles create --from` reports the position of an error and sends no
       ],
       [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
       [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
-      [['--name', 'Ada', '--journal', 'x'], '--journal goes with --from'],
+      [['--name', 'Ada', '--journal', 'x'], '--journal works only with --from'],
       [[], '--name is missing'],
     ] as const) {
       const { code, stderr } = await create(sandbox(), args);

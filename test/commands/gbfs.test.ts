@@ -618,8 +618,8 @@ test.each([
   [['--out', 'x', '--jq', '.vehicles'], 'gbfs does not support --jq'],
   [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
   [['--out', 'x', '--version', '4'], 'unknown version "4"'],
-  [['--out', 'x', '--every', '20ms'], '--every takes 1 s or more'],
-  [['--out', 'x', '--set', 'name'], '--set takes NAME=VALUE'],
+  [['--out', 'x', '--every', '20ms'], '--every must be 1 s or more'],
+  [['--out', 'x', '--set', 'name'], '--set must be NAME=VALUE'],
   [['--every', '60s'], 'pass --out DIR, or --serve PORT'],
   [['--check', '--serve', '0'], 'pass --out DIR'],
 ])('rejects the flags %j', async (flags, reason) => {

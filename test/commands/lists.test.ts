@@ -123,7 +123,7 @@ test.each([
   [['--bbox', '13.3,52.7,13.7,52.3'], '--bbox 13.7,52.7,13.3,52.3'],
   [['--bbox', '200,95,13,52'], '--bbox 180,90,13,52'],
   [['--bbox', '1,2,3'], '--bbox must be four numbers'],
-  [['--param', 'x'], '--param takes NAME=VALUE'],
+  [['--param', 'x'], '--param must be NAME=VALUE'],
   [['--param', 'page=2'], 'the query parameter "page" is sent by a flag'],
   [
     ['--ordering', 'name', '--param', 'ordering=uuid'],

@@ -331,7 +331,7 @@ describe('`bicycles list --near`', () => {
 
   test.each([
     [['--near', '52,13'], '--near needs --radius'],
-    [['--radius', '800'], '--radius goes with --near'],
+    [['--radius', '800'], '--radius works only with --near'],
     [
       ['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'],
       "'--near <lat,lon>' cannot be used with option '--bbox",
@@ -341,7 +341,7 @@ describe('`bicycles list --near`', () => {
       "'--near <lat,lon>' cannot be used with option '--page <n>'",
     ],
     [['--near', '113,52', '--radius', '800'], '--near "113,52" is out of range'],
-    [['--near', '52,13', '--radius', '0'], '--radius takes metres above 0'],
+    [['--near', '52,13', '--radius', '0'], '--radius must be a distance above 0'],
   ])('rejects %j and sends nothing', async (args, words) => {
     const before = service().requests.length;
     const { code, stderr } = await fleet(...args);

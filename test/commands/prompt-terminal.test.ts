@@ -103,7 +103,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       terminal.press('fg\n');
       await terminal.until(/Organization \([^\n]*nowhere(?:\u001b\[\d+G)?$/);
       terminal.press('\r');
-      await terminal.until(/give its number[\s\S]*Organization \([^\n]*$/);
+      await terminal.until(/use its number[\s\S]*Organization \([^\n]*$/);
       terminal.press(CTRL_C);
       await expectShell(terminal, 130);
     }));

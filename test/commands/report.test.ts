@@ -441,7 +441,7 @@ describe('formats', () => {
   });
 
   test.each([
-    [['-o', 'html', '--columns', 'name'], '--columns does not go with -o html'],
+    [['-o', 'html', '--columns', 'name'], '--columns cannot be used with -o html'],
     [['-o', 'md', '--jq', '.'], '--jq'],
     [['-o', 'xlsx'], '-o xlsx writes a file'],
     [['-o', 'geojson'], '--output geojson does not apply here'],

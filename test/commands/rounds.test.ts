@@ -169,15 +169,15 @@ test.each<[string, string[], string]>([
   ],
   ['no van', [...FROM, '--vans', '0'], '--vans must be a whole number from 1 to 200'],
   ['a swapped start', ['--from', '13.4,252.5'], 'out of range'],
-  ['hours of 0', [...FROM, '--hours', '0'], '--hours takes hours above 0'],
+  ['hours of 0', [...FROM, '--hours', '0'], '--hours must be a number of hours above 0'],
   [
     'a speed that takes millions of years',
     [...FROM, '--speed', '0.000000001', '--start', '07:30'],
-    '--speed takes kilometres per hour from 1 to 200',
+    '--speed must be a number of kilometres per hour from 1 to 200',
   ],
   ['a radius with -', ['-', ...FROM, '--radius', '3km'], '- and --radius cannot be combined'],
-  ['a time that does not exist', [...FROM, '--start', '24:10'], '--start takes a time of day'],
-  ['a router without http', [...FROM, '--router', 'ftp://a'], '--router takes an http'],
+  ['a time that does not exist', [...FROM, '--start', '24:10'], '--start must be a time of day'],
+  ['a router without http', [...FROM, '--router', 'ftp://a'], '--router must be an http'],
   [
     'a router with a password',
     [...FROM, '--router', 'http://a:b@c'],
@@ -188,7 +188,7 @@ test.each<[string, string[], string]>([
     [...FROM, ...NEAR, '--hours', '0.05'],
     'too short for a single stop',
   ],
-  ['an operand', ['abc', ...FROM], 'takes filters or -'],
+  ['an operand', ['abc', ...FROM], 'accepts filters or -'],
   ['a workbook without a file', [...FROM, '-o', 'xlsx'], 'add --file PATH'],
   ['an svg', [...FROM, '-o', 'svg'], 'use fleet map -o svg'],
 ])('refuses %s', async (_what, words, reason) => {

@@ -186,7 +186,7 @@ describe('`--excel`', () => {
 
   test('requires csv', async () => {
     expect((await fleet(['bicycles', 'list', '--excel'])).stderr).toContain(
-      '--excel goes with csv',
+      '--excel works only with csv',
     );
   });
 });

@@ -83,9 +83,9 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
   test.each([
     [[], 'there are 2 organizations, and none was chosen'],
     [['ORG', '-o', 'csv'], 'watch writes lines, or JSON lines with --json, not csv'],
-    [['ORG', '--columns', 'name'], 'takes no --columns'],
+    [['ORG', '--columns', 'name'], 'does not support --columns'],
     [['ORG', '--live'], '--live draws on a terminal'],
-    [['ORG', '--where', 'state'], 'a condition is'],
+    [['ORG', '--where', 'state'], 'a condition must be'],
     [['ORG', '--where', 'stat=lost'], 'unknown field "stat"'],
     [
       ['ORG', '--where', 'state=lost,retired'],
@@ -96,10 +96,10 @@ describe('`watch` rejects invalid arguments before it sends anything', () => {
       `fleet watch --json --jq 'select(.message.state | IN("lost", "retired"))'`,
     ],
     [['ORG', '--until', 'state=lost,retired'], 'several values'],
-    [['ORG', '--for', '60'], '--for takes a number with a unit'],
-    [['ORG', '--for', '0s'], '--for takes a time above 0'],
+    [['ORG', '--for', '60'], '--for must be a number with a unit'],
+    [['ORG', '--for', '0s'], '--for must be a time above 0'],
     [['ORG', '--idle', '0'], '--idle must be above 0'],
-    [['ORG', '--idle', 'soon'], '--idle takes a number with a unit'],
+    [['ORG', '--idle', 'soon'], '--idle must be a number with a unit'],
     [['ORG', '--max-events', '0'], '--max-events must be a whole number of 1 or more'],
     [['--topic', ''], '--topic needs a topic'],
   ])('%j: %s', async (args, message) => {

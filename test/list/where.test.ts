@@ -36,14 +36,14 @@ describe('parsing of --where', () => {
   });
 
   test.each([
-    ['', 'a condition is FIELD, then one of'],
-    ['state', 'a condition is FIELD, then one of'],
-    ['=lost', 'a condition is FIELD, then one of'],
-    ['state!lost', 'a condition is FIELD, then one of'],
-    ['state==lost', 'a condition is FIELD, then one of'],
-    ['name=~Ber', 'a condition is FIELD, then one of'],
-    ['state_of_charge=<20', 'a condition is FIELD, then one of'],
-    ['state_of_charge<', 'a condition is'],
+    ['', 'a condition must be FIELD, then one of'],
+    ['state', 'a condition must be FIELD, then one of'],
+    ['=lost', 'a condition must be FIELD, then one of'],
+    ['state!lost', 'a condition must be FIELD, then one of'],
+    ['state==lost', 'a condition must be FIELD, then one of'],
+    ['name=~Ber', 'a condition must be FIELD, then one of'],
+    ['state_of_charge=<20', 'a condition must be FIELD, then one of'],
+    ['state_of_charge<', 'a condition must be'],
   ])('rejects %j', (text, words) => {
     expect(() => parseCondition(text)).toThrow(words);
   });

@@ -110,7 +110,7 @@ it.each([
 });
 
 it.each([
-  ['check it before you try again', ['look at it before', '  you try again']],
+  ['look at it before you try again', ['look at it before', '  you try again']],
   [
     'one of: 9e3779b1-0000-4000-8000-000000000001 (a)',
     ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],

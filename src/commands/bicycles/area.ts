@@ -161,7 +161,7 @@ export function readCircle(
 ): Circle | undefined {
   if (near === undefined && radiusMetres === undefined) return undefined;
   if (near === undefined)
-    throw usageError('--radius goes with --near', 'add the place: --near 52.52,13.40');
+    throw usageError('--radius works only with --near', 'add the place: --near 52.52,13.40');
   if (radiusMetres === undefined)
     throw usageError('--near needs --radius', 'pass a distance: --radius 800 or --radius 5km');
   return { centre: near, radiusMetres };

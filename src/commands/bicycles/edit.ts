@@ -50,7 +50,7 @@ export async function editBicycles(
     refuseFlags(
       options,
       ['journal', 'failFast'],
-      'goes with many',
+      'works only with many',
       'pipe rows into: fleet bicycles edit -',
     );
   const asked = readChanges(context, options);

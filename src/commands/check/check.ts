@@ -106,7 +106,8 @@ function checkFlags(options: CheckOptions): void {
       exec !== undefined ? '--exec' : post !== undefined ? '--post' : stateFile && '--state-file';
     if (flag !== undefined)
       throw usageError(`${flag} acts on a change of a verdict`, 'add --every 60s');
-    if (options.for !== undefined) throw usageError('--for goes with --every', 'add --every 60s');
+    if (options.for !== undefined)
+      throw usageError('--for works only with --every', 'add --every 60s');
   } else if (show === true)
     throw usageError('--show and --every cannot be used together', 'remove one of them');
 }

@@ -121,7 +121,7 @@ function parseRule(item: LinedValue, refuse: Refuse): Rule {
   const forMs = readLength(map, 'for', refuse);
   const of = map.get('of');
   if (of !== undefined && maxPercent === undefined)
-    throw refuse(of.line, '"of" goes with "max_percent"');
+    throw refuse(of.line, '"of" works only with "max_percent"');
   const hasLimit = min !== undefined || max !== undefined || maxPercent !== undefined;
   if (!hasLimit && forMs === undefined)
     throw refuse(item.line, 'a rule needs a limit: "min", "max", "max_percent" or "for"');

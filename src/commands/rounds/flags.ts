@@ -44,7 +44,7 @@ function readNumber({ flag, unit, least, most }: NumberRange): (text: string) =>
     const isEnough = least === undefined ? value > 0 : value >= least;
     if (isEnough && value <= most) return value;
     const range = least === undefined ? `above 0, up to ${most}` : `from ${least} to ${most}`;
-    throw usageError(`${flag} must be ${unit} ${range}, not "${text}"`);
+    throw usageError(`${flag} must be a number of ${unit} ${range}, not "${text}"`);
   };
 }
 
