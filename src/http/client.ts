@@ -17,9 +17,9 @@ import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js'
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
 import { openPageSizer } from './page-size.js';
-import { followPages, type ListPage, type PageOptions, readPage } from './pages.js';
+import { followPages, type ListPage, type PageOptions } from './pages.js';
 import { decide, type TryEnd } from './retry.js';
-import type { HttpAnswer, HttpRequest, Page, RequestPreview, Tokens } from './types.js';
+import type { HttpAnswer, HttpRequest, RequestPreview, Tokens } from './types.js';
 
 /**
  * What the client reports while it works; the context prints it for --trace, --verbose and retries.
@@ -174,9 +174,8 @@ export function openClient(options: ClientOptions): Client {
     }),
     pages<T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) {
       const reading = { signal: options.signal, ahead: PAGES_AHEAD, ...pageOptions };
-      const fetchPage = async (one: HttpRequest): Promise<Page<T>> =>
-        readPage<T>(await sizer.send(one, send));
-      return followPages<T>(sizer.size(request, reading), fetchPage, reading);
+      const sendSized = (one: HttpRequest) => sizer.send(one, send);
+      return followPages<T>(sizer.size(request, reading), sendSized, reading);
     },
   };
 }

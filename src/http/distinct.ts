@@ -36,9 +36,11 @@ export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
     has: (item) => hasUuid(item) && isKnown(nameOf(item)),
     add(item) {
       const name = nameOf(item);
-      if (isKnown(name)) return false;
-      size++;
+      if (earlier.has(name)) return false;
+      const sizeBefore = recent.size;
       recent.add(name);
+      if (recent.size === sizeBefore) return false;
+      size++;
       if (recent.size >= limit) [earlier, recent] = [recent, new Set()];
       return true;
     },

@@ -156,6 +156,45 @@ export function splitArray(
   return undefined;
 }
 
+/** An array in a text: the unchanged texts of its elements, and its place. */
+export interface SplitArray {
+  start: number;
+  /** The index after the array. */
+  end: number;
+  texts: string[];
+}
+
+/**
+ * Splits the array of a property in the object that opens at `at`, in one pass over the text. The
+ * first name whose property is an array counts, and of repeated properties the last one. Returns
+ * undefined when no property with these names is an array, and for a broken object. Throws a
+ * SyntaxError for a key that is not valid JSON. Stops after more than `most` elements.
+ */
+export function splitProperty(
+  text: string,
+  at: number,
+  names: readonly string[],
+  most = Number.POSITIVE_INFINITY,
+): SplitArray | undefined {
+  const found = new Map<string, SplitArray | undefined>();
+  let index = skipSpace(text, at + 1);
+  while (text.charCodeAt(index) === QUOTE) {
+    const keyEnd = skipString(text, index);
+    const key: string = JSON.parse(text.slice(index, keyEnd));
+    index = skipSpace(text, keyEnd);
+    if (text.charCodeAt(index) === COLON) index = skipSpace(text, index + 1);
+    const isArray = text.charCodeAt(index) === OPEN_BRACKET && names.includes(key);
+    const array = isArray ? splitArray(text, index, most) : undefined;
+    if (isArray && array === undefined) return undefined;
+    const split = array === undefined ? undefined : { start: index, ...array };
+    if (split !== undefined && split.texts.length > most) return split;
+    if (names.includes(key)) found.set(key, split);
+    index = skipSpace(text, split?.end ?? skipValue(text, index));
+    if (text.charCodeAt(index) === COMMA) index = skipSpace(text, index + 1);
+  }
+  return names.map((name) => found.get(name)).find((split) => split !== undefined);
+}
+
 /** Where a value begins and ends in its text. */
 export interface TextRange {
   start: number;

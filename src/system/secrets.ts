@@ -36,6 +36,9 @@ export interface Secrets {
 /** Hiding shorter secrets would garble common words. */
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
+/** How many short texts `hide` remembers, and how long they are: the size of usual headers. */
+const MOST_REMEMBERED = 500;
+const REMEMBERED_CHARACTERS = 200;
 /** Shorter tokens may be words or numbers of the data. */
 const SHORTEST_IN_DATA = 20;
 /**
@@ -70,35 +73,53 @@ export function openSecrets(): Secrets {
   const known = new Set<string>();
   /** Undefined until a text is searched: most runs print no text of others. */
   let search: Search | undefined;
+  /** Results of `hide` for short texts, because the headers of a thousand pages are mostly equal. */
+  const hiddenTexts = new Map<string, string>();
 
   function add(secret: string, isPassword = false): void {
     if (secret.length < (isPassword ? SHORTEST_PASSWORD : SHORTEST_TOKEN)) return;
+    // Every request adds its token again. A new search would take longer than most bodies.
+    if (known.has(secret)) return;
     known.add(secret);
     const [oldest] = known;
     if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
     search = undefined;
+    hiddenTexts.clear();
   }
 
   function hide(text: string): string {
     if (known.size === 0) return text;
+    const earlier = hiddenTexts.get(text);
+    if (earlier !== undefined) return earlier;
     search ??= searchFor(known);
     const { spellings } = search;
-    const hidden = spellings.reduce((rest, spelling) => rest.replaceAll(spelling, HIDDEN), text);
-    return hideEncoded(hidden, search);
+    const hidden = hideEncoded(
+      spellings.reduce((rest, spelling) => rest.replaceAll(spelling, HIDDEN), text),
+      search,
+    );
+    if (text.length <= REMEMBERED_CHARACTERS) {
+      if (hiddenTexts.size >= MOST_REMEMBERED) hiddenTexts.clear();
+      hiddenTexts.set(text, hidden);
+    }
+    return hidden;
   }
 
   function hideInData(data: string): string {
     search ??= searchFor(known);
     let hidden = data;
-    for (const spelling of search.inData) {
-      if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
+    for (const { beginning, spellings } of search.inData) {
+      // Most texts contain no escape, so this check replaces the search for several spellings.
+      if (beginning !== '' && !data.includes(beginning)) continue;
+      for (const spelling of spellings)
+        if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
     }
     return hidden;
   }
 
   function hideInBytes(data: Buffer): Buffer {
     search ??= searchFor(known);
-    if (!search.inData.some((spelling) => data.includes(spelling, 0, 'latin1'))) return data;
+    const spellings = search.inData.flatMap((each) => each.spellings);
+    if (!spellings.some((spelling) => data.includes(spelling, 0, 'latin1'))) return data;
     return Buffer.from(hideInData(data.toString('latin1')), 'latin1');
   }
 
@@ -113,8 +134,8 @@ interface Search {
   parts: ReadonlySet<string>;
   /** The parts that are found only as they are. */
   literalParts: readonly string[];
-  /** The texts to look for in data, longest first. */
-  inData: readonly string[];
+  /** The texts to look for in data, in groups. */
+  inData: readonly DataSpellings[];
 }
 
 function searchFor(secrets: Iterable<string>): Search {
@@ -124,8 +145,14 @@ function searchFor(secrets: Iterable<string>): Search {
     spellings: longestFirst(all),
     literalParts: each.flatMap(literalPartsOf),
     parts: partsOf(all),
-    inData: longestFirst(new Set(each.filter(isFoundInData).flatMap(spellingsInData))),
+    inData: spellingsInData(each.filter(isFoundInData)),
   };
+}
+
+/** Spellings of secrets, longest first, that all begin with the same text. */
+interface DataSpellings {
+  beginning: string;
+  spellings: readonly string[];
 }
 
 /** Whether a secret is long enough for data, and cannot be a number of JSON. */
@@ -159,17 +186,30 @@ function spellingsOf(secret: string): string[] {
 }
 
 /** Returns the spellings that are looked for in data, which is not decoded. */
-function spellingsInData(secret: string): string[] {
-  const codes = [...secret].map((sign) => sign.charCodeAt(0));
-  const inHex = codes.map((code) => code.toString(16).padStart(2, '0'));
-  const inUpperHex = inHex.map((digits) => digits.toUpperCase());
-  const escaped = [inHex, inUpperHex].flatMap((each) => [
-    each.map((digits) => `%${digits}`),
-    each.map((digits) => `\\u00${digits}`),
-    each.map((digits) => `&#x${digits};`),
-  ]);
-  const entities = codes.map((code) => `&#${code};`);
-  return [...spellingsOf(secret), ...[...escaped, entities].map((signs) => signs.join(''))];
+function spellingsInData(secrets: readonly string[]): DataSpellings[] {
+  const groups: DataSpellings[] = ESCAPES.map(({ beginning, write }) => ({
+    beginning,
+    spellings: longestFirst(new Set(secrets.map((secret) => [...secret].map(write).join('')))),
+  }));
+  return [
+    ...groups,
+    { beginning: '', spellings: longestFirst(new Set(secrets.flatMap(spellingsOf))) },
+  ];
+}
+
+/** The ways in which a service escapes every character of a text. */
+const ESCAPES = [
+  { beginning: '%', write: (sign: string) => `%${hexOf(sign)}` },
+  { beginning: '%', write: (sign: string) => `%${hexOf(sign).toUpperCase()}` },
+  { beginning: '\\u00', write: (sign: string) => `\\u00${hexOf(sign)}` },
+  { beginning: '\\u00', write: (sign: string) => `\\u00${hexOf(sign).toUpperCase()}` },
+  { beginning: '&#', write: (sign: string) => `&#x${hexOf(sign)};` },
+  { beginning: '&#', write: (sign: string) => `&#x${hexOf(sign).toUpperCase()};` },
+  { beginning: '&#', write: (sign: string) => `&#${sign.charCodeAt(0)};` },
+];
+
+function hexOf(sign: string): string {
+  return sign.charCodeAt(0).toString(16).padStart(2, '0');
 }
 
 const BYTES_A_GROUP = 3;

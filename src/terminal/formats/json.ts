@@ -32,8 +32,8 @@ export function openJsonLines<T>(): Renderer<T> {
   return {
     rows(rows) {
       let text = '';
-      for (const { json } of rows) text += `${escapeJson(squeeze(json))}\n`;
-      return text;
+      for (const { json } of rows) text += `${squeeze(json)}\n`;
+      return escapeJson(text);
     },
   };
 }
