@@ -17,6 +17,7 @@ import {
   propertyStart,
   readTokens,
   splitArray,
+  splitProperty,
   squeeze,
 } from '../src/json/text.js';
 import { matches, parseCondition } from '../src/list/where.js';
@@ -173,6 +174,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'indent of text that is not JSON': (text) => indent(text),
   splitArray: (text) => splitArray(`[${text}`, 0),
   'splitArray of texts': (text) => splitArray(`[\n${quoted(text)},[${quoted(text)}]]`, 0),
+  splitProperty: (text) =>
+    splitProperty(`{${quoted(text)}:${quoted(text)},"results":[${quoted(text)}]}`, 0, ['results']),
   propertyStart: (text) =>
     propertyStart(`{${quoted(text)}:${quoted(text)},"results":[]}`, 0, 'results'),
   needsExactReading,

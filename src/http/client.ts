@@ -79,7 +79,7 @@ export interface Client {
   /** Returns the request as `send` would send it, with the token hidden. Sends nothing. */
   preview(request: HttpRequest): RequestPreview;
   /**
-   * Reads a list page by page (section 2.6). Requests up to eight pages ahead of the current one.
+   * Reads a list page by page (section 2.6). Requests up to ten pages ahead of the current one.
    */
   pages<T = { [field: string]: unknown }>(
     request: HttpRequest,
@@ -94,7 +94,7 @@ const DEADLINE_TIMEOUTS = 10;
  * How many pages are requested ahead: enough to hide 20 ms of latency without burdening the
  * service.
  */
-const PAGES_AHEAD = 8;
+const PAGES_AHEAD = 10;
 
 /**
  * Returns the URL of a request. Keeps the prefix of the base URL and every trailing slash (`new
@@ -173,7 +173,7 @@ export function openClient(options: ClientOptions): Client {
       body: request.body,
     }),
     pages<T>(request: HttpRequest, pageOptions: Partial<PageOptions> = {}) {
-      const reading = { signal: options.signal, ahead: PAGES_AHEAD, ...pageOptions };
+      const reading = { signal: options.signal, ahead: PAGES_AHEAD, clock, ...pageOptions };
       const sendSized = (one: HttpRequest) => sizer.send(one, send);
       return followPages<T>(sizer.size(request, reading), sendSized, reading);
     },

@@ -5,6 +5,7 @@ import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
 import { DEPTH_LIMIT, isObject, parseJson, VALUE_LIMIT } from '../json/parse.js';
 import { findExcess, type SplitArray, splitArray, splitProperty, squeeze } from '../json/text.js';
+import type { Clock } from '../system/clock.js';
 import { ITEM_LIMIT_BYTES, TOO_BIG_CODE } from './body.js';
 import { hasUuid, openSeen, type Seen } from './distinct.js';
 import { ExchangeError } from './exchange.js';
@@ -324,9 +325,10 @@ export async function* followPages<T>(
     seen = openSeen(),
     mostPages,
     signal,
-  }: PageOptions & { signal: AbortSignal },
+    clock,
+  }: PageOptions & { signal: AbortSignal; clock: Pick<Clock, 'monotonicMs'> },
 ): AsyncGenerator<ListPage<T>, void, undefined> {
-  const queue = openQueue(request, send, signal);
+  const queue = openQueue(request, send, signal, openWindow(ahead, clock));
   const queries = new Set<string>();
   const read = { pages: 0, items: 0, distinct: 0 };
   let withoutNews = 0;
@@ -382,7 +384,7 @@ export async function* followPages<T>(
         queue.prepare(
           wanted,
           next,
-          Math.min(ahead, pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1),
+          Math.min(pagesThatFit(page), Number.isFinite(left) ? Math.max(1, left) : 1),
         );
       }
       yield Object.assign(page, { fresh });
@@ -403,6 +405,7 @@ function openQueue(
   request: HttpRequest,
   send: (request: HttpRequest) => Promise<HttpAnswer>,
   all: AbortSignal,
+  window: Window,
 ) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
@@ -410,7 +413,7 @@ function openQueue(
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<HttpAnswer>>();
   const start = (query: Query, more: Partial<HttpRequest> = {}) =>
-    send({ ...request, query, signal, ...more });
+    window.measure(() => send({ ...request, query, signal, ...more }));
   return {
     take(query: Query): Promise<HttpAnswer> {
       const page = early.get(keyOf(query));
@@ -424,7 +427,7 @@ function openQueue(
     },
     prepare(before: Query, next: Query, most: number): void {
       const number = isNumbered(before, next) ? pageNumber(next) : undefined;
-      const count = number === undefined ? Math.min(most, 1) : most;
+      const count = Math.min(most, window.size(), number === undefined ? 1 : most);
       for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
@@ -436,6 +439,39 @@ function openQueue(
       }
     },
     stop: () => stop.abort(new Error('the rest of the list is not wanted')),
+  };
+}
+
+/** How many pages may be requested ahead at the moment. */
+interface Window {
+  size(): number;
+  /** Sends a request, and adapts the size to the time of its answer. */
+  measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
+}
+
+/** An answer that takes this many times as long as the fastest answer is slow. */
+const SLOW_FACTOR = 4;
+/** Smaller delays are noise of the network or of a busy machine. */
+const NOISE_MS = 250;
+
+/**
+ * Opens a window of at most `most` pages. A slow answer halves it, because the service is busy or
+ * asked to wait with 429. Each other answer makes it larger by one page.
+ */
+function openWindow(most: number, clock: Pick<Clock, 'monotonicMs'>): Window {
+  let size = most;
+  let fastestMs = Number.POSITIVE_INFINITY;
+  return {
+    size: () => size,
+    async measure(send) {
+      const startedAt = clock.monotonicMs();
+      const answer = await send();
+      const tookMs = clock.monotonicMs() - startedAt;
+      fastestMs = Math.min(fastestMs, tookMs);
+      const isSlow = tookMs > SLOW_FACTOR * fastestMs + NOISE_MS;
+      size = isSlow ? Math.min(most, Math.max(1, Math.floor(size / 2))) : Math.min(most, size + 1);
+      return answer;
+    },
   };
 }
 

@@ -5,7 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { FleetError } from '../../src/errors.js';
 import type { PageOptions } from '../../src/http/pages.js';
 import type { Page } from '../../src/http/types.js';
-import { propertyStart, splitArray, squeeze } from '../../src/json/text.js';
+import { propertyStart, splitArray, splitProperty, squeeze } from '../../src/json/text.js';
+import { systemClock } from '../../src/system/clock.js';
 import { openTestClient } from '../support/client.js';
 import { isLong } from '../support/often.js';
 import { refusal } from '../support/refusal.js';
@@ -168,6 +169,31 @@ test('prefetches at most `ahead` pages, and none when `ahead` is 0', async () =>
   }
 });
 
+test('prefetches fewer pages while the service answers slowly, and more when it is fast again', async () => {
+  const clock = { ...systemClock(), monotonicMs: () => nowMs };
+  let nowMs = 0;
+  const answerPage = paged(200);
+  const server = await openServer((response, asked, socket) => {
+    nowMs += asked.page >= 20 && asked.page < 40 ? 10_000 : 0;
+    return answerPage(response, asked, socket);
+  });
+  const { client } = await openTestClient(server.url, { clock });
+  const pages = client.pages({ path: '/bicycles/', query: [['ordering', 'name']] });
+  /** Reads up to this page. Returns how many later pages were requested. */
+  const aheadAfter = async (page: number) => {
+    let read = server.asked.length === 0 ? 0 : readPages;
+    for (; read < page; read++) await pages.next();
+    readPages = read;
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    return server.asked.length - page;
+  };
+  let readPages = 0;
+  expect(await aheadAfter(15)).toBe(10);
+  expect(await aheadAfter(39)).toBeLessThanOrEqual(3);
+  expect(await aheadAfter(70)).toBe(10);
+  await pages.return();
+});
+
 test.each([
   ['', 'an empty body'],
   ['<html><head><title>Welcome</title></head></html>', 'an HTML page "Welcome"'],
@@ -229,9 +255,13 @@ describe('texts of items', () => {
         (object, results) => {
           const text = JSON.stringify({ ...object, results });
           const at = propertyStart(text, 0, 'results');
+          const expected = JSON.parse(JSON.stringify(results));
           expect(splitArray(text, at ?? 0)?.texts.map((element) => JSON.parse(element))).toEqual(
-            JSON.parse(JSON.stringify(results)),
+            expected,
           );
+          const split = splitProperty(text, 0, ['results', 'data']);
+          expect(split?.texts.map((element) => JSON.parse(element))).toEqual(expected);
+          expect(text.slice(split?.start, split?.end)).toBe(JSON.stringify(results));
         },
       ),
     );
