@@ -17,7 +17,7 @@ export async function unpackDetails(details: Details): Promise<Columns> {
 async function unpack(packed: string): Promise<(string | null)[]> {
   const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
   return new Response(
-    new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip')),
+    new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate-raw')),
   ).json();
 }
 

@@ -107,6 +107,6 @@ export type FieldTexts = readonly (readonly [field: string, text: string | null]
 
 /**
  * All fields of all bicycles: the texts of each field in the order of the rows, as JSON, compressed
- * by gzip, in base64.
+ * by raw deflate (RFC 1951), in base64.
  */
 export type Details = readonly (readonly [field: string, packed: string])[];

@@ -13,7 +13,7 @@ import {
 } from '../../src/page/filter.js';
 import { countBy, isPlaced, openFleet, type PageFleet, update } from '../../src/page/fleet.js';
 import { bubblePixels, pointPixels } from '../../src/page/sizes.js';
-import { packDetails, rowOf } from '../../src/views/map/pack.js';
+import { packFleet, rowOf } from '../../src/views/map/pack.js';
 import { isLong } from '../support/often.js';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
@@ -218,6 +218,30 @@ test('counts as many states as bicycles', () => {
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
+test('packs many bicycles in parts, also a field that only a late bicycle has', async () => {
+  const bicycles: { uuid: string; name: string; late?: string }[] = Array.from(
+    { length: 2_500 },
+    (_, index) => ({ uuid: `u${index}`, name: `n${index}` }),
+  );
+  bicycles[2_300] = { uuid: 'u2300', name: 'n2300', late: 'yes' };
+  const { rows, details } = packFleet(
+    bicycles.map((value) => ({ json: JSON.stringify(value), value })),
+  );
+  expect(rows.length).toBeGreaterThan(1);
+  expect(JSON.parse(`[${rows.join(',')}]`)).toEqual(bicycles.map(rowOf));
+  const columns = await unpackDetails(details);
+  const fields = [0, 999, 1_000, 2_300, 2_499].map((place) =>
+    Object.fromEntries(fieldsAt(columns, place)),
+  );
+  expect(fields).toEqual([
+    { name: 'n0', late: null },
+    { name: 'n999', late: null },
+    { name: 'n1000', late: null },
+    { name: 'n2300', late: 'yes' },
+    { name: 'n2499', late: null },
+  ]);
+});
+
 test('returns every field of every bicycle unchanged', async () => {
   const texts = [
     '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
@@ -225,7 +249,7 @@ test('returns every field of every bicycle unchanged', async () => {
     '{"uuid":"c","model":"http://x/m/1/","name":"\\ud83d\\ude01","extra":{"deep":[1.0]}}',
   ];
   const details = await unpackDetails(
-    packDetails(texts.map((json) => ({ json, value: JSON.parse(json) }))),
+    packFleet(texts.map((json) => ({ json, value: JSON.parse(json) }))).details,
   );
   const fields = texts.map((_, place) => Object.fromEntries(fieldsAt(details, place)));
   const none = { extra: null, name: null, note: null, tags: null, latitude: null };

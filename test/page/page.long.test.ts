@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { drawPage, readTemplate, STILL } from '../../src/commands/map/html.js';
-import { packDetails, rowOf } from '../../src/views/map/pack.js';
+import { packFleet } from '../../src/views/map/pack.js';
 import { openPage, useBrowser } from '../support/browser.js';
 import { newFolder } from '../support/folder.js';
 
@@ -66,13 +66,18 @@ async function write(name: string, count: number): Promise<string> {
     title: 'a fleet',
     atMs: NOW,
     note: null,
-    rows: bicycles.map(rowOf),
+    rows: [],
     alerts,
     tiles: null,
     timeZone: null,
   };
   const path = join(folder, name);
-  writeFileSync(path, drawPage(await readTemplate(), payload, packDetails(items)).join(''));
+  writeFileSync(
+    path,
+    [...drawPage(await readTemplate(), payload, { ...packFleet(items), embeddedTiles: '' })].join(
+      '',
+    ),
+  );
   return `file://${path}`;
 }
 

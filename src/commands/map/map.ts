@@ -6,7 +6,8 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { openTarget } from '../../list/output-file.js';
 import { isArchivePath, type Size } from './flags.js';
-import { type MapFilters, readFleet } from './read.js';
+import type { HtmlOptions } from './html.js';
+import { type MapFilters, readFacts, readFleet } from './read.js';
 
 export interface MapOptions extends MapFilters {
   size?: Size;
@@ -50,22 +51,34 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
     const { followMap } = await import('./live.js');
     return followMap(context, filters, role);
   }
-  const archive = form === 'html' ? await archiveOf(tiles, attribution) : undefined;
+  if (form === 'html') return writeMapPage(context, filters, { tiles, attribution });
   const picture = await readFleet(context, filters);
   const target = await openTarget(context);
-  if (form === 'html') {
-    const { writePage } = await import('./html.js');
-    const { readZones } = await import('./zones.js');
-    const zones = await readZones(context, picture.organization);
-    await writePage(picture, { tiles, attribution, zones, archive }, target.write);
-    await archive?.close();
-  } else {
-    const { drawPicture, drawText } = await import('./draw.js');
-    const text = () => drawText(context, picture, { size, isFile: file !== undefined });
-    await target.write(form === 'svg' ? drawPicture(picture, size) : await text());
-  }
+  const { drawPicture, drawText } = await import('./draw.js');
+  const text = () => drawText(context, picture, { size, isFile: file !== undefined });
+  await target.write(form === 'svg' ? drawPicture(picture, size) : await text());
   await target.end();
   if (picture.incomplete !== undefined) throw picture.incomplete;
+}
+
+/** Writes the fleet as a page. Throws like `showMap`. */
+async function writeMapPage(
+  context: Context,
+  filters: MapFilters,
+  { tiles, attribution }: HtmlOptions,
+): Promise<void> {
+  const archive = await archiveOf(tiles, attribution);
+  const { openPacker } = await import('../../views/map/pack.js');
+  const { writePage } = await import('./html.js');
+  const { readZones } = await import('./zones.js');
+  const packer = openPacker();
+  const facts = await readFacts(context, filters, packer.add);
+  const target = await openTarget(context);
+  const zones = await readZones(context, facts.organization);
+  await writePage(facts, packer.end(), { tiles, attribution, zones, archive }, target.write);
+  await archive?.close();
+  await target.end();
+  if (facts.incomplete !== undefined) throw facts.incomplete;
 }
 
 /** Opens the archive of `--tiles` before anything is sent; undefined for a tile server. */

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { FieldTexts, Payload, Update } from '../../page/payload.js';
 import { openHttpServer } from '../../system/http-server.js';
-import { drawPage } from './html.js';
+import { drawPage, NO_DATA } from './html.js';
 
 export interface PageServerOptions {
   /** 0 chooses any free port. */
@@ -42,7 +42,7 @@ export async function openPageServer(options: PageServerOptions) {
   /** The open tabs with the last update that was sent to each. */
   const tabs = new Map<ServerResponse, number>();
   // The page does not contain bicycles; it requests them, so that the same page serves all tabs.
-  const page = Buffer.from(drawPage(template, { ...payload(), rows: [], events: [] }, []).join(''));
+  const page = Buffer.from([...drawPage(template, { ...payload(), events: [] }, NO_DATA)].join(''));
 
   /** Sends missed updates to a tab. A tab that does not read gets nothing until it reads again. */
   const catchUp = (tab: ServerResponse) => {

@@ -20,19 +20,47 @@ export interface MapFilters
   title?: string;
 }
 
-/** The input of every drawing of a fleet. */
-export type FleetPicture = Awaited<ReturnType<typeof readFleet>>;
+/** The facts about a drawn fleet, without its bicycles. */
+export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;
+
+/** The input of a drawing on a terminal or in a picture. */
+export interface FleetPicture extends FleetFacts {
+  /**
+   * Every bicycle, including those without a position. `json` is the original object with exact
+   * numbers.
+   */
+  bicycles: readonly ListedItem<Bicycle>[];
+}
 
 /** Reads everything that is drawn. Throws like a list. */
-export async function readFleet(context: Context, asked: MapFilters) {
-  const organization = await chosenOrganization(context, asked.organization);
-  const filters = organization === undefined ? asked : { ...asked, organization };
+export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const bicycles: ListedItem<Bicycle>[] = [];
-  const plan = await planBicycles(context, filters);
-  const incomplete = await readList(context, plan, filters, (items) => {
+  const facts = await readFacts(context, asked, (items) => {
     for (const item of items) bicycles.push(item);
   });
-  const uuids = new Set(bicycles.flatMap(({ value }) => bicycleUuid(value) ?? []));
+  return { ...facts, bicycles };
+}
+
+/**
+ * Reads everything that is drawn, and passes the bicycles to `take` as they arrive, including those
+ * without a position. Throws like a list.
+ */
+export async function readFacts(
+  context: Context,
+  asked: MapFilters,
+  take: (items: readonly ListedItem<Bicycle>[]) => void,
+) {
+  const organization = await chosenOrganization(context, asked.organization);
+  const filters = organization === undefined ? asked : { ...asked, organization };
+  const uuids = new Set<string>();
+  const plan = await planBicycles(context, filters);
+  const incomplete = await readList(context, plan, filters, (items) => {
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid !== undefined) uuids.add(uuid);
+    }
+    take(items);
+  });
   const takenAtMs = context.clock.wallMs();
   const ageMs = (await mirrorOf(await context.client())?.status())?.ageMs;
   const age =
@@ -47,11 +75,6 @@ export async function readFleet(context: Context, asked: MapFilters) {
     zone: context.zone,
     /** The UUID of the drawn organization; undefined for all. */
     organization,
-    /**
-     * Every bicycle, including those without a position. `json` is the original object with exact
-     * numbers.
-     */
-    bicycles,
     /** New and escalated alerts of these bicycles; undefined when they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
     /**

@@ -1,6 +1,6 @@
 // Packs a fleet for the page: the drawn data of each bicycle, and separately all fields as sent.
 
-import { gzipSync } from 'node:zlib';
+import { constants, deflateRawSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -63,22 +63,96 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   ]);
 }
 
-/** Returns all fields of all bicycles, compressed to about a tenth. */
-export function packDetails(items: readonly Item<Bicycle>[]): Details {
-  const columns = new Map<string, (string | null)[]>();
-  for (const [place, item] of items.entries()) {
-    for (const [field, text] of packedFieldsOf(item)) {
-      // The page already has this field.
-      if (field === 'uuid') continue;
-      const column = columns.get(field) ?? new Array<string | null>(items.length).fill(null);
-      columns.set(field, column);
-      column[place] = text;
+/** A fleet in the form of the page. */
+export interface PackedFleet {
+  /** The rows of the page as JSON objects with commas between them, in several texts. */
+  rows: readonly string[];
+  details: Details;
+}
+
+/** How many bicycles are packed together. Their fields wait in memory until then. */
+const PACKED_TOGETHER = 1000;
+
+/**
+ * Packs bicycles as they arrive. Only the packed form is kept, which needs a tenth of the memory of
+ * the bicycles.
+ */
+export function openPacker() {
+  const rows: string[] = [];
+  const columns = new Map<string, PackedColumn>();
+  let waiting: Item<Bicycle>[] = [];
+  let packed = 0;
+
+  function pack(): void {
+    const items = waiting;
+    waiting = [];
+    if (items.length === 0) return;
+    rows.push(items.map(({ value }) => JSON.stringify(rowOf(value))).join(','));
+    const texts = new Map<string, (string | null)[]>();
+    for (const [index, item] of items.entries()) {
+      for (const [field, text] of packedFieldsOf(item)) {
+        // The page already has this field.
+        if (field === 'uuid') continue;
+        const ofField = texts.get(field) ?? new Array<string | null>(items.length).fill(null);
+        texts.set(field, ofField);
+        ofField[index] = text;
+      }
     }
+    for (const field of texts.keys())
+      if (!columns.has(field)) columns.set(field, openColumn(packed));
+    for (const [field, column] of columns)
+      column.add(texts.get(field) ?? new Array<null>(items.length).fill(null));
+    packed += items.length;
   }
-  return Array.from(columns, ([field, texts]) => [
-    field,
-    gzipSync(JSON.stringify(texts)).toString('base64'),
-  ]);
+
+  return {
+    add(items: readonly Item<Bicycle>[]): void {
+      for (const item of items) {
+        waiting.push(item);
+        if (waiting.length === PACKED_TOGETHER) pack();
+      }
+    },
+    /** Packs the rest, and returns all of it. */
+    end(): PackedFleet {
+      pack();
+      const details = Array.from(columns, ([field, column]) => [field, column.end()] as const);
+      return { rows, details };
+    },
+  };
+}
+
+/** The texts of one field, compressed to about a tenth. */
+interface PackedColumn {
+  add(texts: readonly (string | null)[]): void;
+  /** Returns the JSON array of the texts, compressed, in base64. */
+  end(): string;
+}
+
+/** Opens a column with a number of nulls, for the bicycles before the first one with the field. */
+function openColumn(nulls: number): PackedColumn {
+  const chunks: Buffer[] = [];
+  let isEmpty = true;
+  function add(texts: readonly (string | null)[]): void {
+    if (texts.length === 0) return;
+    const json = JSON.stringify(texts).slice(1, -1);
+    // Parts that end with a sync flush can be joined (RFC 1951, section 3.2.3).
+    chunks.push(
+      deflateRawSync((isEmpty ? '[' : ',') + json, { finishFlush: constants.Z_SYNC_FLUSH }),
+    );
+    isEmpty = false;
+  }
+  add(new Array<null>(nulls).fill(null));
+  return {
+    add,
+    end: () => Buffer.concat([...chunks, deflateRawSync(isEmpty ? '[]' : ']')]).toString('base64'),
+  };
+}
+
+/** Packs a whole fleet at once. */
+export function packFleet(items: readonly Item<Bicycle>[]): PackedFleet {
+  const packer = openPacker();
+  packer.add(items);
+  return packer.end();
 }
 
 /** Longer texts are cut; `--json` shows them. */
