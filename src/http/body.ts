@@ -52,12 +52,16 @@ export function unpack(body: Readable, coding: string): Readable {
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
+/** The largest size that a header may reserve before the bytes arrive. */
+const MOST_RESERVED_BYTES = 1024 * 1024;
+
 /**
  * Collects bytes up to a limit in a buffer that doubles when it is full. The chunks are released
- * immediately; keeping them would double the memory.
+ * immediately; keeping them would double the memory. `expectedBytes` is the size that the answer
+ * declares.
  */
-function openStore(limitBytes: number) {
-  let bytes = Buffer.alloc(0);
+function openStore(limitBytes: number, expectedBytes = 0) {
+  let bytes = Buffer.allocUnsafeSlow(Math.min(limitBytes, MOST_RESERVED_BYTES, expectedBytes));
   let size = 0;
   return {
     /** Adds a chunk. Returns false when the chunk exceeds the limit; the part that fits is kept. */
@@ -88,7 +92,7 @@ export async function collectBody(
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
   const coding = codingOf(headers['content-encoding']);
-  const store = openStore(limitBytes);
+  const store = openStore(limitBytes, coding === 'identity' ? declaredLength(headers) : 0);
   let isEmpty = true;
   if (coding !== 'identity')
     body.once('data', () => {
@@ -116,6 +120,12 @@ export async function collectBody(
     bytes,
     error: bodyError('EBODYBROKEN', `has broken or incomplete ${coding} compression`, error),
   };
+}
+
+/** Returns the `Content-Length` of an answer, or 0 without a valid one. */
+function declaredLength(headers: Readonly<Record<string, string>>): number {
+  const length = Number(headers['content-length'] ?? 0);
+  return Number.isSafeInteger(length) && length > 0 ? length : 0;
 }
 
 /** Returns the beginning of a body, up to the limit or to the point where the body breaks off. */
