@@ -149,7 +149,7 @@ export async function runProgram(
     }
     await (await build(argv)).parseAsync(joinVersion(argv), { from: 'user' });
   } catch (thrown) {
-    if (!(thrown instanceof CommanderError)) throw thrown;
+    if (!(thrown instanceof CommanderError)) throw await withSuggestedLine(thrown, build, argv);
     if (thrown.exitCode !== 0 && thrown.code !== 'commander.help')
       throw await usageErrorOf(thrown, await build(), argv);
   } finally {
@@ -363,6 +363,21 @@ async function usageErrorOf(
   const { hintFor } = await import('./cli/suggestion.js');
   const [first = ''] = error.message.replace(/^error: /, '').split('\n');
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
+}
+
+/** Adds the line that the user probably meant to the error of a refused line. */
+async function withSuggestedLine(
+  thrown: unknown,
+  build: () => Promise<Command>,
+  argv: readonly string[],
+): Promise<unknown> {
+  if (!(thrown instanceof FleetError) || thrown.kind !== 'usage' || thrown.status !== undefined)
+    return thrown;
+  const { suggestionFor } = await import('./cli/suggestion.js');
+  const hint = suggestionFor(await build(), argv);
+  return hint === undefined
+    ? thrown
+    : new FleetError('usage', thrown.message, { hint, cause: thrown });
 }
 
 export interface ProgramOptions {

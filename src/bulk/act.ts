@@ -192,7 +192,7 @@ function wrongOrder(
   const targets = words.filter((word) => word !== verb).map(quoteWord);
   return usageError(
     `the ${kind} "${verb}" must come last, after the ${many}`,
-    `try: fleet ${many} act ${[...targets, verb].join(' ')}`,
+    `did you mean: fleet ${many} act ${[...targets, verb].join(' ')}`,
   );
 }
 

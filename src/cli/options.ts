@@ -66,14 +66,22 @@ export function collect(value: string, before: string[] | undefined): string[] {
 
 /**
  * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of
- * the list is refused. Any other word is accepted, because a service may know further words.
+ * the list is refused, and so is a word of another tool, for which `foreign` has the words of fleet.
+ * Any other word is accepted, because a service may know further words.
  */
 export function someOf(
   kind: string,
   words: readonly string[],
+  foreign: Readonly<Record<string, string>> = {},
 ): (text: string, before: string[] | undefined) => string[] {
+  const readWord = (word: string) => {
+    const meant = Object.hasOwn(foreign, word) ? foreign[word] : undefined;
+    if (meant !== undefined)
+      throw usageError(`unknown ${kind} "${word}"`, `did you mean "${meant}"?`);
+    return refuseSlip(kind, word, words);
+  };
   const read = (text: string, before: string[] = []) => [
-    ...new Set([...before, ...text.split(',').map((word) => refuseSlip(kind, word.trim(), words))]),
+    ...new Set([...before, ...text.split(',').map((word) => readWord(word.trim()))]),
   ];
   return withOffers(read, () => ({ words: plain(words), isList: true }));
 }

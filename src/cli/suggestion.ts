@@ -7,6 +7,7 @@ import { TRANSITIONS } from '../api/transitions.js';
 import { pathOf } from './help.js';
 import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';
+import { suggestLines } from './suggest-line.js';
 
 /** Words that users of gh, kubectl, stripe and curl type, by the corresponding word of fleet. */
 function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
@@ -71,10 +72,18 @@ const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 const TOKEN_HINT =
   'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN';
 
+/** Returns a hint with the lines that a refused line may mean, or undefined without such a line. */
+export function suggestionFor(program: Command, argv: readonly string[]): string | undefined {
+  const lines = suggestLines(program, argv);
+  return lines.length === 0 ? undefined : `did you mean: ${lines.join(', or: ')}`;
+}
+
 /** Returns the hint for a usage error of commander. */
 export function hintFor(error: CommanderError, program: Command, argv: readonly string[]): string {
   if (argv.some((word) => TOKEN_FLAG.test(word))) return TOKEN_HINT;
   const { command, operands } = followLine(program, argv);
+  const suggestion = suggestionFor(program, argv);
+  if (suggestion !== undefined) return suggestion;
   const word = /'([^']+)'/.exec(error.message)?.[1] ?? '';
   const isExcess = error.code === 'commander.excessArguments';
   if (isExcess && argv.includes('-') && command.options.some(({ long }) => long === '--from'))

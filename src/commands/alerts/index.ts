@@ -53,12 +53,12 @@ function addList(alerts: Command, run: Run): void {
     .option(
       '--state <state,…>',
       `filter by state: ${ALERT_STATES.join(', ')} (repeatable)`,
-      someOf('state', ALERT_STATES),
+      someOf('state', ALERT_STATES, OTHER_STATES),
     )
     .option(
       '--type <type,…>',
       `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`,
-      someOf('type', ALERT_TYPES),
+      someOf('type', ALERT_TYPES, OTHER_TYPES),
     )
     .option('--bicycle <bicycle>', `filter by bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
   addListFlags(list, ALERT, '-created').action(
@@ -136,11 +136,15 @@ function addWatch(alerts: Command, run: Run): void {
     ],
   )
     .option(...ORGANIZATION_FLAG)
-    .option('--type <type,…>', 'filter by type (repeatable)', someOf('type', ALERT_TYPES))
+    .option(
+      '--type <type,…>',
+      'filter by type (repeatable)',
+      someOf('type', ALERT_TYPES, OTHER_TYPES),
+    )
     .option(
       '--state <state,…>',
       'only alerts that enter these states (repeatable)',
-      someOf('state', ALERT_STATES),
+      someOf('state', ALERT_STATES, OTHER_STATES),
     )
     .option(
       '--every <duration>',
@@ -202,6 +206,14 @@ function addListen(alerts: Command, run: Run): void {
   for (const option of listen.options)
     if (option.long === '--backfill') option.default(300_000, '5m');
 }
+
+/** Words that users type for states and types of alerts, by the words of the service. */
+const OTHER_STATES = { open: 'new,escalated', closed: 'resolved,stopped' };
+const OTHER_TYPES = {
+  battery: 'lock.bat.low',
+  low_battery: 'lock.bat.low',
+  stolen: 'bicycle.bike_stolen',
+};
 
 /** The shortest pause between two reads of the list. */
 const SHORTEST_PAUSE_MS = 100;

@@ -1,0 +1,374 @@
+// Suggests the whole command line that a refused command line probably means, with the user's own
+// values. Only a line that fleet would accept is suggested.
+
+import { readFileSync } from 'node:fs';
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
+import { ALERT_ACTIONS } from '../api/alert.js';
+import { TRANSITIONS } from '../api/transitions.js';
+import { distPath } from '../system/program-files.js';
+import { quoteForShell } from '../system/shell-words.js';
+import { findBelow, flagsOf, followLine, readFlag, takesValue } from './line.js';
+
+/**
+ * Lines of words that users type, by the words of fleet. `<name>` stands for any word, and is the
+ * user's word in the suggestion. `<transition>`, `<action>` and `<file>` only stand for such a word.
+ * The first pattern that fits counts. Further words of the user follow the suggestion. `||` separates
+ * two possible meanings.
+ */
+const LINES: readonly (readonly [typed: string, meant: string])[] = [
+  ['man', 'help'],
+  ['top', 'watch --live'],
+  ['health', 'doctor'],
+  ['help dates', 'help conditions'],
+  ['help times', 'help conditions'],
+  ['transitions', 'help states'],
+  ['transitions list', 'help states'],
+  ['states', 'help states'],
+  ['states list', 'help states'],
+  ['users list', 'api /users/'],
+  ['org list', 'organizations list'],
+  ['orgs list', 'organizations list'],
+  ['org use <name>', 'config set organization <name>'],
+  ['org switch <name>', 'config set organization <name>'],
+  ['organizations use <name>', 'config set organization <name>'],
+  ['profile create <name>', 'auth login --profile <name>'],
+  ['profile add <name>', 'auth login --profile <name>'],
+  ['profile create', 'auth login'],
+  ['profile add', 'auth login'],
+  ['config get', 'config list'],
+  ['config show', 'config list'],
+  ['config set <key=value>', 'config set <key> <value>'],
+  ['mirror start', 'mirror run'],
+  ['mirror sync', 'mirror once'],
+  ['mirror update', 'mirror once'],
+  ['mirror tables', 'help mirror'],
+  ['mirror query .tables', 'help mirror'],
+  ['mirror query \\d', 'help mirror'],
+  ['mirror query <table>', 'mirror query "select * from <table> limit 10"'],
+  ['gbfs serve <port>', 'gbfs --serve <port>'],
+  ['gbfs serve', 'gbfs --serve 8080'],
+  ['gbfs validate <folder>', 'gbfs --check --out <folder>'],
+  ['journal <file>', 'journal show <file>'],
+  ['completion', 'completion bash'],
+  ['alerts show <alert>', 'alerts list --where uuid=<alert>'],
+  ['alerts get <alert>', 'alerts list --where uuid=<alert>'],
+  ['alerts show', 'alerts list'],
+  ['alerts get', 'alerts list'],
+  ['alerts <action> <alert>', 'alerts act <alert> <action>'],
+  ['alerts act <action> <alert>', 'alerts act <alert> <action>'],
+  ['alerts <alert> <action>', 'alerts act <alert> <action>'],
+  ['<action> <alert>', 'alerts act <alert> <action>'],
+  ['bicycles <transition> <bicycle>', 'bicycles act <bicycle> <transition>'],
+  ['bicycles act <transition> <bicycle>', 'bicycles act <bicycle> <transition>'],
+  ['act <transition> <bicycle>', 'bicycles act <bicycle> <transition>'],
+  ['bicycles <bicycle> <transition>', 'bicycles act <bicycle> <transition>'],
+  ['<transition> <bicycle>', 'bicycles act <bicycle> <transition>'],
+  ['bicycles list <name>', 'bicycles list --name <name> || bicycles list --zone <name>'],
+  ['list <name>', 'bicycles list --name <name> || bicycles list --zone <name>'],
+  ['list', 'bicycles list'],
+  ['stats', 'bicycles stats'],
+];
+
+/** Flags of other tools, by the flag of fleet. A flag without a value may replace one with a value. */
+const FLAGS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    '--ordering': '--sort --sort-by --order --order-by',
+    '--limit': '-n -l -L --max --first --take --head --top --per-page',
+    '--all': '-A -a --all-pages',
+    '--output': '--format --out',
+    '--zone': '--city --area --region',
+    '--organization': '--org',
+    '--name': '-s --search --query --find',
+    '--where': '--filter --selector',
+    '--columns': '--fields',
+    '--field': '--set',
+    '--from': '--filename -f',
+    '--every': '--interval --poll',
+    '--since': '--last',
+    '--base-url': '--url --host --server',
+    '--email': '--user --username',
+    '--profile': '--context',
+    '--verbose': '--debug',
+    '--quiet': '--silent',
+    '--serve': '--open',
+  }).flatMap(([meant, typed]) => typed.split(' ').map((word) => [word, meant] as const)),
+);
+
+/** Flags of other tools that fleet does not need, by the command. */
+const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
+  watch: ['-f', '--follow'],
+  doctor: ['--fix'],
+};
+
+/** Values of other tools. An undefined value removes the value of a flag. */
+const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  '--limit': { all: ['--all'], '0': ['--all'] },
+  '--output': {
+    name: ['--output', 'uuid'],
+    text: ['--output', 'table'],
+    txt: ['--output', 'table'],
+  },
+  '--type': { battery: ['--type', 'lock.bat.low'], low_battery: ['--type', 'lock.bat.low'] },
+  '--state': { open: ['--state', 'new,escalated'] },
+};
+
+/** The words and the flags of a line, with the values of the flags behind them. */
+interface SplitLine {
+  words: readonly string[];
+  flags: readonly string[];
+}
+
+/**
+ * Returns the command lines that a refused line may mean, most likely first and quoted for the shell.
+ * Empty when none is certain to be accepted. `argv` has the words after `fleet`.
+ */
+export function suggestLines(program: Command, argv: readonly string[]): string[] {
+  if (argv.includes('--')) return [];
+  const { words, flags } = splitLine(program, argv);
+  const candidates = [...replaceWords(program, words), joinOperands(program, words), words];
+  const lines = candidates
+    .map((candidate) => [...candidate, ...correctFlags(program, candidate, flags)])
+    .filter((line) => !sameWords(line, argv) && isAccepted(program, line));
+  const shown = lines.map((line) =>
+    ['fleet', ...line.map((word) => quoteForShell(word))].join(' '),
+  );
+  return [...new Set([...shown, ...pipeFiltered(program, words, flags)])].slice(0, 2);
+}
+
+/** Returns the words with all operands as one, for a name with spaces without quotes. */
+function joinOperands(program: Command, words: readonly string[]): string[] {
+  const { command, operands } = followLine(program, words);
+  const [argument, ...others] = command.registeredArguments;
+  if (argument?.name() !== 'bicycle' || argument.variadic || others.length > 0) return [...words];
+  const path = words.slice(0, words.length - operands.length);
+  return operands.length < 2 ? [...words] : [...path, operands.join(' ')];
+}
+
+/** The filters that only a list has, and that users expect of a change. */
+const FILTERS = ['--state', '--zone', '--near', '--radius', '--bbox', '--where'];
+
+/** Returns the pipe that changes the bicycles of a filtered list, for a change with filters. */
+function pipeFiltered(
+  program: Command,
+  words: readonly string[],
+  flags: readonly string[],
+): string[] {
+  const [, verb, transition, ...others] = words;
+  if (verb !== 'act' || transition === undefined || others.length > 0) return [];
+  const filters = flags.filter(
+    (flag, index) => FILTERS.includes(flag) || FILTERS.includes(flags[index - 1] ?? ''),
+  );
+  const rest = flags.filter((flag) => !filters.includes(flag));
+  const list = ['bicycles', 'list', ...filters, '--all', '--output', 'uuid'];
+  const change = ['bicycles', 'act', '-', transition, ...rest];
+  if (filters.length === 0 || !isAccepted(program, list) || !isAccepted(program, change)) return [];
+  const show = (line: readonly string[]) => line.map((word) => quoteForShell(word)).join(' ');
+  return [`fleet ${show(list)} | fleet ${show(change)}`];
+}
+
+function sameWords(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((word, index) => word === other[index]);
+}
+
+/** Splits a line. A flag of another tool has a value when the flag of fleet has one. */
+function splitLine(program: Command, argv: readonly string[]): SplitLine {
+  const words: string[] = [];
+  const flags: string[] = [];
+  const { command } = followLine(program, argv);
+  let isValue = false;
+  for (const word of argv) {
+    if (isValue) {
+      flags.push(word);
+      isValue = false;
+    } else if (/^-?[\d.]+$/.test(word) && isHalfPlace(flags)) {
+      // A place with a space in place of the comma: `--near 52.52 13.40`.
+      flags.push(`${flags.pop()?.replace(/,$/, '')},${word}`);
+    } else if (word === '-' || !word.startsWith('-')) {
+      words.push(word);
+    } else {
+      flags.push(word);
+      const { option, value } = readFlag(command, word);
+      const meant = option ?? anyOption(program, FLAGS.get(word) ?? word);
+      isValue =
+        meant !== undefined && takesValue(meant) && value === undefined && !word.includes('=');
+    }
+  }
+  return { words, flags };
+}
+
+/** Whether the last flag is `--near` with only a latitude. */
+function isHalfPlace(flags: readonly string[]): boolean {
+  return flags.at(-2) === '--near' && /^-?[\d.]+,?$/.test(flags.at(-1) ?? '');
+}
+
+/** Returns the option with this long name of any command. */
+function anyOption(command: Command, long: string): Option | undefined {
+  return (
+    command.options.find((option) => option.long === long) ??
+    command.commands.map((inner) => anyOption(inner, long)).find((option) => option !== undefined)
+  );
+}
+
+/** Returns the lines of the first pattern that fits. */
+function replaceWords(program: Command, words: readonly string[]): string[][] {
+  const [first = '', second = ''] = words;
+  const noun = findBelow(program, first);
+  const isCommand = noun !== undefined && findBelow(noun, second) !== undefined;
+  for (const [typed, meant] of LINES) {
+    const pattern = typed.split(' ');
+    // A known command is never a name or an ID.
+    if (isCommand && pattern[1]?.startsWith('<')) continue;
+    const found = match(pattern, words);
+    if (found === undefined) continue;
+    const fill = (word: string) => word.replace(/<[^>]+>/g, (name) => found.get(name) ?? name);
+    const rest = words.slice(pattern.length);
+    return meant.split(' || ').map((line) => [...splitQuoted(line).map(fill), ...rest]);
+  }
+  return [];
+}
+
+/** Splits at spaces outside of double quotes. */
+function splitQuoted(line: string): string[] {
+  return (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  bicycle: 'bicycles',
+  bike: 'bicycles',
+  bikes: 'bicycles',
+  alert: 'alerts',
+  organization: 'organizations',
+};
+
+/** Returns the user's word for each placeholder of a pattern, or undefined when it does not fit. */
+function match(
+  pattern: readonly string[],
+  words: readonly string[],
+): Map<string, string> | undefined {
+  const found = new Map<string, string>();
+  for (const [index, part] of pattern.entries()) {
+    const word = words[index];
+    if (word === undefined) return undefined;
+    if (part === '<key=value>') {
+      const equals = word.indexOf('=');
+      if (equals < 1) return undefined;
+      found.set('<key>', word.slice(0, equals)).set('<value>', word.slice(equals + 1));
+    } else if (!part.startsWith('<')) {
+      if (part !== (NOUNS[word] ?? word)) return undefined;
+    } else if (fits(part, word)) found.set(part, word);
+    else return undefined;
+  }
+  return found;
+}
+
+/** Whether a word can stand for a placeholder. */
+function fits(placeholder: string, word: string): boolean {
+  const isTransition = TRANSITIONS.some((each) => each === word);
+  const isAction = ALERT_ACTIONS.some((each) => each === word);
+  switch (placeholder) {
+    case '<transition>':
+      return isTransition;
+    case '<action>':
+      return isAction;
+    case '<file>':
+      return /[./\\]/.test(word);
+    case '<table>':
+      return /^[a-z]\w*$/i.test(word);
+    case '<port>':
+      return /^\d+$/.test(word);
+    default:
+      return !isTransition && !isAction;
+  }
+}
+
+/** Replaces flags and values of other tools by those of the command. */
+function correctFlags(
+  program: Command,
+  words: readonly string[],
+  flags: readonly string[],
+): string[] {
+  const { command } = followLine(program, words);
+  const known = flagsOf(command);
+  const isKnown = (name: string) =>
+    known.some(({ long, short }) => long === name || short === name);
+  const corrected: string[] = [];
+  for (let index = 0; index < flags.length; index++) {
+    const [typed = '', inline] = splitValue(flags[index] ?? '');
+    if (NEEDLESS_FLAGS[command.name()]?.includes(typed)) continue;
+    const meant = isKnown(typed) ? typed : (FLAGS.get(typed) ?? typed);
+    const option = readFlag(command, meant).option;
+    const long = option?.long ?? meant;
+    const hasValue = option !== undefined && takesValue(option);
+    const next = flags[index + 1];
+    const value = inline ?? (hasValue && next !== undefined && !isFlag(next) ? next : undefined);
+    if (inline === undefined && value !== undefined) index++;
+    if (long === '--near' && value !== undefined && isKnown('--radius')) {
+      corrected.push('--near', placeOf(value) ?? value);
+      if (!flags.some((flag) => flag.startsWith('--radius'))) corrected.push('--radius', '1km');
+      continue;
+    }
+    const replaced = value === undefined ? undefined : VALUES[long]?.[value];
+    // The short flag of the user stays as typed.
+    const name = isKnown(typed) ? typed : long;
+    corrected.push(...(replaced ?? [name, ...(value === undefined ? [] : [value])]));
+  }
+  return corrected;
+}
+
+/** Returns the latitude and longitude of a town as `--near` accepts them. */
+function placeOf(name: string): string | undefined {
+  if (!/\p{L}/u.test(name)) return undefined;
+  const towns: [name: string, longitude: number, latitude: number][] = JSON.parse(
+    readFileSync(distPath('towns.json'), 'utf8'),
+  );
+  const found = towns.find(([town]) => town.toLowerCase() === name.toLowerCase());
+  return found === undefined ? undefined : `${found[2]},${found[1]}`;
+}
+
+function isFlag(word: string): boolean {
+  return word.startsWith('-') && word !== '-' && !/^-\d/.test(word);
+}
+
+/** Splits `--flag=value`. */
+function splitValue(word: string): [flag: string, value?: string] {
+  const equals = word.indexOf('=');
+  return equals === -1 || !word.startsWith('--')
+    ? [word]
+    : [word.slice(0, equals), word.slice(equals + 1)];
+}
+
+/** Whether fleet would accept a line: a complete command with known flags and valid values. */
+function isAccepted(program: Command, line: readonly string[]): boolean {
+  const { command, operands, values, awaiting } = followLine(program, line);
+  if (awaiting?.required === true || command.commands.length > 0) return false;
+  const flags = flagsOf(command);
+  const hasUnknownFlag = line.some(
+    (word, index) =>
+      isFlag(word) &&
+      readFlag(command, word).option === undefined &&
+      !isValueOf(command, line[index - 1]),
+  );
+  if (hasUnknownFlag) return false;
+  const required = command.registeredArguments.filter((each) => each.required).length;
+  const isVariadic = command.registeredArguments.some(({ variadic }) => variadic);
+  const most = isVariadic ? Number.POSITIVE_INFINITY : command.registeredArguments.length;
+  if (operands.length < required || operands.length > most) return false;
+  return [...values].every(([name, texts]) => {
+    const option = flags.find(({ long, flags: text }) => (long ?? text) === name);
+    return texts.every((text) => isValid(option, text));
+  });
+}
+
+function isValueOf(command: Command, word = ''): boolean {
+  const { option, value } = readFlag(command, word);
+  return option !== undefined && takesValue(option) && value === undefined;
+}
+
+function isValid(option: Option | undefined, text: string): boolean {
+  try {
+    option?.parseArg?.(text, undefined as never);
+    return true;
+  } catch {
+    return false;
+  }
+}
