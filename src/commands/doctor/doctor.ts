@@ -58,7 +58,7 @@ const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {
   return new FleetError('network', `no complete response arrived within ${LONGEST_MS / 1000} s`, {
-    hint: 'the service is too slow, or its answers never end; did you mean: fleet bicycles list -v',
+    hint: 'the service is too slow, or its answers never end; try: fleet bicycles list -v',
   });
 }
 
