@@ -31,7 +31,7 @@ const LONGEST = [
   'commands/doctor',
   'commands/alerts-listen',
   'commands/token-source',
-  'bulk/bulk',
+  'bulk/carry-out',
   'readme',
   'commands/spreadsheet',
   'system/named-file',

@@ -4,10 +4,10 @@
 process.env['FLEET_TEST_LONG'] = '1';
 await import('./commands/alerts-listen.test.js');
 await import('./commands/api.test.js');
-await import('./bulk/bulk.test.js');
+await import('./bulk/carry-out.test.js');
 await import('./commands/gbfs.test.js');
 await import('./input/rows.test.js');
-await import('./bulk/journal-file.test.js');
+await import('./bulk/journal.test.js');
 await import('./commands/near.test.js');
 await import('./http/stream-filter.test.js');
 await import('./http/stream-machine.test.js');

@@ -1,29 +1,33 @@
-// Carries out a change to one bicycle or many: journal, question, run, unresolved requests, summary and
-// exit code.
+// Carries out a plan, in this order: opens the journal, asks, sends the requests, decides the
+// requests that an earlier run left without an answer, and prints the summary.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
+import { kindOfStatus } from '../http/failure.js';
 import { parseJson } from '../json/parse.js';
 import { openStates, type States } from '../list/current-mirror.js';
+import { sleep } from '../system/clock.js';
 import { clean } from '../terminal/clean.js';
+import { count } from '../terminal/count.js';
 import { ReaderLeft } from '../terminal/delivery.js';
-import { showRequests } from './dry-run.js';
+import type { ChangeResult } from '../views/action.js';
 import { describeBefore, readStart } from './evidence.js';
+import type { UnknownChoice } from './flags.js';
 import { isSignal } from './in-flight.js';
 import { openJournal, peekEntries } from './journal.js';
-import type { Before, Binding } from './journal-records.js';
-import type { BulkPlan, ChangeOptions, Task, Turn } from './plan.js';
-import { askBefore } from './question.js';
-import { openReporter } from './report.js';
-import { settleDoubts } from './resume.js';
+import { type Before, type Binding, type JournalEntry, judgeEntry } from './journal-records.js';
+import { resultOf } from './outcome.js';
+import type { BulkPlan, ChangeOptions, DecidedDoubt, Doubt, Task, TaskEnd, Turn } from './plan.js';
+import { checkPlanFlag, writePlan } from './plan-file.js';
+import { askAgain, askBefore, describeTask } from './question.js';
+import { openReporter, showRequests } from './report.js';
 import { type BulkRun, openRun, send } from './run.js';
-import { sortTasks } from './sort-tasks.js';
-import { checkPlanFlag, writePlan } from './write-plan.js';
 
 /**
- * Carries a plan out. Ends normally when everything is done; throws the failure of a single task, what stopped the run (401, 403,
- * outage, signal), or a FleetError of kind `partial`, after everything was reported and summed up.
+ * Carries out a plan. Returns normally when every task is done. Otherwise it reports all tasks,
+ * prints the summary, and throws: the failure of a single task, the reason that stopped the run
+ * (401, 403, outage, signal), or a FleetError of kind `partial`.
  */
 export async function carryOut(
   context: Context,
@@ -32,18 +36,18 @@ export async function carryOut(
 ): Promise<void> {
   const { clock, signal, notice } = context;
   if (options.plan !== undefined) checkPlanFlag(options.plan, options);
-  // Without an address no journal is begun.
+  // Throws when the settings have no address, before a journal is created.
   await context.client();
   if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);
   const { journal: path } = options;
   const isTrusted = options.unknown === 'resend';
-  if (options.dryRun === true)
-    return showRequests(
-      context,
-      plan,
-      path === undefined ? undefined : await peekEntries(path, binding, { clock, isTrusted }),
-    );
+  if (options.dryRun === true) {
+    const entries =
+      path === undefined ? undefined : await peekEntries(path, binding, { clock, isTrusted });
+    plan.checkKeys?.(entries?.keys() ?? []);
+    return showRequests(context, plan, sortTasks(plan, entries));
+  }
   const journal =
     path === undefined
       ? undefined
@@ -77,10 +81,65 @@ export async function carryOut(
   }
 }
 
-/** Targets that are listed before the question. Every one is a row of the result. */
+async function bindingOf({ settings }: Context, { change, identity }: BulkPlan): Promise<Binding> {
+  const { profile, baseUrl } = await settings();
+  return {
+    command: `${change.resource.many} ${change.command}`,
+    profile: profile.value,
+    base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
+    ...identity,
+  };
+}
+
+/**
+ * Sorts the tasks by the journal of earlier runs, in the order of the input. `turns` are the tasks
+ * to send, and the finished and unchanged tasks with their outcome. `doubts` have no answer.
+ */
+export function sortTasks(
+  { change, tasks }: BulkPlan,
+  entries: ReadonlyMap<string, JournalEntry> = new Map(),
+): { turns: Turn[]; doubts: Doubt[] } {
+  const turns: Turn[] = [];
+  const doubts: Doubt[] = [];
+  for (const task of tasks) {
+    const entry = entries.get(task.key);
+    const known = judgeEntry(entry);
+    if (entry !== undefined && known === 'doubt') doubts.push({ task, entry });
+    else if (entry?.result !== undefined && known !== 'open')
+      turns.push({ ...task, end: endBefore(entry, entry.result) });
+    else turns.push(change.isUnchanged?.(task) === true ? { ...task, end: UNCHANGED } : task);
+  }
+  return { turns, doubts };
+}
+
+const UNCHANGED: TaskEnd = {
+  result: resultOf('unchanged', { message: 'it already has these values' }),
+};
+
+/** Returns the outcome of a task that an earlier run finished. It took no time in this run. */
+function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
+  if (before.outcome !== 'refused')
+    return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
+  const result = { ...before, milliseconds: null };
+  return { result, uuid, error: failureOf(result) };
+}
+
+/** Returns the failure of a task that an earlier run recorded. */
+export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
+  const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
+  return new FleetError(kind, message ?? `the journal says ${outcome}`, {
+    ...(status === null ? {} : { status }),
+    ...(request_id === null ? {} : { trace: { requestId: request_id } }),
+    hint: 'this is from the journal; check the bicycle, and send it again without this journal',
+  });
+}
+
+/**
+ * The maximum number of left-out targets that are listed before the question. The result lists all.
+ */
 const CHANGED_SHOWN = 20;
 
-/** Reads the targets of a plan, and ends the turns that must not be sent. */
+/** Reads the targets of a plan file again, and sets the outcome of those that must not be sent. */
 async function readTargets(
   { notice }: Context,
   plan: BulkPlan,
@@ -103,17 +162,7 @@ async function readTargets(
     await notice(`and ${changed.length - CHANGED_SHOWN} more targets that are left out`);
 }
 
-async function bindingOf({ settings }: Context, { change, identity }: BulkPlan): Promise<Binding> {
-  const { profile, baseUrl } = await settings();
-  return {
-    command: `${change.resource.many} ${change.command}`,
-    profile: profile.value,
-    base_url: (baseUrl.value?.href ?? '').replace(/\/+$/, ''),
-    ...identity,
-  };
-}
-
-/** Returns the bicycle in the input, or else in a current mirror. */
+/** Returns the state and version from the input, or else from a current mirror. */
 async function findBefore(
   { change }: BulkPlan,
   { uuid, before }: Task,
@@ -126,10 +175,100 @@ async function findBefore(
     : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
-/** Notices of one kind that a run prints; further ones are counted. */
+/** An unresolved task that no evidence decides. */
+type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
+
+/**
+ * Decides unresolved tasks, `--settle` seconds after `startedMs` on the monotonic clock, and sends
+ * those that were certainly not carried out. Reports each task once, even when the run is stopped.
+ * Never rejects: a failure stops the run.
+ */
+export async function settleDoubts(
+  run: BulkRun,
+  doubts: readonly Doubt[],
+  startedMs: number,
+): Promise<void> {
+  const { shown, options, over } = run;
+  if (doubts.length === 0) return;
+  let left = doubts.map(
+    (doubt): Turn => turnOf({ ...doubt, kind: 'unknown', state: null, why: 'the run was stopped' }),
+  );
+  try {
+    over.throwIfAborted();
+    await waitUntilSettled(run, doubts.length, startedMs + options.settle * 1000);
+    const decided = await run.plan.change.lookUp(await run.context.client(), doubts, shown);
+    const done = decided.filter((one) => one.kind === 'done');
+    const untouched = decided.filter((one) => one.kind === 'untouched');
+    const unknown = decided.filter((one) => one.kind === 'unknown');
+    left = unknown.map(turnOf);
+    await send(run, [...untouched, ...done].map(turnOf));
+    void run.context.notice(
+      `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
+    );
+    if (over.aborted || unknown.length === 0) return;
+    const choice = options.unknown ?? (await askForChoice(run, unknown));
+    if (choice === 'resend') left = unknown.map(({ task }) => ({ ...task, wasSent: true }));
+    if (choice === 'done')
+      left = unknown.map((doubt) =>
+        turnOf({ ...doubt, kind: 'done', how: 'operator', why: '--unknown done was given' }),
+      );
+  } catch (error) {
+    run.stop(error);
+  } finally {
+    await send(run, left);
+  }
+}
+
+async function waitUntilSettled(
+  { context, over }: BulkRun,
+  doubtCount: number,
+  untilMs: number,
+): Promise<void> {
+  const restMs = untilMs - context.clock.monotonicMs();
+  if (restMs <= 0) return;
+  const seconds = Math.ceil(restMs / 1000);
+  void context.notice(
+    `${count(doubtCount, 'request')} of an earlier run may still arrive; waiting ${seconds} s (--settle)`,
+  );
+  await sleep(context.clock, restMs, over);
+}
+
+async function askForChoice(
+  { context, plan }: BulkRun,
+  unknown: readonly Undecided[],
+): Promise<UnknownChoice> {
+  const [first] = unknown;
+  const label = first === undefined ? '' : await describeTask(context, plan.change, first.task);
+  const state = first?.state == null ? '' : ` is ${first.state}`;
+  const more = unknown.length > 1 ? ', …' : '';
+  const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.change.verb} them again?`;
+  return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
+}
+
+/** Returns the turn of a decided doubt. A change that was not carried out is sent. */
+function turnOf(doubt: DecidedDoubt): Turn {
+  const { task, entry } = doubt;
+  if (doubt.kind === 'untouched') return { ...task, wasSent: true };
+  const { kind, state, why } = doubt;
+  if (kind === 'done') {
+    const { uuid = null, how } = doubt;
+    const result = resultOf('done', {
+      state,
+      message: `no answer came, but it was carried out: ${why}`,
+    });
+    return { ...task, end: { result, uuid, how, isRecorded: true } };
+  }
+  const { status = null, request_id = null } = entry.result ?? {};
+  const now = state === null ? '' : `; it is ${state} now`;
+  const message = `sent by an earlier run, and whether it was carried out is unknown: ${why}${now}`;
+  const result = resultOf('unknown', { status, state, request_id, message });
+  return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
+}
+
+/** The maximum number of notices of one kind that a run prints. Further notices are counted. */
 const NOTES_SHOWN = 5;
 
-/** Prints what the service stored in place of the values that were sent. */
+/** Prints the values that the service stored in place of the values that were sent. */
 async function printNotes({ notice }: Context, notes: readonly string[]): Promise<void> {
   for (const note of notes.slice(0, NOTES_SHOWN)) await notice(note);
   if (notes.length > NOTES_SHOWN)
@@ -150,7 +289,7 @@ async function conclude({
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    // The end by a signal is not reported, and this is more than that.
+    // The program prints no error when a signal ends it, so the unknown outcome is printed here.
     if (isSignal(lastError)) await context.notice(lastError.message);
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;

@@ -1,8 +1,15 @@
-// Reads bicycles or alerts with unresolved requests: their present state, and the service's history of
-// their transitions.
+// Finds out whether changes without an answer were carried out. Reads the present state and the
+// history of bicycles and alerts, and the bicycles that appeared, and decides by these.
 
-import { BICYCLE, type Bicycle, bicycleUuid } from '../api/bicycle.js';
+import {
+  BICYCLE,
+  type Bicycle,
+  bicycleUuid,
+  NEW_BICYCLE_FIELDS,
+  type NewBicycle,
+} from '../api/bicycle.js';
 import { readTransitions } from '../api/history.js';
+import { wholeUuid } from '../api/links.js';
 import type { Resource } from '../api/resource.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
@@ -12,17 +19,24 @@ import { readPage } from '../http/pages.js';
 import { answeredAtMs } from '../http/retry.js';
 import { writtenNumber } from '../json/exact.js';
 import { isObject, JsonError, parseJson, textOrNull } from '../json/parse.js';
+import { readClaims } from '../settings/token.js';
+import { clean } from '../terminal/clean.js';
 import { readTime } from '../terminal/time.js';
-import { decideAction, type Evidence, personOf, personOfToken } from './doubts.js';
-import type { Before, Person, Start } from './journal-records.js';
-import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers } from './plan.js';
+import { textOf } from '../terminal/values.js';
+import type { Before, Person, Sending, Start } from './journal-records.js';
+import { isSimilarName } from './outcome.js';
+import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 
-/** The maximum number of pages of a history. A bicycle has fewer transitions between a crash and the resume. */
+/**
+ * The maximum number of pages of a history. A bicycle has fewer transitions between a crash and the
+ * resume.
+ */
 const HISTORY_PAGES = 5;
 
 /**
  * The maximum number of pages of a list. "It is not meant for keeping a whole fleet in sync by
- * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come first.
+ * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come
+ * first.
  */
 const LIST_PAGES = 500;
 
@@ -38,8 +52,8 @@ export async function readStart(
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
-  // A user who may act but not list has no newest time. A service that is down is reported here, before
-  // anything is sent.
+  // A user who may act but not list has no newest time. A service that is down is reported here,
+  // before anything is sent.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
   const { items } = readPage<Bicycle>(answer);
@@ -55,8 +69,8 @@ export async function readStart(
 }
 
 /**
- * Returns the user of the run: from the token, and from the service's `/me/`. Assumed: that answer is
- * the user as an object. Without it, only the token names the user.
+ * Returns the user of the run: from the token, and from the service's `/me/`. Assumed: that answer
+ * is the user as an object. Without it, only the token names the user.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -70,7 +84,10 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
   }
 }
 
-/** Reads and decides the unresolved tasks one after the other. Throws when the service cannot be reached. */
+/**
+ * Reads and decides the unresolved tasks one after the other. Throws when the service cannot be
+ * reached.
+ */
 export async function lookUpActions(
   client: Client,
   doubts: readonly Doubt[],
@@ -94,7 +111,10 @@ export async function lookUpActions(
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
-/** Reads one bicycle or alert. Assumed: it has an address, because alerts link to bicycles (section 2.2). */
+/**
+ * Reads one bicycle or alert. Assumed: it has an address, because alerts link to bicycles (section
+ * 2.2).
+ */
 async function readNow(
   client: Client,
   { path, one }: Resource,
@@ -142,9 +162,236 @@ async function findInList(
   });
 }
 
+function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
+  return { ...describeBefore(bicycle), modified: textOrNull(bicycle.modified) };
+}
+
+/** One step in the service's own history of a bicycle. */
+export interface HistoryEntry {
+  timestamp: string | null;
+  transition: string | null;
+  /** The author, as far as the service names one. */
+  by: Person;
+}
+
+/** The service's data about a bicycle after all requests in flight have arrived. */
+export interface Evidence {
+  /** Undefined: the service does not show the bicycle. */
+  now: { state: string | null; modified: string | null; version: string | null } | undefined;
+  /** Undefined: the service has no history, or does not show it. */
+  history: readonly HistoryEntry[] | undefined;
+}
+
+/** The transition that was sent, and the states that it is known to lead to. */
+export interface SentTransition {
+  name: string;
+  targets: ReadonlySet<string>;
+}
+
+/**
+ * Decides an action without an answer. `done`: the history shows the transition by this user after
+ * the start of the run, or the state before differs from the state now, which is a target, and the
+ * history does not contradict this. `untouched`: the bicycle was not saved since the run began.
+ * A newer `modified` proves nothing. Everything else is unknown.
+ */
+export function decideAction(
+  sending: Sending,
+  evidence: Evidence | undefined,
+  transition: SentTransition,
+): TaskDecision {
+  const { now, history } = evidence ?? {};
+  const state = now?.state ?? null;
+  const unknown = (why: string): TaskDecision => ({ kind: 'unknown', state, why });
+  if (history?.some((entry) => provesAction(entry, sending, transition.name)))
+    return { kind: 'done', state, how: 'history', why: "the service's history shows it" };
+  if (now === undefined) return unknown('the service does not show the bicycle');
+  if (isUntouched(now, sending)) return { kind: 'untouched' };
+  const contradiction = findContradiction(history, sending, transition.name);
+  if (contradiction !== undefined) return unknown(contradiction);
+  const before = sending.before?.state ?? null;
+  if (before === null || state === null) return unknown(whyUnknownBefore(history));
+  if (before === state) return unknown(`it was ${before} before`);
+  if (!transition.targets.has(state)) return unknown(`it was ${before} before, and changed since`);
+  return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
+}
+
+/** The reason for an unknown action of a bicycle whose state before was not recorded. */
+function whyUnknownBefore(history: Evidence['history']): string {
+  if (history === undefined || history.length === 0) return 'it was changed since';
+  return "the service's history shows it in the second in which the run began, and its state before is not known";
+}
+
+function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sending): boolean {
+  if (before?.version != null && before.version === now.version) return true;
+  return isCertainlyNotLater(now.modified, lastMomentBefore(start));
+}
+
+/** Whether an entry is this user's transition in a second that is certainly after the start. */
+function provesAction(
+  { transition, timestamp, by }: HistoryEntry,
+  { start, afterMs }: Sending,
+  name: string,
+): boolean {
+  const moment = spanOf(timestamp);
+  const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
+  if (moment === undefined || began.length === 0) return false;
+  if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
+  // The later of the newest change and the service's own date.
+  const beganMs = Math.max(...began);
+  // In the second of the start, this user may have done the same before the run.
+  return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
+}
+
+/**
+ * Returns why the history does not allow to conclude the action from the states before and now:
+ * a different author or transition since the second of the start, or no transition since then.
+ * Undefined when there is no history, or when it shows only this user's transition.
+ */
+function findContradiction(
+  history: Evidence['history'],
+  { start }: Sending,
+  name: string,
+): string | undefined {
+  if (history === undefined || history.length === 0) return undefined;
+  const beganMs = readTime(start.date) ?? readTime(start.newest);
+  if (beganMs === undefined)
+    return "the service's history cannot be compared: the service says no time";
+  const recent: HistoryEntry[] = [];
+  for (const entry of history) {
+    const moment = spanOf(entry.timestamp);
+    if (moment === undefined) return "the service's history does not say when it was changed";
+    if (!isLaterSecond(beganMs, moment.toMs)) recent.push(entry);
+  }
+  if (recent.length === 0) return "the service's history does not show it";
+  const other = recent.find((entry) => !isSameTransition(entry.transition, name));
+  if (other !== undefined)
+    return `the service's history shows "${clean(other.transition ?? 'none')}" since the run began`;
+  if (recent.every(({ by }) => isOneOf(by, start.user))) return undefined;
+  return "the service's history does not show that this user did it";
+}
+
+/** Whether two names are the same transition. Observed: the history calls a return `return_`. */
+export function isSameTransition(one: string | null, other: string): boolean {
+  return one !== null && lettersOf(one) === lettersOf(other);
+}
+
+function lettersOf(name: string): string {
+  return name.toLowerCase().replace(/[^\p{L}]/gu, '');
+}
+
+/**
+ * Reads the newest bicycles and decides the creations. Assumed: the list contains each new bicycle.
+ */
+export async function lookUpCreations(
+  client: Client,
+  doubts: readonly Doubt[],
+  shown: ShownByAnswers,
+): Promise<DecidedDoubt[]> {
+  const starts = doubts.map(({ entry }) => entry.sending.start);
+  const bicycles: Bicycle[] = [];
+  const isWhole =
+    // Without the service's time, new and old bicycles cannot be distinguished.
+    starts.some(isDatable) &&
+    (await readNewest(client, BICYCLE, 'created', (bicycle) => {
+      const isOld = starts.every((start) => isBefore(bicycle, start));
+      if (!isOld) bicycles.push(bicycle);
+      return isOld;
+    }));
+  return decideCreations(doubts, { bicycles, isWhole }, shown);
+}
+
+/** The longest name that a reason quotes. */
+const LONGEST_NAME_CHARACTERS = 60;
+
+/**
+ * Decides creations. `done`: exactly one new bicycle has all requested values, and no other
+ * creation without an answer can have made it. `untouched`: no new bicycle has a similar name.
+ * Everything else is `unknown`, because a service can change the texts that it stores.
+ * @param candidates the newest bicycles, and whether they include all since the earliest start
+ */
+export function decideCreations(
+  doubts: readonly Doubt[],
+  candidates: { bicycles: readonly Bicycle[]; isWhole: boolean },
+  { made }: Pick<ShownByAnswers, 'made'>,
+): DecidedDoubt[] {
+  const { isWhole } = candidates;
+  // Answers prove which tasks created these.
+  const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
+
+  function decide(doubt: Doubt): TaskDecision {
+    const { start } = doubt.entry.sending;
+    const unknown = (why: string): TaskDecision => ({ kind: 'unknown', state: null, why });
+    if (!isDatable(start)) return unknown('the service says no time');
+    if (!isWhole) return unknown('the list is too long');
+    const similar = bicycles.filter((bicycle) => isSimilarCreation(bicycle, doubt));
+    const [first] = similar;
+    if (first === undefined) return { kind: 'untouched' };
+    const exact = similar.filter((bicycle) => fits(bicycle, doubt.task.creation?.body));
+    const [found, ...others] = exact;
+    if (found === undefined) {
+      const asked = doubt.task.creation?.body.name?.trim();
+      const closest = similar.find(({ name }) => textOf(name)?.trim() === asked) ?? first;
+      const name = clean((textOf(closest.name) ?? '').slice(0, LONGEST_NAME_CHARACTERS));
+      return unknown(`"${name}" was created since, and may be this bicycle`);
+    }
+    if (start.newest !== null && !isCertainlyLater(found.created, start.newest))
+      return unknown('a bicycle with these values was created as the run began');
+    const rivals = doubts.filter((other) => other !== doubt && couldHaveMade(other, found));
+    if (others.length > 0 || rivals.length > 0)
+      return unknown('several bicycles or requests have these values');
+    const [uuid, state] = [textOf(found.uuid) ?? null, found.state ?? null];
+    return { kind: 'done', uuid, state, how: 'list', why: 'the list shows it' };
+  }
+
+  return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
+}
+
+/** Whether a bicycle appeared since the request, in its organization and with a similar name. */
+function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
+  if (isBefore(bicycle, entry.sending.start)) return false;
+  const { name = '', organization } = task.creation?.body ?? {};
+  const asked = wholeUuid(organization ?? '');
+  const found = wholeUuid(textOf(bicycle['organization']) ?? '');
+  if (asked !== undefined && found !== undefined && asked !== found) return false;
+  return isSimilarName(name, bicycle.name);
+}
+
+/** Whether a request can have created the bicycle: no value that both have contradicts it. */
+function couldHaveMade(doubt: Doubt, bicycle: Bicycle): boolean {
+  const { serial_number: asked = '' } = doubt.task.creation?.body ?? {};
+  const found = bicycle.serial_number;
+  if (!isSimilarCreation(bicycle, doubt)) return false;
+  return asked === '' || !found || isSimilarName(asked, found);
+}
+
+/** Whether a bicycle has the requested values, as far as the service shows them. */
+function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
+  return NEW_BICYCLE_FIELDS.every((field) => {
+    const [asked, found] = [body[field], bicycle[field]];
+    if (asked === undefined || found === undefined || asked === found) return true;
+    return (
+      typeof found === 'string' &&
+      wholeUuid(found) !== undefined &&
+      wholeUuid(found) === wholeUuid(asked)
+    );
+  });
+}
+
+function isDatable(start: Start): boolean {
+  return start.isEmpty || lastMomentBefore(start) !== null;
+}
+
+/** Whether a bicycle certainly existed before the run began. */
+function isBefore(bicycle: Bicycle, start: Start): boolean {
+  return !start.isEmpty && isCertainlyNotLater(bicycle.created, lastMomentBefore(start));
+}
+
 type Dated = 'modified' | 'created';
 
-/** Returns the request of the list with the newest first (section 4.1 has `-modified` as an example). */
+/**
+ * Returns the request of the list with the newest first (section 4.1 has `-modified` as an
+ * example).
+ */
 function newestFirst({ listPath, many }: Resource, field: Dated) {
   return {
     path: listPath,
@@ -153,7 +400,10 @@ function newestFirst({ listPath, many }: Resource, field: Dated) {
   };
 }
 
-/** Passes items to `take` until it returns true or the list ends. Resolves with false when the list is too long. */
+/**
+ * Passes items to `take` until it returns true or the list ends. Resolves with false when the list
+ * is too long.
+ */
 export async function readNewest(
   client: Client,
   resource: Resource,
@@ -169,15 +419,6 @@ export async function readNewest(
   return true;
 }
 
-function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
-  return { ...describeBefore(bicycle), modified: textOrNull(bicycle.modified) };
-}
-
-function versionText(version: unknown): string | null {
-  if (typeof version === 'number' || typeof version === 'string') return String(version);
-  return writtenNumber(version) ?? null;
-}
-
 /** Returns the state and the version of a bicycle or alert, from an input or an answer. */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
@@ -185,4 +426,105 @@ export function describeBefore(bicycle: { [field: string]: unknown }): Before {
     state: textOrNull(bicycle['state']),
     version: versionText(version),
   };
+}
+
+function versionText(version: unknown): string | null {
+  if (typeof version === 'number' || typeof version === 'string') return String(version);
+  return writtenNumber(version) ?? null;
+}
+
+/**
+ * Returns the earliest and latest milliseconds since the epoch of an ISO 8601 time. A time without
+ * decimals covers its whole second.
+ */
+function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
+  const fromMs = readTime(moment);
+  if (fromMs === undefined) return undefined;
+  return /[.,]\d{3}/.test(String(moment))
+    ? { fromMs, toMs: fromMs }
+    : { fromMs, toMs: fromMs + 999 };
+}
+
+function isLaterSecond(milliseconds: number, otherMilliseconds: number): boolean {
+  return Math.floor(milliseconds / 1000) > Math.floor(otherMilliseconds / 1000);
+}
+
+/** Whether a moment is certainly not later than another. False when one of them is null. */
+export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
+  const [span, otherSpan] = [spanOf(moment), spanOf(other)];
+  return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
+}
+
+/** Whether a moment is certainly later than another. */
+export function isCertainlyLater(moment: unknown, other: string): boolean {
+  const [span, otherSpan] = [spanOf(moment), spanOf(other)];
+  return span !== undefined && otherSpan !== undefined && span.fromMs > otherSpan.toMs;
+}
+
+/**
+ * Returns the latest moment that is certainly before the run: the earlier of the newest change and
+ * the service's own date, because a `modified` can lie in the future. Null when one of them is
+ * unknown.
+ */
+export function lastMomentBefore({ newest, date }: Start): string | null {
+  if (newest === null || date === null) return null;
+  return isCertainlyNotLater(newest, date) ? newest : date;
+}
+
+/** Identifier kinds, most reliable first. */
+const KINDS = ['uuid', 'id', 'email', 'username'] as const;
+
+/** Longer than any name. */
+const NAME_CHARACTERS = 300;
+
+/**
+ * Returns the identifiers of the user that a text, number or object names; none when nothing can be
+ * compared.
+ */
+export function personOf(value: unknown): Person {
+  if (isObject(value)) {
+    const { uuid, url, id, email, username } = value;
+    const named = { email: nameIn(email), username: nameIn(username) };
+    return { ...named, ...identityIn(id), ...identityIn(url), ...identityIn(uuid) };
+  }
+  const name = nameIn(value);
+  return (
+    identityIn(value) ??
+    (name === undefined ? {} : { [name.includes('@') ? 'email' : 'username']: name })
+  );
+}
+
+function nameIn(value: unknown): string | undefined {
+  const isName =
+    typeof value === 'string' && value.length <= NAME_CHARACTERS && /^[^\s/]+$/.test(value.trim());
+  return isName ? value.trim().toLowerCase() : undefined;
+}
+
+/** The UUID or the number that a value is, or that a link ends in. */
+function identityIn(value: unknown): Person | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined;
+  const text = String(value).slice(0, NAME_CHARACTERS).trim();
+  const uuid = wholeUuid(text);
+  if (uuid !== undefined) return { uuid };
+  const [, id] = /(?:^|\/)(\d{1,18})\/?$/.exec(text) ?? [];
+  return id === undefined ? undefined : { id };
+}
+
+/**
+ * Whether a user is certainly one of these: the most reliable identifier that both have is equal.
+ */
+export function isOneOf(someone: Person, people: readonly Person[]): boolean {
+  return people.some((one) => {
+    const kind = KINDS.find((each) => one[each] !== undefined && someone[each] !== undefined);
+    return kind !== undefined && one[kind] === someone[kind];
+  });
+}
+
+/**
+ * Returns the user that a token names. Assumed: `sub` (RFC 7519 section 4.1.2) or `user_id` is a
+ * UUID, a number or the user's URL.
+ */
+export function personOfToken(token: string): Person {
+  const { sub, user_id, email, username } = readClaims(token) ?? {};
+  return { ...personOf({ email, username }), ...personOf(user_id), ...personOf(sub) };
 }

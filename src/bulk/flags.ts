@@ -1,14 +1,14 @@
-// The flags of every change that can be many.
+// The flags of every command that can change many bicycles or alerts.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { createOption } from '../cli/command.js';
 import { oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 
-/** The most requests in flight: more would burden the service. */
+/** The maximum number of requests in flight. More requests would burden the service. */
 const MOST_CONCURRENT = 64;
 
-/** Adds the flags of a command that can change many. */
+/** Adds the flags of a command that can change many bicycles or alerts. */
 export function addBulkFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -22,7 +22,7 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the flags of a run: its speed, and what it does after a failure or a crash. */
+/** Adds the flags of a run: its speed, and its behaviour after a failure or a crash. */
 export function addRunFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -62,7 +62,7 @@ export function readPlanPath(path: string): string {
   throw usageError(`--plan must be a file, not "${path}"`, 'for example: --plan monday.plan');
 }
 
-/** What to do with requests whose outcome stays unknown. */
+/** The choices for requests with an outcome that stays unknown. */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];

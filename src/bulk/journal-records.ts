@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import { usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
+import { followHolder, type Holder } from '../system/record-lock.js';
 import type { ChangeResult } from '../views/action.js';
-import { followHolder, type Holder } from './lock.js';
 
 /** The command and the service that a journal belongs to. */
 export interface Binding {
@@ -16,7 +16,9 @@ export interface Binding {
 
 /** The service at the start of a run, by its own clock. */
 export interface Start {
-  /** The newest `modified` (`created` for creations) in the list; null when the service did not say. */
+  /**
+   * The newest `modified` (`created` for creations) in the list; null when the service did not say.
+   */
   newest: string | null;
   /** Whether the list was empty. All later bicycles are newer then. */
   isEmpty: boolean;
@@ -29,7 +31,7 @@ export interface Start {
 /** Identifiers of a user (UUID, number, e-mail, name), in lower case. */
 export type Person = { readonly [kind: string]: string | undefined };
 
-/** The bicycle in the input, before the request; null for values that the input lacks. */
+/** The values of a bicycle in the input, before the request; null for missing values. */
 export interface Before {
   state: string | null;
   /** `concurrency_version`, which grows with every save. */
@@ -51,8 +53,8 @@ export interface ChangedValues {
 }
 
 /**
- * The values of each field of an edit, before and after, as JSON texts with all digits. A field that
- * the bicycle did not have has no `before`.
+ * The values of each field of an edit, before and after, as JSON texts with all digits. A field
+ * that the bicycle did not have has no `before`.
  */
 export interface ChangedFields {
   readonly [field: string]: { readonly before?: string; readonly after: string };
@@ -64,7 +66,7 @@ export interface RecordedRun {
   startedAtMs: number | undefined;
   /** The date of its last record that has one. */
   lastAtMs: number | undefined;
-  /** Whether it ended by itself. A run without this was killed, or still runs. */
+  /** Whether the run recorded its end. Otherwise it was killed, or still runs. */
   isEnded: boolean;
   user: readonly Person[];
 }
@@ -82,23 +84,29 @@ export interface JournalEntry {
   /** The bicycle that the service made, for creations. */
   uuid: string | null;
   name: string | null;
-  /** How the result is known. */
+  /** The evidence for the result. */
   how: How;
-  /** The run that wrote it last, and when by that machine's clock, in milliseconds since the epoch; null where it does not say. */
+  /** The run that wrote the last record of the task. */
   run: string;
+  /**
+   * When it wrote that, by its machine's clock, in milliseconds since the epoch; null when unknown.
+   */
   atMs: number | null;
-  /** The first request whose outcome is not known. */
+  /** The first request without a known outcome. */
   sending: Sending;
 }
 
-/** How the result of a change is known: the service answered, its history or list shows it, the state proves it, or the operator said so. */
+/**
+ * The evidence for the result of a change: an answer, the service's history or list, the state, or
+ * the operator.
+ */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
 export const JOURNAL_VERSION = 3;
 
-/** Every journal of every version begins with this. */
+/** The first characters of every journal, in every version of the format. */
 const FIRST_WORDS = '{"fleet_journal":';
-/** The beginning of a plan, as plan-file.ts writes it. */
+/** The first characters of a plan file. */
 const PLAN_FIRST_WORDS = '{"fleet_plan":';
 
 const LINE_FEED = 0x0a;
@@ -119,9 +127,14 @@ export function emptyJournal() {
     /** The start of the run that wrote last, and when that was. */
     start: NO_START,
     startedAtMs: null as number | null,
-    /** The latest date of a record, in milliseconds since the epoch; undefined when none has a date. */
+    /**
+     * The latest date of a record, in milliseconds since the epoch; undefined when none has a date.
+     */
     latestAtMs: undefined as number | undefined,
-    /** Whole lines that were read: their bytes, their number, and how many of them are whole records. */
+    /**
+     * Whole lines that were read: their bytes, their number, and how many of them are whole
+     * records.
+     */
     bytes: 0,
     lines: 0,
     records: 0,
@@ -129,7 +142,10 @@ export function emptyJournal() {
     numbers: new Map<string, number>(),
     /** Why the journal does not show all changes; undefined for an undamaged journal. */
     damage: undefined as string | undefined,
-    /** The number of a line that is not a record. A crash leaves one before the next claim or at the end. */
+    /**
+     * The number of a line that is not a record. A crash leaves one before the next claim or at the
+     * end.
+     */
     tornLine: undefined as number | undefined,
   };
 }
@@ -178,9 +194,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Reads further bytes of a journal. Any beginning of a journal is usable, because a crash can cut it
- * anywhere and no request leaves before its line is on the disk. Edited lines are noted as damage.
- * Throws a FleetError of kind `usage` for a file that is not a journal, and for another version.
+ * Reads further bytes of a journal. Any beginning of a journal is usable, because a crash can cut
+ * it anywhere and no request leaves before its line is on the disk. Edited lines are noted as
+ * damage. Throws a FleetError of kind `usage` for a file that is not a journal, and for another
+ * version.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -230,7 +247,10 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
   takeRecord(journal, record);
 }
 
-/** Checks the number of a record. Each run numbers its records, and its claim counts the earlier ones. */
+/**
+ * Checks the number of a record. Each run numbers its records, and its claim counts the earlier
+ * ones.
+ */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
   const run = String(claim ?? id ?? beat ?? released);
@@ -244,7 +264,7 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   journal.latestAtMs = undefined;
 }
 
-/** Notes when a run began, when it last wrote, and whether it ended by itself. */
+/** Notes when a run began, when it last wrote, and whether it recorded its end. */
 function noteRun({ runs }: Journal, { claim, released, run, start, at }: JournalRecord): void {
   const id = String(claim ?? released ?? run ?? '');
   if (id === '') return;
@@ -379,7 +399,10 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
   return outcome === 'refused' ? 'refused' : 'doubt';
 }
 
-/** Refuses a journal that belongs to something else, with a FleetError of kind `usage` that says what differs. */
+/**
+ * Refuses a journal that belongs to something else, with a FleetError of kind `usage` that says
+ * what differs.
+ */
 export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
   if (found === undefined) return;
   const names = [...new Set([...Object.keys(wanted), ...Object.keys(found)])];

@@ -8,15 +8,18 @@ import { dirname } from 'node:path';
 import { FleetError, reasonOf, usageError } from '../errors.js';
 import { type Clock, every } from '../system/clock.js';
 import { hasCode, isDeviceName, OWN_FILE_MODE } from '../system/folder.js';
+import { BEAT_MS, type LockOptions, takeLock } from '../system/record-lock.js';
+import { type Suspension, watchSuspension } from '../system/suspension.js';
 import type { ChangeResult } from '../views/action.js';
-import { checkCounter, openRecordCounter, type RecordCounter } from './journal-counter.js';
+import type { Journal } from './journal-records.js';
 import * as records from './journal-records.js';
-import { BEAT_MS, type LockOptions, takeLock } from './lock.js';
-import { type Suspension, watchSuspension } from './suspension.js';
 
 export type OpenJournal = ReturnType<typeof openRecords>;
 
-/** When the last check is older, the file is looked at again before a request leaves: another run can take over a journal after two silent beats. */
+/**
+ * When the last check is older, the run checks the file again before it sends a request. Another
+ * run can take over a journal after two missing heartbeats.
+ */
 const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
 
 /** A flush that takes longer is reported once. */
@@ -33,7 +36,7 @@ function unusable(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 
-/** Returns the error for a run whose journal is gone or cannot be written; exit 10. */
+/** Returns the error for a journal that is gone or cannot be written; exit 10. */
 function lost(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('output', `the journal ${path} ${why}`, {
     cause,
@@ -41,7 +44,10 @@ function lost(path: string, why: string, cause?: unknown): FleetError {
   });
 }
 
-/** Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it cannot be opened. */
+/**
+ * Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it
+ * cannot be opened.
+ */
 async function openRegular(path: string, flags: number): Promise<FileHandle> {
   // Opening a named pipe without a writer would block.
   const opening = isDeviceName(path)
@@ -98,7 +104,10 @@ export async function readJournalFile(
   return journal;
 }
 
-/** Returns what earlier runs left, for `--dry-run`. The journal must be whole, unless it is trusted. */
+/**
+ * Returns the entries of earlier runs, for `--dry-run`. Refuses a damaged journal, unless it is
+ * trusted.
+ */
 export async function peekEntries(
   path: string,
   binding: records.Binding,
@@ -111,7 +120,10 @@ export async function peekEntries(
   return journal.entries;
 }
 
-/** Appends and flushes. After a failure the file can end in half a line, so nothing more may be written. */
+/**
+ * Appends and flushes. After a failure the file can end in half a line, so nothing more may be
+ * written.
+ */
 async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
   try {
     await handle.appendFile(bytes);
@@ -121,7 +133,10 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
   }
 }
 
-/** Returns a function that appends texts. Its promise resolves after the flush; texts that arrive during a flush share the next one. After a failure nothing is written. */
+/**
+ * Returns a function that appends texts. Its promise resolves after the flush. Texts that arrive
+ * during a flush share the next flush. After a failure nothing is written.
+ */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
   let flushed = Promise.resolve();
@@ -165,7 +180,7 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // Whatever happens after this moment is not covered by the check that follows.
+    // The check below covers only the time before this moment.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;
@@ -174,7 +189,7 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // Records of others can contain a claim.
+    // Records of other processes can contain a claim.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -263,7 +278,10 @@ function openFlush(
   };
 }
 
-/** Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let folders be opened. */
+/**
+ * Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let
+ * folders be opened.
+ */
 async function keepName(path: string): Promise<void> {
   try {
     const folder = await open(dirname(await realpath(path)), 'r');
@@ -313,9 +331,12 @@ function openRecords(
   };
   every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
   return {
-    /** The records of earlier runs, by key. */
+    /** The entries of earlier runs, by key. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
-    /** Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken over, not writable. */
+    /**
+     * Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken
+     * over, not writable.
+     */
     lost: gone.signal,
     /** Records the start of this run and the service's state. */
     begin(start: records.Start): Promise<void> {
@@ -362,6 +383,126 @@ function openRecords(
       gone.abort();
       over.abort();
       await handle.close();
+    },
+  };
+}
+
+/** The number of records between two writes of the counter. */
+const RECORDS_PER_COUNT = 10;
+
+/** All counters have the same length, so that each is overwritten in place. */
+const DIGITS = 15;
+const COUNTER = /^\{"journal_records":(\d{1,15})\}\s*$/;
+const LONGEST_COUNTER_BYTES = 100;
+
+/** Returns the path of the counter file. Other names of a journal, such as links, share one. */
+async function counterPathOf(journalPath: string): Promise<string> {
+  const path = await realpath(journalPath).catch(() => journalPath);
+  return `${path}.count`;
+}
+
+/** Matches an incomplete counter, which a crash leaves when it interrupts a write. */
+const DAMAGED_COUNTER = /^(?:\{"journal_records":\d{0,15}\}?\s*)?\0*$/;
+
+/**
+ * Opens a regular file without blocking; undefined for any other kind of file. Follows no symbolic
+ * link, because others may have put it there.
+ */
+async function openCounterFile(path: string, flags: number): Promise<FileHandle | undefined> {
+  const all = flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
+  const handle = await open(path, all, OWN_FILE_MODE);
+  if (fstatSync(handle.fd).isFile()) return handle;
+  await handle.close();
+  return undefined;
+}
+
+async function readCounterText(handle: FileHandle): Promise<string> {
+  const bytes = Buffer.alloc(LONGEST_COUNTER_BYTES);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+  return bytes.toString('utf8', 0, bytesRead);
+}
+
+/** Whether a file is empty or a counter, so that it may be overwritten. */
+async function isCounter(handle: FileHandle): Promise<boolean> {
+  const text = await readCounterText(handle);
+  return COUNTER.test(text) || DAMAGED_COUNTER.test(text);
+}
+
+/** Returns the number in a counter file; undefined when it cannot be read. */
+async function readCounter(path: string): Promise<number | undefined> {
+  const handle = await openCounterFile(path, constants.O_RDONLY).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const [, digits] = COUNTER.exec(await readCounterText(handle)) ?? [];
+    return digits === undefined ? undefined : Number(digits);
+  } catch {
+    return undefined;
+  } finally {
+    await handle.close();
+  }
+}
+
+/**
+ * Compares a journal with its counter file. Notes missing records as damage. Throws a FleetError of
+ * kind `usage` when the counter file exists and the journal is missing or empty.
+ */
+export async function checkCounter(journal: Journal, journalPath: string): Promise<void> {
+  const path = await counterPathOf(journalPath);
+  const expected = await readCounter(path);
+  if (expected === undefined || expected <= journal.records) return;
+  if (journal.binding === undefined)
+    throw usageError(
+      `the journal ${journalPath} is missing or empty, but ${path} says that a run wrote ${expected} records; nothing was sent`,
+      `restore the journal; to start a new run, use another name for --journal, or delete ${path}`,
+    );
+  const missing = expected - journal.records;
+  journal.damage ??= `its last records are missing, ${missing} or more, as ${path} shows`;
+}
+
+export type RecordCounter = Awaited<ReturnType<typeof openRecordCounter>>;
+
+/** Opens the counter file of a journal. A run goes on without one, and `say` reports why. */
+export async function openRecordCounter(journalPath: string, say: (line: string) => void) {
+  const path = await counterPathOf(journalPath);
+  let counted = Number.NEGATIVE_INFINITY;
+  let handle: FileHandle | undefined;
+
+  const fail = (why: string) => {
+    handle = undefined;
+    say(`the counter file ${path} ${why}; a journal that loses its end will not be recognised`);
+  };
+
+  async function write(records: number): Promise<void> {
+    counted = records;
+    const text = `{"journal_records":${String(records).padStart(DIGITS, '0')}}\n`;
+    try {
+      await handle?.write(Buffer.from(text), 0, text.length, 0);
+      await handle?.datasync();
+    } catch (error) {
+      fail(`cannot be written: ${reasonOf(error)}`);
+    }
+  }
+
+  try {
+    handle = await openCounterFile(path, constants.O_RDWR | constants.O_CREAT);
+    if (handle === undefined) fail('is not a regular file');
+    else if (!(await isCounter(handle))) {
+      await handle.close();
+      fail('holds something else, and was left unchanged');
+    }
+  } catch (error) {
+    fail(`cannot be opened: ${reasonOf(error)}`);
+  }
+  return {
+    /** Stores how many records of the journal are on the disk. */
+    write,
+    /** Stores the number after every tenth record. */
+    async count(records: number): Promise<void> {
+      if (records >= counted + RECORDS_PER_COUNT) await write(records);
+    },
+    async close(): Promise<void> {
+      await handle?.close().catch(() => {});
+      handle = undefined;
     },
   };
 }

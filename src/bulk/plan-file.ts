@@ -1,4 +1,5 @@
-// The file of a plan: a header, one line for each target, and a checksum. Reads and writes it.
+// The file of a plan, for `--plan FILE` and `fleet apply`: a header, one line for each target, and
+// a checksum. Writing a plan sends no changes.
 //
 // A line is JSON, so that a plan can be compared with diff. The checksum is on the last line and
 // covers all lines before it.
@@ -6,58 +7,43 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { type FileHandle, link, open, rm } from 'node:fs/promises';
-import { reasonOf, usageError } from '../errors.js';
+import { countPresentStates, type Present, readPresent, showStateCounts } from '../api/present.js';
+import type { Context } from '../context.js';
+import { FleetError, reasonOf, usageError } from '../errors.js';
 import { readExact, writeJson } from '../json/exact.js';
 import { isObject, parseJson } from '../json/parse.js';
+import { chosenOrganization } from '../list/organization.js';
+import { describe } from '../list/pick-one.js';
 import { hasCode, OWN_FILE_MODE } from '../system/folder.js';
+import { quoteForShell } from '../system/shell-words.js';
+import { clean } from '../terminal/clean.js';
+import { count } from '../terminal/count.js';
 import { type InputOptions, readInput } from '../terminal/stdin.js';
 import { readTime } from '../terminal/time.js';
+import { readStart } from './evidence.js';
+import {
+  type BulkPlan,
+  type ChangeOptions,
+  PLAN_COMMANDS,
+  type PlanCommand,
+  type PlanFile,
+  type PlanHeader,
+  type PlanTarget,
+  type Task,
+} from './plan.js';
 
-/** The version of the format. A newer one is refused. */
-export const PLAN_FORMAT = 1;
-
-/** The commands that write plans. */
-export const PLAN_COMMANDS = [
-  'bicycles act',
-  'bicycles edit',
-  'bicycles create',
-  'alerts act',
-] as const;
-export type PlanCommand = (typeof PLAN_COMMANDS)[number];
-
-export interface PlanHeader {
-  readonly command: PlanCommand;
-  readonly base_url: string;
-  /** The UUID of the organization; null when none was set. */
-  readonly organization: string | null;
-  /** When the targets were read, by the service's clock (RFC 3339). */
-  readonly time: string;
-  readonly targets: number;
-}
-
-/** One bicycle or alert to change, or one bicycle to create. */
-export interface PlanTarget {
-  /** Null for a creation. */
-  readonly uuid: string | null;
-  readonly name: string | null;
-  /** The number of a creation in its input, from 1. */
-  readonly row?: number;
-  /** The values that the service showed. */
-  readonly observed: { readonly [field: string]: unknown };
-  readonly request: {
-    readonly method: string;
-    /** Relative to the base URL. */
-    readonly path: string;
-    /** For an edit, only the changed fields. */
-    readonly body: { readonly [field: string]: unknown };
-  };
-}
-
-export interface PlanFile {
-  readonly header: PlanHeader;
-  readonly targets: readonly PlanTarget[];
-  /** Identifies the plan: the checksum of its lines. */
-  readonly checksum: string;
+/**
+ * Throws a FleetError of kind `usage` when the flags do not fit `--plan`, and when the file exists.
+ */
+export function checkPlanFlag(path: string, { dryRun, journal }: ChangeOptions): void {
+  if (dryRun === true)
+    throw usageError('--plan and --dry-run cannot be used together', 'leave one of them out');
+  if (journal !== undefined)
+    throw usageError(
+      '--plan sends nothing and needs no journal',
+      'leave --journal out; "fleet apply" keeps its own journal',
+    );
+  refuseExistingPlan(path);
 }
 
 /** Throws a FleetError of kind `usage` when the file exists: a plan never replaces a file. */
@@ -68,6 +54,110 @@ export function refuseExistingPlan(path: string): void {
     'a plan never replaces a file; choose another name for --plan',
   );
 }
+
+/**
+ * Writes the tasks into a plan, with the values that the service shows now. Tasks that change
+ * nothing are left out. Throws a FleetError of kind `partial` after it wrote the plan when the
+ * service does not show some of the targets.
+ */
+export async function writePlan(
+  context: Context,
+  plan: BulkPlan,
+  path: string,
+  { concurrency }: ChangeOptions,
+): Promise<void> {
+  const { change, tasks } = plan;
+  const { resource } = change;
+  const client = await context.client();
+  const open = tasks.filter((task) => change.isUnchanged?.(task) !== true);
+  const start = await readStart(context, change);
+  const time = start.date ?? new Date(context.clock.wallMs()).toISOString();
+  const uuids = open.flatMap(({ uuid }) => uuid ?? []);
+  const present =
+    change.command === 'act'
+      ? await readPresent(client, resource, uuids, concurrency)
+      : new Map<string, Present>();
+  const isMissing = ({ uuid }: Task) =>
+    change.command === 'act' && uuid !== null && !present.has(uuid);
+  const missing = open.filter(isMissing);
+  const targets = open
+    .filter((task) => !isMissing(task))
+    .map((task) => targetOf(plan, task, present));
+  const header: PlanHeader = {
+    command: commandOf(plan),
+    base_url: await planBaseUrl(context),
+    organization: (await chosenOrganization(context)) ?? null,
+    time,
+    targets: targets.length,
+  };
+  await writePlanFile(path, header, targets);
+  await reportPlan(context, plan, path, targets, present);
+  if (missing.length === 0) return;
+  const names = missing.map(({ uuid, name }) => clean(describe(uuid ?? '', name)));
+  throw new FleetError(
+    'partial',
+    `${count(missing.length, resource.one, resource.many)} not found, and not in the plan: ${names.slice(0, NAMES_SHOWN).join(', ')}`,
+    { hint: 'the plan has the other targets' },
+  );
+}
+
+const NAMES_SHOWN = 10;
+
+/** Returns the address that a plan belongs to, without a slash at its end. */
+export async function planBaseUrl({ settings }: Context): Promise<string> {
+  return ((await settings()).baseUrl.value?.href ?? '').replace(/\/+$/, '');
+}
+
+function commandOf({ change }: BulkPlan): PlanHeader['command'] {
+  const name = `${change.resource.many} ${change.command}`;
+  const command = PLAN_COMMANDS.find((known) => known === name);
+  if (command === undefined) throw new FleetError('internal', `"${name}" writes no plans`);
+  return command;
+}
+
+function targetOf(
+  { change }: BulkPlan,
+  task: Task,
+  present: ReadonlyMap<string, Present>,
+): PlanTarget {
+  const { uuid, name, creation } = task;
+  const planned = change.planned?.(task);
+  const { method = 'POST', path, body = '{}' } = change.requestOf(task);
+  const sent = readExact(body);
+  const now = uuid === null ? undefined : present.get(uuid);
+  const { version = null, state = null } = now ?? {};
+  const observed =
+    now === undefined
+      ? {}
+      : { state, ...(version === null ? {} : { concurrency_version: version }) };
+  return {
+    uuid,
+    name: now?.name ?? name,
+    ...(creation === undefined ? {} : { row: creation.row }),
+    observed: planned?.observed ?? observed,
+    request: { method, path, body: planned?.body ?? (isObject(sent) ? sent : {}) },
+  };
+}
+
+async function reportPlan(
+  context: Context,
+  { change }: BulkPlan,
+  path: string,
+  targets: readonly PlanTarget[],
+  present: ReadonlyMap<string, Present>,
+): Promise<void> {
+  const { resource, verb } = change;
+  if (targets.length === 0)
+    return context.notice(`the plan ${path} has no targets: nothing would change`);
+  const states = showStateCounts(countPresentStates(present.values()));
+  const detail = states === '' ? '' : ` (${clean(states)})`;
+  await context.notice(
+    `planned ${verb} for ${count(targets.length, resource.one, resource.many)}${detail}; nothing was sent; carry it out with: fleet apply ${quoteForShell(path)}`,
+  );
+}
+
+/** The version of the format. A newer one is refused. */
+export const PLAN_FORMAT = 1;
 
 /**
  * Writes a plan. The file appears complete or not at all. Throws a FleetError of kind `usage` when

@@ -1,4 +1,4 @@
-// The types of a bulk command: the tasks, the request of each, and the evidence for unresolved ones.
+// The types of a plan: its tasks, their requests and outcomes, and its file.
 
 import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
@@ -9,7 +9,6 @@ import type { Shape } from '../terminal/formats.js';
 import type { ChangeResult, Ended } from '../views/action.js';
 import type { UnknownChoice } from './flags.js';
 import type { Before, ChangedFields, ChangedValues, How, JournalEntry } from './journal-records.js';
-import type { PlanTarget } from './plan-file.js';
 
 /** The flags of every change. */
 export interface ChangeOptions {
@@ -22,7 +21,7 @@ export interface ChangeOptions {
   plan?: string;
   /** Seconds during which requests of a crashed run can still arrive. */
   settle: number;
-  /** Undefined: asked on a terminal, `leave` elsewhere. */
+  /** When undefined, a terminal asks, and any other run uses `leave`. */
   unknown?: UnknownChoice;
 }
 
@@ -58,11 +57,11 @@ interface ChangeKind {
   verb: string;
   /** Each journal belongs to one command. */
   command: 'create' | 'act' | 'edit';
-  /** Whether it asks before a single one too, and asks for a word to be typed. */
+  /** Whether it also asks before a change of one bicycle, and the user must type a word. */
   isGrave?: boolean;
   /** A sentence about the way back, for the question. */
   warning?: string | undefined;
-  /** Whether it asks before a single one too, on a terminal. */
+  /** Whether it also asks before a change of one bicycle. */
   isAlwaysAsked?: boolean;
 }
 
@@ -77,21 +76,38 @@ export interface StoredCheck {
 /** The change, and how each task is sent and judged. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
-  /** Returns the values that a plan records, when they are not the state and the body of the request. */
+  /**
+   * Returns the values that a plan records, when they are not the state and the body of the
+   * request.
+   */
   planned?(task: Task): Pick<PlanTarget, 'observed'> & { body: PlanTarget['request']['body'] };
-  /** Whether the bicycle already has the values of the task, which is then reported as unchanged. */
+  /**
+   * Whether the bicycle already has the values of the task, which is then reported as unchanged.
+   */
   isUnchanged?(task: Task): boolean;
-  /** Whether the request can be sent in another form after this refusal. From then on `requestOf` returns that form. */
+  /**
+   * Whether the request can be sent in another form after this refusal. From then on `requestOf`
+   * returns that form.
+   */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values that were sent with those that the answer to a success shows. */
   checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
-  /** Reads the target again right before its request. Returns the reason when the request must not be sent, because the target changed or is gone (a 404). */
+  /**
+   * Reads the target again right before its request. Returns the reason when the request must not
+   * be sent, because the target changed or is gone (a 404).
+   */
   checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
   /** Returns a failure with a better message. */
   explain?(error: FleetError, task: Task): FleetError;
-  /** Decides unresolved tasks by the service's data and by earlier answers. Throws when the service cannot be reached. */
+  /**
+   * Decides unresolved tasks by the service's data and by earlier answers. Throws when the service
+   * cannot be reached.
+   */
   lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
-  /** Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a question. Throws when the service does not show it. */
+  /**
+   * Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a question.
+   * Throws when the service does not show it.
+   */
   lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
 }
 
@@ -106,19 +122,21 @@ export interface BulkPlan {
   show?(answer: HttpAnswer): Promise<void>;
   /** Identifies the journal, together with the command, the profile and the address. */
   identity?: { readonly [name: string]: string };
-  /** Reads the targets before the question. Returns the ends of those that must not be sent, by key. */
+  /**
+   * Reads the targets before the question. Returns the ends of those that must not be sent, by key.
+   */
   readTargets?(open: readonly Task[]): Promise<ReadonlyMap<string, TaskEnd>>;
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
 }
 
-/** A task that an earlier run sent, and whose outcome is not known. */
+/** A task that an earlier run sent, without a known outcome. */
 export interface Doubt {
   task: Task;
   entry: JournalEntry;
 }
 
-/** The outcome of a task, how it is known, and its effect on the run. */
+/** The outcome of a task, the evidence for it, and its effect on the run. */
 export interface TaskEnd {
   result: ChangeResult;
   /** The values in the answer. */
@@ -131,7 +149,7 @@ export interface TaskEnd {
   isRecorded?: boolean;
   /** The answer to a change that the service accepted. */
   answer?: HttpAnswer | undefined;
-  /** A line about what the service stored in place of the values that were sent. */
+  /** A line about the values that the service stored in place of the values that were sent. */
   notice?: string;
   /** Whether the service works: it answered, even with a refusal. */
   isWell?: boolean;
@@ -164,7 +182,51 @@ export type TaskDecision =
   | { kind: 'untouched' }
   /** Evidence proves the change; `why` names it. */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
-  /** Neither is certain. `state` is the state now, or null. */
+  /** The evidence decides neither. `state` is the state now, or null. */
   | { kind: 'unknown'; state: string | null; why: string };
 
 export type DecidedDoubt = Doubt & TaskDecision;
+
+/** The commands that write plans. */
+export const PLAN_COMMANDS = [
+  'bicycles act',
+  'bicycles edit',
+  'bicycles create',
+  'alerts act',
+] as const;
+export type PlanCommand = (typeof PLAN_COMMANDS)[number];
+
+export interface PlanHeader {
+  readonly command: PlanCommand;
+  readonly base_url: string;
+  /** The UUID of the organization; null when none was set. */
+  readonly organization: string | null;
+  /** When the targets were read, by the service's clock (RFC 3339). */
+  readonly time: string;
+  readonly targets: number;
+}
+
+/** One bicycle or alert to change, or one bicycle to create. */
+export interface PlanTarget {
+  /** Null for a creation. */
+  readonly uuid: string | null;
+  readonly name: string | null;
+  /** The number of a creation in its input, from 1. */
+  readonly row?: number;
+  /** The values that the service showed. */
+  readonly observed: { readonly [field: string]: unknown };
+  readonly request: {
+    readonly method: string;
+    /** Relative to the base URL. */
+    readonly path: string;
+    /** For an edit, only the changed fields. */
+    readonly body: { readonly [field: string]: unknown };
+  };
+}
+
+export interface PlanFile {
+  readonly header: PlanHeader;
+  readonly targets: readonly PlanTarget[];
+  /** Identifies the plan: the checksum of its lines. */
+  readonly checksum: string;
+}

@@ -1,15 +1,30 @@
-// Asks for confirmation before a change. When stdin is the input, it asks on the terminal itself.
+// Asks for confirmation before a change, and refuses changes with a read-only profile. When stdin
+// is the input, it asks on the terminal itself.
 
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { ReadStream } from 'node:tty';
+import { countPresentStates, readPresent, showStateCounts } from '../api/present.js';
 import { mayStartIn } from '../api/transition-rules.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
+import { readOnlyFailure } from '../settings/resolve.js';
 import { clean } from '../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
 import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
-import { countPresentStates, readPresent, showStateCounts } from './present.js';
+
+/**
+ * Throws a FleetError of kind `config` when the settings do not allow changes. The client also
+ * refuses each such request, but this check comes before anything is read, asked or written.
+ * `--dry-run` is allowed.
+ */
+export async function refuseIfReadOnly(
+  context: Context,
+  { dryRun }: { dryRun?: boolean } = {},
+): Promise<void> {
+  const failure = readOnlyFailure(await context.settings());
+  if (failure !== undefined && dryRun !== true) throw failure;
+}
 
 /** The number of names in a question. */
 const EXAMPLES_SHOWN = 3;
@@ -18,9 +33,10 @@ const EXAMPLES_SHOWN = 3;
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks for confirmation when the change needs it, and names the first targets. A change that is hard
- * to undo asks for the number of targets, or for its own name when it has one target. Throws a FleetError of kind
- * `usage` when the answer is no and without a terminal, and of kind `interrupted` on Ctrl-C.
+ * Asks for confirmation when the change needs it, and names the first targets. A change that is
+ * hard to undo asks for the number of targets, or for its own name when it has one target. Throws a
+ * FleetError of kind `usage` when the user declines or there is no terminal, and of kind
+ * `interrupted` on Ctrl-C.
  */
 export async function askBefore(
   context: Context,
@@ -61,8 +77,8 @@ export async function askBefore(
 const READS_AT_ONCE = 8;
 
 /**
- * Prints how many bicycles are in each state, and how many the known transitions would refuse. Prints
- * nothing when the states cannot be read.
+ * Prints how many bicycles are in each state, and how many the known transitions would refuse.
+ * Prints nothing when the states cannot be read.
  */
 async function describeStates(
   context: Context,
@@ -119,7 +135,7 @@ export async function describeTask(
   return details.length === 0 ? label : `${label} (${details.join('; ')})`;
 }
 
-/** Asks whether unresolved requests are sent again; the answer is no without a terminal. */
+/** Asks whether to send unresolved requests again. Returns false without a terminal. */
 export async function askAgain(
   context: Context,
   message: string,
@@ -128,6 +144,24 @@ export async function askAgain(
   return withTerminal(context, isStdinTaken, async (asking) => {
     return canAsk(asking) && askYesNo(asking, { message: clean(message), instead: '' });
   });
+}
+
+/**
+ * Asks for confirmation when the profile is protected and `--yes` is missing. Throws a FleetError
+ * of kind `usage` when the user declines or cannot be asked; nothing has been sent then.
+ * @param what names the change, without control characters: `POST /bicycles/`
+ */
+export async function askIfProtected(
+  context: Context,
+  what: string,
+  isSure: boolean | undefined,
+): Promise<void> {
+  const { protected: isProtected, profile } = await context.settings();
+  if (!isProtected.value || isSure === true) return;
+  const { askYesNo } = await import('../terminal/prompt.js');
+  const message = `${what} with the protected profile "${profile.value}"?`;
+  if (await askYesNo(context, { message, instead: 'add --yes to skip the question' })) return;
+  throw usageError('nothing was sent: it was not confirmed');
 }
 
 /** Asks on stdin, or on the terminal when stdin is the input, as ssh and fzf do. */

@@ -1,17 +1,21 @@
 // Prints the report of a bulk run: a result for each bicycle on stdout, progress and a summary on
-// stderr.
+// stderr. With `--dry-run` it prints the requests instead.
 
 import { unknownWord } from '../cli/nearest.js';
 import type { Context } from '../context.js';
+import { readExact, writeJson } from '../json/exact.js';
 import { openResult } from '../list/result.js';
+import { clean } from '../terminal/clean.js';
 import { loadPaint } from '../terminal/colour.js';
+import { count as showCount } from '../terminal/count.js';
 import type { Shape } from '../terminal/formats.js';
+import { chooseListFormat } from '../terminal/list.js';
 import { drawMark, forScreen } from '../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
 import { type Ended, isBad, OUTCOMES, type Outcome } from '../views/action.js';
 import { showEndings, showSuccess } from '../views/endings.js';
-import type { BulkChange, BulkPlan } from './plan.js';
+import type { BulkChange, BulkPlan, Doubt, Turn } from './plan.js';
 
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
 
@@ -25,7 +29,9 @@ const PIPE_COLUMNS = 100;
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };
 
-/** Opens the report. Refuses a format or a column that cannot show results, before anything is sent. */
+/**
+ * Opens the report. Refuses a format or a column that cannot show results, before anything is sent.
+ */
 export async function openReporter(context: Context, { change, shape, tasks, show }: BulkPlan) {
   const { clock } = context;
   const { noun } = shape;
@@ -118,7 +124,9 @@ function drawMeter(
   return `${verb} ${parts.join(', ')}`;
 }
 
-/** Opens the writer to stdout. A table is written at the end, every other format result by result. */
+/**
+ * Opens the writer to stdout. A table is written at the end, every other format result by result.
+ */
 async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
   const { flags } = context;
   checkColumns(flags.columns ?? [], shape);
@@ -136,14 +144,19 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   // --columns asks for a table.
   const isLines =
     format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
-  /** A table shows the tasks that are not done. `-o uuid` prints the ones that are done, for the next command. */
+  /**
+   * A table shows the tasks that are not done. `-o uuid` prints the ones that are done, for the
+   * next command.
+   */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
     if (format === 'table' && flags.wide === true) return true;
     if (format === 'table') return isBad(outcome);
     return format !== 'uuid' || !isBad(outcome);
   };
-  /** Results that are printed at the end: lines on stdout, or the reasons beside UUIDs on stderr. */
+  /**
+   * Results that are printed at the end: lines on stdout, or the reasons beside UUIDs on stderr.
+   */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
   return {
@@ -168,7 +181,10 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   };
 }
 
-/** Writes the lines for people: one line for one success, otherwise the groups of tasks that are not done. */
+/**
+ * Writes the lines for people: one line for one success, otherwise the groups of tasks that are not
+ * done.
+ */
 async function writeLines(
   context: Context,
   { verb }: BulkChange,
@@ -187,7 +203,10 @@ async function writeLines(
   await stdout.write(forScreen(await drawEndings(context, endings, 'stdout'), stdout));
 }
 
-/** Returns the tasks that are not done, in groups. On stderr they have no colours and the width of a log. */
+/**
+ * Returns the tasks that are not done, in groups. On stderr they are not coloured and have the
+ * width of a log.
+ */
 async function drawEndings(
   { io }: Context,
   endings: readonly Ended[],
@@ -198,9 +217,46 @@ async function drawEndings(
   return showEndings(endings, { width, paint: await loadPaint(isOut ? io.stdout.colorLevel : 0) });
 }
 
-/** Refuses a column that results do not have. The formats would notice it only after the first request. */
+/**
+ * Refuses a column that results do not have. The formats would notice it only after the first
+ * request.
+ */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
   for (const column of columns)
     if (!words.includes(column.toLowerCase())) throw unknownWord('column', column, fields);
+}
+
+/**
+ * Prints the requests for `--dry-run`, as HTTP messages or JSON lines. Skips
+ * finished and unchanged tasks.
+ */
+export async function showRequests(
+  context: Context,
+  { change }: BulkPlan,
+  { turns, doubts }: { turns: readonly Turn[]; doubts: readonly Doubt[] },
+): Promise<void> {
+  const client = await context.client();
+  const format = chooseListFormat((await context.settings()).output);
+  const open = turns.filter(({ end }) => end === undefined);
+  for (const task of open) {
+    const request = client.preview(change.requestOf(task));
+    const headers = Object.entries(request.headers).map(([name, value]) => `${name}: ${value}`);
+    const lines = [`${request.method} ${request.url}`, ...headers, '', request.body ?? '', ''];
+    await context.io.stdout.write(
+      format === 'table'
+        ? `${lines.map(clean).join('\n')}\n`
+        : `${writeJson({ ...request, body: readExact(request.body ?? 'null') })}\n`,
+    );
+  }
+  const unchanged = turns.filter(({ end }) => end?.result.outcome === 'unchanged').length;
+  const notes = [
+    unchanged === 0 ? '' : `; ${unchanged} unchanged`,
+    doubts.length === 0
+      ? ''
+      : `; ${doubts.length} of an earlier run without an answer would be looked up`,
+  ];
+  await context.notice(
+    `dry run: ${showCount(open.length, 'request')}, nothing was sent${notes.join('')}`,
+  );
 }

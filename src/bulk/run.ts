@@ -7,11 +7,10 @@ import type { HttpAnswer } from '../http/types.js';
 import { sleep } from '../system/clock.js';
 import { ReaderLeft } from '../terminal/delivery.js';
 import { isBad } from '../views/action.js';
-import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './answer.js';
-import { isSignal, openPatience, waitingFor } from './in-flight.js';
+import { isSignal, openGate, openPatience, waitingFor } from './in-flight.js';
 import type { OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
-import { openGate } from './pace.js';
+import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './outcome.js';
 import {
   type BulkPlan,
   type ChangeOptions,
@@ -36,16 +35,23 @@ export interface BulkOptions {
 /** A run in progress. */
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
-/** Retries of a request in a bulk run after 429 or without a connection: more than half a minute in all. */
+/**
+ * The retries of a request after 429 or without a connection. They take more than half a minute.
+ */
 const BULK_PATIENCE = 8;
 
-/** After this many consecutive failures of all workers the service counts as down, and the run stops. */
+/**
+ * After this many consecutive failures of all workers the service counts as down, and the run
+ * stops.
+ */
 const OUTAGE_FAILURES = 20;
 
 /** The pause before a retry after a concurrent save of the same bicycle. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
-/** The time limit for reporting unsent tasks after a signal, or after the reader closed the pipe. */
+/**
+ * The time limit for reporting unsent tasks after a signal, or after the reader closed the pipe.
+ */
 const REST_LIMIT_MS = 500;
 
 /** Opens a run. */
@@ -75,18 +81,22 @@ export async function openRun(options: BulkOptions) {
     over,
     /** Stops the run, unless it is stopped already. */
     stop: (reason: unknown) => stopped.abort(reason),
-    /** Aborted when requests in flight are abandoned: a second after the first signal, or at the second one. */
-    ...{ givenUp, close },
+    /**
+     * Aborted when requests in flight are abandoned: a second after the first signal, or at the
+     * second one.
+     */
+    givenUp,
+    close,
     /** Retries of a request that the service provably did not accept. */
     patience:
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that answers showed after the change, and the bicycles that were created. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
-    /** What the service stored in place of the values that were sent. */
+    /** Notices about values that the service stored in place of the values that were sent. */
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** False when there was no time to report all unsent tasks. */
+    /** False when the time was too short to report all unsent tasks. */
     isWhole: true,
   };
 }
@@ -128,8 +138,8 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 
 /**
  * Carries out the tasks and reports each once. Never rejects: a failure stops the run. The client
- * decides about retries (cli.md section 4, promise 1). When the run stops, requests in flight finish
- * and the remaining tasks end as `not-sent`.
+ * decides about retries (cli.md section 4, promise 1). When the run stops, requests in flight
+ * finish and the remaining tasks end as `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
@@ -167,7 +177,9 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
   }
 }
 
-/** Carries out one task: passes the gate, records it, sends it and judges the answer. Never rejects. */
+/**
+ * Carries out one task: passes the gate, records it, sends it and judges the answer. Never rejects.
+ */
 async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;
   const { clock } = context;
@@ -176,7 +188,10 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   if (!hasLeave) return NOT_SENT;
   let sentAtMs: number | undefined;
   let changed: FleetError | undefined;
-  /** Checks the target and this run's hold on the journal, and records that the task is about to be sent. */
+  /**
+   * Checks the target and this run's hold on the journal, and records that the task is about to be
+   * sent.
+   */
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
     if (changed !== undefined) throw changed;

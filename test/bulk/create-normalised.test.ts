@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { compareStored, isSimilarName, type StoredForm } from '../../src/bulk/stored-text.js';
+import { compareStored, isSimilarName, type StoredForm } from '../../src/bulk/outcome.js';
 import { parseFault, type Sandbox, type SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { openQuickClock } from '../support/fast-clock.js';

@@ -6,7 +6,7 @@ import { rmSync } from 'node:fs';
 import { appendFile, readFile, writeFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { personOfToken } from '../../src/bulk/doubts.js';
+import { personOfToken } from '../../src/bulk/evidence.js';
 import { lineOf } from '../../src/bulk/journal-records.js';
 import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';

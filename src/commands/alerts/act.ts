@@ -3,12 +3,13 @@
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
 import { refuseOtherKind } from '../../api/other-kind.js';
-import { type ActOptions, readFields, readWords, runAction } from '../../bulk/act.js';
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { type ActOptions, runAction } from '../../bulk/actions.js';
 import type { Task } from '../../bulk/plan.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
+import { readFields, readWords } from '../../input/act-words.js';
 import { scopeOf } from '../../list/organization.js';
 import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
 import { findByPrefix } from '../../list/uuid-prefix.js';

@@ -8,6 +8,11 @@
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { hostname } from 'node:os';
+import { configError, FleetError, reasonOf } from '../../errors.js';
+import { isObject, parseJson } from '../../json/parse.js';
+import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
+import { sleep } from '../../system/clock.js';
+import { moveFile, OWN_FILE_MODE } from '../../system/folder.js';
 import {
   BEAT_MS,
   type Claim,
@@ -15,12 +20,7 @@ import {
   type Holder,
   type LockOptions,
   takeLock,
-} from '../../bulk/lock.js';
-import { configError, FleetError, reasonOf } from '../../errors.js';
-import { isObject, parseJson } from '../../json/parse.js';
-import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
-import { sleep } from '../../system/clock.js';
-import { moveFile, OWN_FILE_MODE } from '../../system/folder.js';
+} from '../../system/record-lock.js';
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;

@@ -2,8 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
-import { askIfProtected, refuseIfReadOnly } from '../../bulk/allow-change.js';
 import { sendChange } from '../../bulk/in-flight.js';
+import { askIfProtected, refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { declaredCharset } from '../../http/charset.js';

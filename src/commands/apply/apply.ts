@@ -3,21 +3,20 @@
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { planActions } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
-import { claimPlan, findClaim } from '../../bulk/claim-plan.js';
 import { peekEntries } from '../../bulk/journal.js';
 import { judgeEntry } from '../../bulk/journal-records.js';
-import type { BulkPlan, ChangeOptions } from '../../bulk/plan.js';
-import { type PlanFile, readPlanFile } from '../../bulk/plan-file.js';
-import { planActions } from '../../bulk/planned-actions.js';
-import { planBaseUrl } from '../../bulk/write-plan.js';
+import type { BulkPlan, ChangeOptions, PlanFile } from '../../bulk/plan.js';
+import { planBaseUrl, readPlanFile } from '../../bulk/plan-file.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { chosenOrganization } from '../../list/organization.js';
 import { readTime, showDuration } from '../../terminal/time.js';
 import { applyCreations, applyEdits } from '../bicycles/planned-edits.js';
+import { claimPlan, findClaim } from './claim-plan.js';
 import { showPlan } from './show-plan.js';
 
 export interface ApplyOptions extends ChangeOptions {

@@ -2,11 +2,11 @@
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
+import { type Present, readPresent } from '../../api/present.js';
+import { verbOfTarget } from '../../bulk/actions.js';
 import { readJournalFile } from '../../bulk/journal.js';
 import { judgeEntry } from '../../bulk/journal-records.js';
-import type { PlanFile, PlanTarget } from '../../bulk/plan-file.js';
-import { verbOfTarget } from '../../bulk/planned-actions.js';
-import { type Present, readPresent } from '../../bulk/present.js';
+import type { PlanFile, PlanTarget } from '../../bulk/plan.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { readExact, writeJson } from '../../json/exact.js';

@@ -3,11 +3,12 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { GRAVE_TRANSITIONS } from '../../api/transition-rules.js';
 import { TRANSITIONS } from '../../api/transitions.js';
-import { type Action, type ActOptions, readFields, readWords, runAction } from '../../bulk/act.js';
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { type Action, type ActOptions, runAction } from '../../bulk/actions.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
+import { readFields, readWords } from '../../input/act-words.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import { findBicycle } from './find.js';
 import { fetchBicycle } from './get.js';

@@ -1,10 +1,10 @@
 // `fleet bicycles create`: creates one bicycle from flags or many from a file, each at most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
 import { carryOut } from '../../bulk/carry-out.js';
-import { lookUpCreations } from '../../bulk/created.js';
+import { lookUpCreations } from '../../bulk/evidence.js';
 import type { BulkPlan, ChangeOptions, Creation, Task } from '../../bulk/plan.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type InputFlags, readInputSource } from '../../input/flags.js';

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { BICYCLE, NEW_BICYCLE_FIELDS, OPERATOR_FIELDS } from '../../api/bicycle.js';
 import { carryOut } from '../../bulk/carry-out.js';
 import { describeBefore } from '../../bulk/evidence.js';
+import { quoteText } from '../../bulk/outcome.js';
 import type {
   BulkChange,
   BulkPlan,
@@ -14,7 +15,6 @@ import type {
   StoredCheck,
   Task,
 } from '../../bulk/plan.js';
-import { quoteText } from '../../bulk/stored-text.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';

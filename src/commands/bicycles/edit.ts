@@ -1,7 +1,7 @@
 // `fleet bicycles edit`: changes fields of bicycles with the operation that section 4.4 of the
 // interface announces.
 
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { withHint } from '../../http/failure.js';
@@ -11,8 +11,14 @@ import { describe } from '../../list/pick-one.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { ACTION, ACTIONS } from '../../views/action.js';
 import { splitField } from '../api/fields.js';
-import type { Edit, EditOptions } from './edit-change.js';
-import { carryOutEdits, METHOD_NOT_SERVED, prepareEdit, SUBJECT } from './edit-change.js';
+import {
+  carryOutEdits,
+  type Edit,
+  type EditOptions,
+  METHOD_NOT_SERVED,
+  prepareEdit,
+  SUBJECT,
+} from './edit-change.js';
 import { editMany } from './edit-many.js';
 import { readFlagValue, refuseControlCharacters } from './field-values.js';
 import { refuseFlags, textsOf } from './fields.js';

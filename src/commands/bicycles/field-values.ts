@@ -3,7 +3,7 @@
 
 import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
-import { compareStored, type StoredForm } from '../../bulk/stored-text.js';
+import { compareStored, type StoredForm } from '../../bulk/outcome.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { removeFormulaGuard } from '../../input/csv.js';

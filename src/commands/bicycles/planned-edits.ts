@@ -1,11 +1,10 @@
 // Carries out the edits and creations of a plan, where the service still shows the planned values.
 
 import { BICYCLE } from '../../api/bicycle.js';
-import { endOf } from '../../bulk/answer.js';
+import { endOfDifference } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
-import type { ChangeOptions, Task, TaskEnd } from '../../bulk/plan.js';
-import type { PlanFile, PlanTarget } from '../../bulk/plan-file.js';
-import { endOfDifference } from '../../bulk/planned-actions.js';
+import { endOf } from '../../bulk/outcome.js';
+import type { ChangeOptions, PlanFile, PlanTarget, Task, TaskEnd } from '../../bulk/plan.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';

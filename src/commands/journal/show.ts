@@ -2,8 +2,7 @@
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
-import { readJournalFile } from '../../bulk/journal.js';
-import { checkCounter } from '../../bulk/journal-counter.js';
+import { checkCounter, readJournalFile } from '../../bulk/journal.js';
 import {
   DAMAGE_HINT,
   type Journal,

@@ -4,21 +4,19 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { readTransitions } from '../../api/history.js';
 import { targetStateOf, transitionBack } from '../../api/transition-rules.js';
-import { refuseIfReadOnly } from '../../bulk/allow-change.js';
+import { planActions } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
-import { isSameTransition } from '../../bulk/doubts.js';
-import { readJournalFile } from '../../bulk/journal.js';
-import { checkCounter } from '../../bulk/journal-counter.js';
+import { isSameTransition } from '../../bulk/evidence.js';
+import { checkCounter, readJournalFile } from '../../bulk/journal.js';
 import {
   checkDamage,
   type Journal,
   type JournalEntry,
   judgeEntry,
 } from '../../bulk/journal-records.js';
-import type { ChangeOptions } from '../../bulk/plan.js';
-import type { PlanTarget } from '../../bulk/plan-file.js';
-import { planActions } from '../../bulk/planned-actions.js';
-import { planBaseUrl } from '../../bulk/write-plan.js';
+import type { ChangeOptions, PlanTarget } from '../../bulk/plan.js';
+import { planBaseUrl } from '../../bulk/plan-file.js';
+import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';

@@ -1,8 +1,8 @@
 // `fleet rounds --plan FILE`: a plan that puts the bicycles of the tours into maintenance.
 
 import { BICYCLE, bicycleUuid } from '../../api/bicycle.js';
-import { planOfAction } from '../../bulk/act.js';
-import { writePlan } from '../../bulk/write-plan.js';
+import { planOfAction } from '../../bulk/actions.js';
+import { writePlan } from '../../bulk/plan-file.js';
 import type { Context } from '../../context.js';
 import { textOf } from '../../terminal/values.js';
 import type { Rounds } from './plan.js';

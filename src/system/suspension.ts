@@ -1,6 +1,6 @@
 // Measures how long this process did not run: it was stopped by Ctrl-Z, or the machine slept.
 
-import { type Clock, every, momentOf } from '../system/clock.js';
+import { type Clock, every, momentOf } from './clock.js';
 
 /** How often the process notes that it runs. */
 const TICK_MS = 250;

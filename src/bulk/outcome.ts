@@ -1,4 +1,5 @@
-// Decides the outcome of a change by its answer (cli.md section 4, promise 9).
+// Decides the outcome of a change by its answer (cli.md section 4, promise 9). Compares the texts
+// that were sent with the texts that the service stored.
 
 import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
@@ -10,11 +11,11 @@ import { isUnknownOutcome } from '../http/retry.js';
 import { describeHtml } from '../http/server-text.js';
 import type { HttpAnswer } from '../http/types.js';
 import { isObject, parseJson, textOrNull } from '../json/parse.js';
+import { escapeJson } from '../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
-import { compareStored, isSimilarName, quoteText } from './stored-text.js';
 
-/** Returns a result; every field that is not given is null. */
+/** Returns a result. Missing fields are null. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,
@@ -27,7 +28,9 @@ export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): C
   };
 }
 
-/** Returns the end of a task by its answer or its error. The error says why the task is not done. */
+/**
+ * Returns the outcome of a task by its answer, or by the error that explains why it is not done.
+ */
 export function endOf(
   outcome: Outcome,
   { answer, error, ...more }: Omit<TaskEnd, 'result'>,
@@ -47,8 +50,8 @@ type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
  * Reads the body of a 2xx answer. A success is an empty body, an object of this bicycle without
- * errors, or an object without `uuid`, `error` and `errors`. For any other body, which may come from
- * a proxy, it returns a description. Assumed: the object is the changed bicycle.
+ * errors, or an object without `uuid`, `error` and `errors`. For any other body, which may come
+ * from a proxy, it returns a description. Assumed: the object is the changed bicycle.
  */
 function readChange(
   text: string,
@@ -181,11 +184,65 @@ const DETAIL_LENGTH_CHARACTERS = 2000;
 
 /**
  * Whether the service refused because another user saved the bicycle at the same time. The service
- * carried out nothing, and a retry can succeed. Assumed: 409 with a message or code about concurrency.
+ * carried out nothing, and a retry can succeed. Assumed: 409 with a message or code about
+ * concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   return (
     status === 409 &&
     /concurren/i.test((JSON.stringify(detail) ?? '').slice(0, DETAIL_LENGTH_CHARACTERS))
   );
+}
+
+/** White space, control characters and invisible characters, which services remove or replace. */
+const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
+
+/** The end of a text that a service cut: half a character, or an ellipsis. */
+const CUT_MARK = /[.\u2026\ufffd\p{Cs}]+$/u;
+
+/** Accents, punctuation and other characters that do not distinguish names. */
+const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
+
+/** Returns the text without white space and without differences in case and Unicode form. */
+function fold(text: string): string {
+  // Lower case first: the upper case of both "ß" and "ẞ" is "SS" then, and "ς" equals "σ".
+  const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
+  // Decomposed, so that a text that was cut before an accent is still a beginning.
+  return folded.normalize('NFKD');
+}
+
+function withoutCutMark(text: string): string {
+  return text.trimEnd().replace(CUT_MARK, '');
+}
+
+/** Longer texts are cut in a notice. */
+const LONGEST_QUOTE_CHARACTERS = 100;
+
+/** Returns a text in quotes, with its hidden characters visible. */
+export function quoteText(text: string): string {
+  return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
+}
+
+/** How a stored text differs from the text that was sent. */
+export type StoredForm = 'same' | 'normalised' | 'cut' | 'other';
+
+/**
+ * Compares a stored text with the text that was sent. `normalised` means other white space, case,
+ * Unicode form or line ends. `cut` means that only a beginning was stored.
+ */
+export function compareStored(sent: string, stored: string): StoredForm {
+  if (sent === stored) return 'same';
+  const [all, part] = [fold(sent), fold(withoutCutMark(stored))];
+  if (all === fold(stored)) return 'normalised';
+  return part !== '' && all.startsWith(part) ? 'cut' : 'other';
+}
+
+/**
+ * Whether a service can have made the stored name from the name that was sent. A missing or empty
+ * name counts as similar, because it excludes nothing.
+ */
+export function isSimilarName(sent: string, stored: unknown): boolean {
+  if (typeof stored !== 'string') return true;
+  const part = fold(withoutCutMark(stored)).replace(NOT_IN_NAMES, '');
+  return fold(sent).replace(NOT_IN_NAMES, '').startsWith(part);
 }

@@ -1,30 +1,152 @@
-// Runs the actions of a plan. Each target is read again before the question and right before its
+// Plans of actions: one action on typed bicycles or alerts or on those of an input, and the actions
+// of a plan file. Each target of a plan file is read again before the question and right before its
 // request, and nothing is sent to a target that changed.
 
 import { BICYCLE } from '../api/bicycle.js';
 import { readTransitions, type Transitioned } from '../api/history.js';
+import { type Present, readOnePresent, readPresent } from '../api/present.js';
 import type { Resource } from '../api/resource.js';
 import { GRAVE_TRANSITIONS, targetStateOf } from '../api/transition-rules.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
+import type { Item } from '../http/types.js';
+import type { InputFlags } from '../input/flags.js';
+import type { InputSource } from '../input/open.js';
+import { readTargets } from '../input/targets.js';
 import { writeJson } from '../json/exact.js';
 import { textOrNull } from '../json/parse.js';
+import { describe } from '../list/pick-one.js';
 import { clean } from '../terminal/clean.js';
 import { readTime } from '../terminal/time.js';
-import { ACTIONS } from '../views/action.js';
-import { endOf } from './answer.js';
-import { isSameTransition } from './doubts.js';
-import { lookUpActions } from './evidence.js';
-import type { BulkPlan, DecidedDoubt, Doubt, ShownByAnswers, Task, TaskEnd } from './plan.js';
-import type { PlanTarget } from './plan-file.js';
-import { type Present, readOnePresent, readPresent } from './present.js';
+import { ACTION, ACTIONS } from '../views/action.js';
+import { carryOut } from './carry-out.js';
+import { describeBefore, isSameTransition, lookUpActions } from './evidence.js';
+import { endOf } from './outcome.js';
+import type {
+  BulkChange,
+  BulkPlan,
+  ChangeOptions,
+  DecidedDoubt,
+  Doubt,
+  PlanTarget,
+  ShownByAnswers,
+  Task,
+  TaskEnd,
+} from './plan.js';
 
-/** What the service's history may show since the plan. */
+export interface ActOptions extends ChangeOptions, InputFlags {
+  allowUnknown?: boolean;
+  field?: string[];
+}
+
+/** The action; `verb` is the `type` of the request. */
+export interface Action
+  extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
+  /** The state that the action leads to; undefined when only an answer can show it. */
+  target: string | undefined;
+  /** Added to the body of the request. */
+  fields: { readonly [name: string]: string };
+  /** The typed bicycles or alerts, or the input that names them. */
+  targets: readonly string[] | InputSource;
+  /** Finds the bicycle or alert that a text names. */
+  find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
+}
+
+/** Runs the action on each bicycle or alert. Throws the errors of `carryOut`. */
+export async function runAction(
+  context: Context,
+  action: Action,
+  options: ActOptions,
+): Promise<void> {
+  const { resource, targets: named } = action;
+  const isTyped = isTypedList(named);
+  const targets = isTyped
+    ? findTargets(context, action, named)
+    : readTargets(context, named, resource === BICYCLE ? 'all' : 'none');
+  const tasks = new Map<string, Task>();
+  let repeated = 0;
+  for await (const { uuid, fields } of targets) {
+    if (tasks.has(uuid)) repeated += 1;
+    else tasks.set(uuid, taskOf(uuid, fields));
+  }
+  if (repeated > 0)
+    await context.notice(`left out ${repeated} ${repeated === 1 ? 'duplicate' : 'duplicates'}`);
+  const isSingle = isTyped && tasks.size === 1 && repeated === 0;
+  const plan = planOfAction(action, [...tasks.values()], {
+    isSingle,
+    isStdin: !isTyped && named.path === '-',
+  });
+  await carryOut(context, plan, options);
+}
+
+/** Returns the plan of an action on these tasks. */
+export function planOfAction(
+  action: Omit<Action, 'targets' | 'find'>,
+  tasks: readonly Task[],
+  { isSingle, isStdin }: { isSingle: boolean; isStdin: boolean },
+): BulkPlan {
+  const { resource, verb, fields } = action;
+  const { one, many } = resource;
+  const body = JSON.stringify({ type: verb, ...fields });
+  return {
+    change: {
+      ...action,
+      command: 'act',
+      lookUp: (client, doubts, shown) => lookUpActions(client, doubts, action, shown),
+      requestOf: ({ key: uuid }) => ({
+        method: 'POST',
+        path: `${resource.path(uuid)}actions/`,
+        body,
+        subject: `"${verb}"`,
+        shownBy: resource.shownBy(uuid),
+      }),
+    },
+    tasks,
+    isStdin,
+    shape: { ...(isSingle ? ACTION : ACTIONS), noun: { one, many } },
+    identity: { transition: verb, fields: JSON.stringify(Object.entries(fields).sort()) },
+  };
+}
+
+function isTypedList(targets: Action['targets']): targets is readonly string[] {
+  return Array.isArray(targets);
+}
+
+/** Finds the bicycles or alerts that were typed. Reports each that was looked up by its name. */
+async function* findTargets(
+  context: Context,
+  { resource, find }: Action,
+  texts: readonly string[],
+) {
+  for (const text of texts) {
+    const { uuid, item } = await find(text);
+    const name = item?.value[resource.nameField];
+    if (item !== undefined)
+      await context.notice(`"${text}" is ${name === text ? uuid : describe(uuid, name)}`);
+    yield { uuid, fields: item?.value ?? {} };
+  }
+}
+
+/**
+ * Returns the task of changing a bicycle or alert, with the known fields from the input or a list.
+ */
+function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
+  // People know a bicycle by its name, and an alert by its message.
+  const name = textOrNull(fields['name'] ?? fields['message'])?.trim() || null;
+  const before = describeBefore(fields);
+  const isKnown = before.state !== null || before.version !== null;
+  return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
+}
+
+/** The entries that the service's history may have since the plan. */
 export type HistoryRule =
-  /** This transition must not be there: a copy of the plan was carried out already. */
+  /** This transition must be missing. Otherwise a copy of the plan was carried out already. */
   | 'not-carried-out'
-  /** Nothing may follow the last transition: the bicycle is as a run left it. */
+  /**
+   * No entry may follow the run's transition, so that the bicycle is in the state that the run
+   * left.
+   */
   | 'nothing-later';
 
 export interface PlannedActionsOptions {
@@ -33,7 +155,9 @@ export interface PlannedActionsOptions {
   targets: readonly PlanTarget[];
   concurrency: number;
   rule: HistoryRule;
-  /** When a target was observed, by the service's clock (RFC 3339); undefined when it is not known. */
+  /**
+   * When a target was observed, by the service's clock (RFC 3339); undefined when it is not known.
+   */
   observedAt(target: PlanTarget): string | undefined;
   /** The transition that brought a target into its observed state, for `nothing-later`. */
   ownTransition?(target: PlanTarget): string;
@@ -43,7 +167,7 @@ export interface PlannedActionsOptions {
 
 const SECOND_MS = 1_000;
 
-/** Entries of the history that are read: more than happen between a plan and its run. */
+/** The maximum number of pages of a history: more than the changes between a plan and its run. */
 const HISTORY_PAGES = 2;
 
 /** Returns the actions of a plan as tasks of a bulk run. */

@@ -1,9 +1,9 @@
-// The lock of a journal. It consists of records in the journal itself, claims and heartbeats, so that
-// it also holds for other names of the file, such as links.
+// A lock that consists of records in the locked file itself: claims and heartbeats. It therefore
+// also holds for other names of the file, such as links. Journals and logs of alerts use it.
 
 import { hostname } from 'node:os';
 import { usageError } from '../errors.js';
-import { type Clock, sleep } from '../system/clock.js';
+import { type Clock, sleep } from './clock.js';
 
 /** The time between two heartbeats of a run. */
 export const BEAT_MS = 1500;

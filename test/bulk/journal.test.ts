@@ -18,7 +18,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { openJournal } from '../../src/bulk/journal.js';
 import { lineOf } from '../../src/bulk/journal-records.js';
-import { followHolder, type Holder } from '../../src/bulk/lock.js';
+import { followHolder, type Holder } from '../../src/system/record-lock.js';
 import { OUTCOMES } from '../../src/views/action.js';
 import { openQuickClock } from '../support/fast-clock.js';
 import { BINDING, leaveJournal, newJournal, numbered, readJournal } from '../support/journal.js';

@@ -1,16 +1,16 @@
-// Reads the present values of many bicycles or alerts: each one by itself, or from the whole list
-// when there are many.
+// Reads the present values of many bicycles or alerts: one request for each, or the whole list when
+// there are many.
 
-import type { Resource } from '../api/resource.js';
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import { isObject, parseJson, textOrNull } from '../json/parse.js';
+import type { Resource } from './resource.js';
 
 /** The values of a bicycle or alert, as far as previews and plans need them. */
 export interface Present {
   readonly name: string | null;
   readonly state: string | null;
-  /** Grows with every save; null when the service has none. */
+  /** Grows with every save; null when the service does not have versions. */
   readonly version: string | number | null;
 }
 
@@ -18,8 +18,8 @@ export interface Present {
 const MOST_SINGLE_READS = 100;
 
 /**
- * Reads the targets. The result lacks those that the service does not show: neither by themselves
- * nor in its list. Assumed: single bicycles can be read; a service without that has only the list.
+ * Reads the targets. The result lacks those that the service shows neither at their URL nor
+ * in its list. Assumed: single bicycles can be read; a service without that has only the list.
  * Throws when the service cannot be reached.
  */
 export async function readPresent(
@@ -61,7 +61,7 @@ export async function readOnePresent(
   }
 }
 
-/** A list can be older than single answers. A target that it lacks is read by itself. */
+/** A list can be older than single answers. A missing target is read at its URL. */
 async function readFromList(
   client: Client,
   { listPath, many }: Resource,

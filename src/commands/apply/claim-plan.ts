@@ -4,10 +4,10 @@
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { Context } from '../context.js';
-import { isObject, parseJson } from '../json/parse.js';
-import { findStateFolder } from '../settings/config-folder.js';
-import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
+import type { Context } from '../../context.js';
+import { isObject, parseJson } from '../../json/parse.js';
+import { findStateFolder } from '../../settings/config-folder.js';
+import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 
 /**
  * Returns the path under which this plan is applied: that of the first `fleet apply`, when its

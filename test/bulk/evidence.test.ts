@@ -2,10 +2,16 @@
 
 import { describe, expect, test } from 'vitest';
 import { BICYCLE } from '../../src/api/bicycle.js';
-import { decideCreations, lookUpCreations } from '../../src/bulk/created.js';
-import type { Evidence, HistoryEntry } from '../../src/bulk/doubts.js';
-import { decideAction, isCertainlyNotLater, personOf } from '../../src/bulk/doubts.js';
-import { lookUpActions } from '../../src/bulk/evidence.js';
+import {
+  decideAction,
+  decideCreations,
+  type Evidence,
+  type HistoryEntry,
+  isCertainlyNotLater,
+  lookUpActions,
+  lookUpCreations,
+  personOf,
+} from '../../src/bulk/evidence.js';
 import type { Before, Start } from '../../src/bulk/journal-records.js';
 import { FleetError } from '../../src/errors.js';
 import type { Client } from '../../src/http/client.js';

@@ -1,7 +1,7 @@
 // Tests the gate of a bulk run: the number of requests in flight, pauses, and recovery.
 
 import { expect, test } from 'vitest';
-import { openGate } from '../../src/bulk/pace.js';
+import { openGate } from '../../src/bulk/in-flight.js';
 import { sleep } from '../../src/system/clock.js';
 import { createRandom } from '../../src/system/random.js';
 import { openFastClock } from '../support/fast-clock.js';

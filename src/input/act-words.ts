@@ -1,0 +1,116 @@
+// Reads the words of `act`: the bicycles or alerts, and the transition or action that comes last.
+
+import { wholeUuid } from '../api/links.js';
+import type { Resource } from '../api/resource.js';
+import { nearest, unknownWord } from '../cli/nearest.js';
+import { type FleetError, usageError } from '../errors.js';
+import { type InputFlags, readInputSource, refuseFileNames } from './flags.js';
+import type { InputSource } from './open.js';
+
+const STDIN = '-';
+
+/** The transitions or actions that can be the last word. */
+export interface Verbs {
+  /** `transition`, `action`. */
+  kind: string;
+  known: readonly string[];
+  /** The transitions that ask the user to type a word. */
+  grave?: readonly string[];
+  /** Whether unknown words are sent too. */
+  mayBeUnknown: boolean;
+}
+
+/**
+ * Reads `<bicycle...> <transition>`. Returns the transition, and the bicycles or the input that
+ * names them. Throws a FleetError of kind `usage` for any other words, before a question or a
+ * request.
+ */
+export function readWords(
+  words: readonly string[],
+  { one, many }: Resource,
+  { kind, known, mayBeUnknown, grave }: Verbs,
+  flags: InputFlags,
+): { targets: readonly string[] | InputSource; name: string } {
+  const name = words.at(-1) ?? '';
+  const texts = words.slice(0, -1);
+  const isUnknown = !mayBeUnknown && !known.includes(name);
+  const isOnlyBicycle =
+    isUnknown &&
+    texts.length === 0 &&
+    nearest(name, known) === undefined &&
+    flags.from === undefined;
+  const first = texts.find((text) => known.includes(text));
+  const isOrderWrong = !known.includes(name) && nearest(name, known) === undefined;
+  if (first !== undefined && isOrderWrong && !mayBeUnknown)
+    throw wrongOrder(words, first, kind, many);
+  if (name === STDIN || wholeUuid(name) !== undefined || isOnlyBicycle)
+    throw usageError(
+      `the ${kind} is missing: it goes last, after the ${many}`,
+      `${kind}s: ${known.join(', ')}`,
+    );
+  if (isUnknown) throw unknownWord(kind, name, known, grave);
+  const isDash = texts.includes(STDIN);
+  if (isDash && texts.length > 1)
+    throw usageError(
+      '- cannot be combined with other arguments',
+      `name the ${many}, or pipe all of them in`,
+    );
+  if (flags.from !== undefined && !isDash && texts.length > 0)
+    throw usageError(
+      '--from cannot be combined with other arguments',
+      `name the ${many}, or put all of them into the file`,
+    );
+  const source = readInputSource(flags, isDash);
+  if (source !== undefined) return { targets: source, name };
+  if (texts.length === 0)
+    throw usageError(
+      `no ${one} given for "${name}"`,
+      `put it before the ${kind}: fleet ${many} act UUID ${name}, or - to read UUIDs from stdin`,
+    );
+  refuseFileNames(texts);
+  return { targets: texts, name };
+}
+
+/** Returns the error for a transition or action that does not come last. */
+function wrongOrder(
+  words: readonly string[],
+  verb: string,
+  kind: string,
+  many: string,
+): FleetError {
+  const targets = words.filter((word) => word !== verb).map(quoteWord);
+  return usageError(
+    `the ${kind} "${verb}" must come last, after the ${many}`,
+    `try: fleet ${many} act ${[...targets, verb].join(' ')}`,
+  );
+}
+
+/** Returns a word as a shell reads it. */
+function quoteWord(word: string): string {
+  return /^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Reads the `--field NAME=VALUE` flags into fields of the body. Every value is a text. Throws a
+ * FleetError of kind `usage`.
+ */
+export function readFields(texts: readonly string[] = []): { readonly [name: string]: string } {
+  const fields = new Map<string, string>();
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, at).trim();
+    if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
+    if (name === 'type')
+      throw usageError('--field type is the action itself', 'write it as the last word');
+    if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
+    // The answer to a dry run looks like the answer to an action that was carried out, and a
+    // service that does not know the field carries the action out.
+    if (name === 'dry_run')
+      throw usageError(
+        '--field cannot set dry_run',
+        '--dry-run prints the requests and sends nothing',
+      );
+    fields.set(name, text.slice(at + 1));
+  }
+  return Object.fromEntries(fields);
+}
