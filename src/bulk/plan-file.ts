@@ -37,11 +37,11 @@ import {
  */
 export function checkPlanFlag(path: string, { dryRun, journal }: ChangeOptions): void {
   if (dryRun === true)
-    throw usageError('--plan and --dry-run cannot be used together', 'leave one of them out');
+    throw usageError('--plan and --dry-run cannot be used together', 'remove one of them');
   if (journal !== undefined)
     throw usageError(
       '--plan sends nothing and needs no journal',
-      'leave --journal out; "fleet apply" keeps its own journal',
+      'remove --journal; "fleet apply" keeps its own journal',
     );
   refuseExistingPlan(path);
 }
@@ -111,7 +111,7 @@ export async function planBaseUrl({ settings }: Context): Promise<string> {
 function commandOf({ change }: BulkPlan): PlanHeader['command'] {
   const name = `${change.resource.many} ${change.command}`;
   const command = PLAN_COMMANDS.find((known) => known === name);
-  if (command === undefined) throw new FleetError('internal', `"${name}" writes no plans`);
+  if (command === undefined) throw new FleetError('internal', `"${name}" does not write plans`);
   return command;
 }
 
