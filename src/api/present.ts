@@ -1,9 +1,9 @@
 // Reads the present values of many bicycles or alerts: one request for each, or the whole list when
 // there are many.
 
-import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
-import { isObject, parseJson, textOrNull } from '../json/parse.js';
+import { textOrNull } from '../json/parse.js';
+import { readOneIfShown } from './read-one.js';
 import type { Resource } from './resource.js';
 
 /** The values of a bicycle or alert, as far as previews and plans need them. */
@@ -44,21 +44,14 @@ export async function readPresent(
   return found;
 }
 
-/** Reads one target. Returns undefined when the service does not show it (404, 410). */
+/** Reads one target. Returns undefined when the service does not show it. */
 export async function readOnePresent(
   client: Client,
-  { path, one }: Resource,
+  resource: Resource,
   uuid: string,
 ): Promise<Present | undefined> {
-  try {
-    const { text } = await client.send({ path: path(uuid), subject: `the ${one}` });
-    const body = parseJson(text);
-    return isObject(body) ? presentOf(body) : undefined;
-  } catch (error) {
-    if (error instanceof FleetError && (error.status === 404 || error.status === 410))
-      return undefined;
-    throw error;
-  }
+  const item = await readOneIfShown(client, resource, uuid);
+  return item === undefined ? undefined : presentOf(item.value);
 }
 
 /** A list can be older than single answers. A missing target is read at its URL. */

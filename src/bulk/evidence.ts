@@ -10,6 +10,7 @@ import {
 } from '../api/bicycle.js';
 import { readTransitions } from '../api/history.js';
 import { wholeUuid } from '../api/links.js';
+import { readOne } from '../api/read-one.js';
 import type { Resource } from '../api/resource.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
@@ -111,23 +112,21 @@ export async function lookUpActions(
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
-/**
- * Reads one bicycle or alert. Assumed: it has an address, because alerts link to bicycles (section
- * 2.2).
- */
-async function readNow(
-  client: Client,
-  { path, one }: Resource,
-  uuid: string,
-): Promise<Evidence['now']> {
-  const answer = await ifOffered(client.send({ path: path(uuid), subject: `the ${one}` }));
+/** Reads the present state of one bicycle or alert, or returns undefined when it is not shown. */
+async function readNow(client: Client, resource: Resource, uuid: string): Promise<Evidence['now']> {
   try {
-    const body = parseJson(answer?.text ?? 'null');
-    return isObject(body) && bicycleUuid(body) === uuid ? describe(body) : undefined;
+    const item = await ifOffered(readOne(client, resource, uuid));
+    return item && bicycleUuid(item.value) === uuid ? describe(item.value) : undefined;
   } catch (error) {
-    if (error instanceof JsonError) return undefined;
+    // A success with other content is not evidence.
+    if (isOtherContent(error)) return undefined;
     throw error;
   }
+}
+
+function isOtherContent(error: unknown): boolean {
+  if (!(error instanceof FleetError) || error.kind !== 'service') return false;
+  return error.status !== undefined && error.status < 300;
 }
 
 async function readHistory(

@@ -1,15 +1,14 @@
 // Sends the requests of a follower: for a page of the list, the whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
-import { asFleetError, FleetError } from '../errors.js';
+import { readOneIfShown } from '../api/read-one.js';
+import { asFleetError } from '../errors.js';
 import type { FollowerAnswer, FollowerRequest } from '../follower/events.js';
 import type { Follower } from '../follower/follower.js';
 import type { Client } from '../http/client.js';
 import { openSeen, RECENT_ITEMS } from '../http/distinct.js';
 import { firstPage, LARGE_PAGE } from '../http/first-page.js';
-import { readJson, unexpected } from '../http/json.js';
 import type { Item, Query } from '../http/types.js';
-import { isObject } from '../json/parse.js';
 import type { EventSink } from './loop.js';
 
 /** Receives answers, and provides the follower's state for reading a whole list. */
@@ -41,8 +40,10 @@ export async function answer(
   if (request.type === 'read-whole') return readWhole(client, request, sink);
   const { id } = request;
   try {
-    if (request.type === 'read-bicycle')
-      return sink.emit({ type: 'bicycle', id, bicycle: await readBicycle(client, request.uuid) });
+    if (request.type === 'read-bicycle') {
+      const item = await readOneIfShown<Bicycle>(client, BICYCLE, request.uuid);
+      return sink.emit({ type: 'bicycle', id, bicycle: item?.value });
+    }
     const size = request.isCount ? (['page_size', '1'] as const) : LARGE_PAGE;
     const query: Query = request.next ?? [
       ['ordering', '-modified'],
@@ -95,26 +96,5 @@ async function readWhole(
     }
   } catch (thrown) {
     if (!signal.aborted) emit({ type: 'whole-failed', id, error: asFleetError(thrown) }, 0);
-  }
-}
-
-/**
- * Reads a bicycle at its own URL, or returns undefined when the service answers that it does not
- * exist. Assumed: this URL exists, because alerts link to bicycles (section 2.2). Other content,
- * such as a login page, is an error, so that it is not mistaken for a deletion.
- */
-export async function readBicycle(client: Client, uuid: string): Promise<Bicycle | undefined> {
-  try {
-    const answer = await client.send({
-      path: `${BICYCLE.listPath}${uuid}/`,
-      subject: `the bicycle ${uuid}`,
-    });
-    const value = readJson(answer);
-    if (!isObject(value)) throw unexpected(answer, 'something that is not a bicycle');
-    return value as Bicycle;
-  } catch (thrown) {
-    const status = thrown instanceof FleetError ? thrown.status : undefined;
-    if (status === 404 || status === 405 || status === 410) return undefined;
-    throw thrown;
   }
 }

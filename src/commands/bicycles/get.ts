@@ -1,14 +1,13 @@
 // `fleet bicycles get`: shows all fields of one bicycle, on a terminal with its newest alerts.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
+import { readOne } from '../../api/read-one.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { ITEM_LIMIT_BYTES } from '../../http/body.js';
 import type { Client } from '../../http/client.js';
-import { readJson, unexpected } from '../../http/json.js';
 import type { HttpAnswer, Item } from '../../http/types.js';
 import { exactValue } from '../../json/exact.js';
-import { isObject, parseJson } from '../../json/parse.js';
+import { parseJson } from '../../json/parse.js';
 import { squeeze } from '../../json/text.js';
 import { mirrorOf, withCurrentMirror } from '../../list/current-mirror.js';
 import { chosenOrganization } from '../../list/organization.js';
@@ -88,26 +87,15 @@ function drawFields(item: Item<Bicycle>, paint: Paint): string {
 
 /**
  * Reads one bicycle at its own URL, or from the list when the service does not have this URL (404
- * or 405). Throws a FleetError of kind `not-found` when neither has it. Assumed: the URL, because
- * alerts link to bicycles by URL (section 2.2).
+ * or 405). Throws a FleetError of kind `not-found` when neither has it.
  */
 export async function fetchBicycle(
   context: Context,
   client: Client,
   uuid: string,
 ): Promise<Item<Bicycle>> {
-  const subject = `bicycle ${uuid}`;
   try {
-    const answer = await client.send({ path: BICYCLE.path(uuid), subject });
-    if (answer.bytes.length > ITEM_LIMIT_BYTES)
-      throw unexpected(answer, 'a bicycle that is larger than 1 MB');
-    const value = readJson(answer);
-    if (
-      !isObject(value) ||
-      (typeof value['uuid'] === 'string' && value['uuid'].toLowerCase() !== uuid)
-    )
-      throw unexpected(answer, 'it is not the bicycle that was asked for');
-    return { json: squeeze(answer.text.trim()), value };
+    return await readOne<Bicycle>(client, BICYCLE, uuid);
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { organizationTopic, type PushEnvelope } from '../../api/push.js';
+import { readOne } from '../../api/read-one.js';
 import type { Context } from '../../context.js';
 import { messageOf } from '../../errors.js';
 import type { Stop } from '../../follow/ending.js';
@@ -23,7 +24,6 @@ import { Follower } from '../../follower/follower.js';
 import { type Change, compareTimes, latestOf, versionOf } from '../../follower/known-fleet.js';
 import type { OpenGap } from '../../follower/open-gap.js';
 import type { Client } from '../../http/client.js';
-import { readJson } from '../../http/json.js';
 import type { Message, StreamEvent } from '../../http/stream/events.js';
 import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
@@ -402,10 +402,7 @@ async function refreshOne(session: MirrorSession, client: Client): Promise<void>
   refresh.isReading = true;
   const askedAt = follower.known.merged;
   try {
-    const path = `${BICYCLE.listPath}${uuid}/`;
-    const answered = await client.send({ path, subject: `the bicycle ${uuid}` });
-    const value = readJson(answered) as Bicycle;
-    const [item] = storableItems([{ json: answered.text, value }]);
+    const [item] = storableItems([await readOne<Bicycle>(client, BICYCLE, uuid)]);
     if (item !== undefined && bicycleUuid(item.value) === uuid)
       queue.push({ type: 'refreshed', item, followed, askedAt });
   } catch {

@@ -1,22 +1,26 @@
-// Tests which answers for a bicycle URL mean that the bicycle does not exist.
+// Tests which answers at the URL of a bicycle mean that the service does not show the bicycle.
 
 import { expect, test } from 'vitest';
-import { readBicycle } from '../../src/follow/requests.js';
+import { BICYCLE } from '../../src/api/bicycle.js';
+import { readOneIfShown } from '../../src/api/read-one.js';
 import { openTestClient } from '../support/client.js';
 import { type Answer, openServer, sendJson } from '../support/server.js';
 
 async function read(answer: Answer): Promise<unknown> {
   const { url } = await openServer(answer);
   const { client } = await openTestClient(url, { retries: 0 });
-  return await readBicycle(client, 'u').then(
-    (bicycle) => bicycle ?? 'none',
+  return await readOneIfShown(client, BICYCLE, 'u').then(
+    (item) => item?.value ?? 'none',
     ({ kind }) => kind,
   );
 }
 
 test.each<[string, Answer, unknown]>([
   ['a bicycle', (response) => sendJson(response, 200, { uuid: 'u' }), { uuid: 'u' }],
+  ['another bicycle', (response) => sendJson(response, 200, { uuid: 'v' }), 'service'],
   ['404', (response) => sendJson(response, 404, {}), 'none'],
+  ['405, from a service without this URL', (response) => sendJson(response, 405, {}), 'none'],
+  ['410', (response) => sendJson(response, 410, {}), 'none'],
   [
     'a login page',
     (response) => void response.setHeader('content-type', 'text/html').end('<title>Log in</title>'),
