@@ -17,6 +17,7 @@ import { readTargets } from '../input/targets.js';
 import { writeJson } from '../json/exact.js';
 import { textOrNull } from '../json/parse.js';
 import { describe } from '../list/pick-one.js';
+import { SECOND_MS } from '../system/time-units.js';
 import { clean } from '../terminal/clean.js';
 import { readTime } from '../terminal/time.js';
 import { ACTION, ACTIONS } from '../views/action.js';
@@ -164,8 +165,6 @@ export interface PlannedActionsOptions {
   /** Identifies the journal. */
   identity: { readonly [name: string]: string };
 }
-
-const SECOND_MS = 1_000;
 
 /** The maximum number of pages of a history: more than the changes between a plan and its run. */
 const HISTORY_PAGES = 2;

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { usageError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import { followHolder, type Holder } from '../system/record-lock.js';
+import { DAY_MS } from '../system/time-units.js';
 import type { ChangeResult } from '../views/action.js';
 
 /** The command and the service that a journal belongs to. */
@@ -285,7 +286,7 @@ function noteRun({ runs }: Journal, { claim, released, run, start, at }: Journal
 }
 
 /** The largest accepted difference between the dates of two machines. */
-const LARGEST_CLOCK_DIFFERENCE_MS = 24 * 3_600_000;
+const LARGEST_CLOCK_DIFFERENCE_MS = DAY_MS;
 
 /** Notes as damage that records are dated later than now, so that their order is not certain. */
 export function checkDates(journal: Journal, nowMs: number): void {

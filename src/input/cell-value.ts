@@ -1,5 +1,6 @@
 // Turns the stored value of a workbook's cell into the text that fleet reads.
 
+import { DAY_MS } from '../system/time-units.js';
 import type { FormatPart, NumberFormat } from './number-format.js';
 
 /** The text of a cell, or why it cannot be read exactly. */
@@ -8,7 +9,6 @@ export type CellText = { readonly text: string } | { readonly problem: string };
 /** The day that serial number 0 or 1 means; old Excel for Mac counts from 1904. */
 export type DateSystem = 1900 | 1904;
 
-const DAY_MS = 86_400_000;
 /** Serial numbers that Excel shows as 1900-02-29, a day that did not exist. */
 const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);

@@ -1,7 +1,6 @@
 // The groups of charge and silence, for the terminal and the page.
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from '../system/time-units.js';
 
 /** The groups of silence, shortest first. */
 const SILENCES = [

@@ -1,5 +1,6 @@
 // The time slider: shows the fleet at a moment that a mirror recorded.
 
+import { MINUTE_MS } from '../system/time-units.js';
 import { byId, showDate } from './dom.js';
 import { askFleet, type Following } from './live.js';
 import type { Payload } from './payload.js';
@@ -10,7 +11,6 @@ export interface SliderOptions {
   onPast(payload: Payload): void;
 }
 
-const MINUTE_MS = 60_000;
 /** The pause of the slider before the fleet of its moment is requested. */
 const REST_MS = 150;
 

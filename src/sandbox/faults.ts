@@ -1,5 +1,7 @@
 // Faults on request: their syntax, and when they apply (cli.md, sandbox and demo).
+
 import type { Random } from '../system/random.js';
+import { TYPED_UNITS_MS } from '../system/time-units.js';
 
 /** The properties of a request that decide whether a fault applies. */
 export interface FaultTarget {
@@ -85,8 +87,6 @@ const FORMS =
 /** Faults with a time. */
 const TIMED = ['latency', 'drop', 'stall', 'late', 'lag', 'cache', 'throttle', 'expire'] as const;
 
-const UNITS_MS: { [unit: string]: number } = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
 /**
  * Parses a fault from the command line: `latency=200ms`, `error=503:5%`, `error=503:2x` (the next
  * two), `cut=5%`, `drop=30s`, `stall=30s`, `late=45s`, `noreplay`, `resend`, `norented`, `shrink`, `nocount`,
@@ -99,7 +99,7 @@ export function parseFault(text: string): Fault {
     /^([45]\d\d)(?::(.+))?$/.exec(value) ?? [];
   const [, time, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? [];
   const [, percent, times] = /^(?:(\d+(?:\.\d+)?)%|(\d+)x)$/.exec(amount) ?? [];
-  const milliseconds = Number(time) * (UNITS_MS[unit] ?? 1);
+  const milliseconds = Number(time) * (TYPED_UNITS_MS[unit as keyof typeof TYPED_UNITS_MS] ?? 1);
   const often =
     times === undefined ? { share: Number(percent) / 100 } : { share: 1, times: Number(times) };
   if (HABITS.some((name) => name === text)) return { kind: text as Habit };

@@ -1,10 +1,12 @@
 // Formats elapsed time in words, for the terminal and the served page.
 
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './time-units.js';
+
 const UNITS_MS = [
-  [86_400_000, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'min'],
-  [1000, 's'],
+  [DAY_MS, 'd'],
+  [HOUR_MS, 'h'],
+  [MINUTE_MS, 'min'],
+  [SECOND_MS, 's'],
 ] as const;
 
 /** The clocks of two machines may differ by this much. */
@@ -14,7 +16,7 @@ const JUST_NOW_MS = 5_000;
 export function showElapsed(milliseconds: number): string {
   const length = Math.abs(milliseconds);
   if (length < JUST_NOW_MS) return 'just now';
-  const [unitMs, unit] = UNITS_MS.find(([least]) => length >= least) ?? [1000, 's'];
+  const [unitMs, unit] = UNITS_MS.find(([least]) => length >= least) ?? [SECOND_MS, 's'];
   const span = `${Math.floor(length / unitMs)} ${unit}`;
   return milliseconds > 0 ? `${span} ago` : `in ${span}`;
 }

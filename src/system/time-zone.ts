@@ -1,7 +1,7 @@
 // Time zones: the machine's or a named one; converts between instants and local times.
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+import { DAY_MS, MINUTE_MS } from './time-units.js';
+
 /** Offsets only change at quarters of an hour, so the offset is cached for each quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
 

@@ -2,10 +2,9 @@
 
 import { usageError } from '../errors.js';
 import { showElapsed } from '../system/age.js';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, TYPED_UNITS_MS } from '../system/time-units.js';
 import { clean } from './clean.js';
 import { MISSING, textOf } from './values.js';
-
-const SECOND_MS = 1000;
 
 const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d:?\d\d)?)?$/i;
 
@@ -42,23 +41,14 @@ export function toIso(value: unknown): string {
   return text === undefined ? MISSING : clean(text);
 }
 
-const UNITS_MS = {
-  ms: 1,
-  s: SECOND_MS,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 7 * 86_400_000,
-} as const;
-
 /**
  * Parses a duration such as `200ms`, `90s`, `5m`, `1.5h`, `1d`, `1w` into milliseconds. `what`
  * names the flag in the error (exit 2).
  */
 export function parseDuration(text: string, what = 'a duration'): number {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d|w)$/.exec(text.trim());
-  const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
-  const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * UNITS_MS[unit];
+  const unit = match?.[2] as keyof typeof TYPED_UNITS_MS | undefined;
+  const milliseconds = unit === undefined ? Number.NaN : Number(match?.[1]) * TYPED_UNITS_MS[unit];
   if (Number.isSafeInteger(Math.round(milliseconds))) return Math.round(milliseconds);
   throw usageError(
     `${what} must be a number with a unit, not "${text}"`,
@@ -72,12 +62,12 @@ export function parseDuration(text: string, what = 'a duration'): number {
  */
 export function showDuration(milliseconds: number): string {
   if (Math.round(milliseconds) < SECOND_MS) return `${Math.max(0, Math.round(milliseconds))} ms`;
-  const seconds = Math.round(milliseconds / SECOND_MS);
+  const whole = Math.round(milliseconds / SECOND_MS) * SECOND_MS;
   const parts = [
-    [Math.floor(seconds / 86_400), 'd'],
-    [Math.floor(seconds / 3600) % 24, 'h'],
-    [Math.floor(seconds / 60) % 60, 'min'],
-    [seconds % 60, 's'],
+    [Math.floor(whole / DAY_MS), 'd'],
+    [Math.floor((whole % DAY_MS) / HOUR_MS), 'h'],
+    [Math.floor((whole % HOUR_MS) / MINUTE_MS), 'min'],
+    [(whole % MINUTE_MS) / SECOND_MS, 's'],
   ] as const;
   const first = parts.findIndex(([count]) => count > 0);
   return parts

@@ -1,6 +1,7 @@
 // Reads times as people type them. A time without a zone is local; see docs/conditions.md.
 
 import { usageError } from '../errors.js';
+import { DAY_MS } from '../system/time-units.js';
 import {
   instantOf,
   isPossible,
@@ -29,7 +30,6 @@ const ISO_DATE = /^(\d{4})-(\d\d)-(\d\d)$/;
 const POINTED_DATE = /^(\d{1,2})\.(\d{1,2})\.(\d{4})$/;
 const CLOCK = /^(\d{1,2}):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?$/;
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
-const DAY_MS = 86_400_000;
 /** Longer texts are refused without parsing. */
 const LONGEST_CHARACTERS = 60;
 

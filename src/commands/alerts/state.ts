@@ -16,6 +16,7 @@ import type { StreamEvent } from '../../http/stream/events.js';
 import type { Query } from '../../http/types.js';
 import { matches } from '../../list/where.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
+import { SECOND_MS } from '../../system/time-units.js';
 import { MACHINE_ZONE } from '../../system/time-zone.js';
 import { textOf } from '../../terminal/values.js';
 import { iso } from '../../views/connection.js';
@@ -45,7 +46,6 @@ const DEEP_EVERY_READINGS = 10;
 /** When the first answer takes longer, alerts created during this time are shown. */
 const LATE_MS = 5_000;
 /** The service's times have whole seconds. */
-const SECOND_MS = 1_000;
 /** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;

@@ -5,8 +5,7 @@ import { addRunFlags } from '../../bulk/flags.js';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 import { readDuration } from '../../follow/flags.js';
-
-const DAY_MS = 86_400_000;
+import { DAY_MS } from '../../system/time-units.js';
 
 const DESCRIPTION = `Carry out a plan that --plan of act, edit or create wrote. Every target is read again, and a request is
 sent only where the service still shows the planned values. The others are listed as changed or gone, and the exit

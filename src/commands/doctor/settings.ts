@@ -12,6 +12,7 @@ import { organizationsOf, readClaims, readExpiry, type TokenSource } from '../..
 import { statIfThere } from '../../settings/trust.js';
 import { showElapsed } from '../../system/age.js';
 import { quoteForShell, setVariables } from '../../system/shell-words.js';
+import { MINUTE_MS } from '../../system/time-units.js';
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
@@ -48,7 +49,7 @@ const LONGEST_WAIT_MS = 5000;
 const OTHERS_MODE_BITS = 0o077;
 
 /** A token that expires sooner is a warning. */
-const SOON_MS = 5 * 60_000;
+const SOON_MS = 5 * MINUTE_MS;
 
 /** Returns the valid settings and the findings about all settings. Only throws for a bad flag. */
 export async function checkSettings({

@@ -20,6 +20,7 @@ import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
+import { SECOND_MS } from '../../system/time-units.js';
 import { clean } from '../../terminal/clean.js';
 import { count } from '../../terminal/count.js';
 import { readTime } from '../../terminal/time.js';
@@ -170,8 +171,6 @@ async function undoActions(
 }
 
 /** The service's times have whole seconds. */
-const SECOND_MS = 1_000;
-
 /** Returns when a request was sent, at the earliest, by the service's clock. */
 function sentAtMs({ sending }: JournalEntry): number | undefined {
   const startMs = readTime(sending.start.date);

@@ -1,5 +1,6 @@
 // Computes the figures of a report from the tallies. docs/report.md defines each of them.
 
+import { DAY_MS, SECOND_MS } from '../../system/time-units.js';
 import type { Sight } from './gaps.js';
 import type { Interval } from './parts.js';
 import type { FigureDoubt, FleetTally, SharedState } from './tally.js';
@@ -35,8 +36,6 @@ interface Definition {
   compute(tally: FleetTally, lengthMs: number): number | undefined;
 }
 
-const DAY_MS = 86_400_000;
-const SECOND_MS = 1000;
 const MEDIAN = 0.5;
 const P90 = 0.9;
 

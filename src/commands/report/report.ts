@@ -7,6 +7,7 @@ import { openChosen, withMirror } from '../../list/offline.js';
 import { writeResult } from '../../list/output-file.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
+import { WEEK_MS } from '../../system/time-units.js';
 import { showLocalTime } from '../../system/time-zone.js';
 import type { Shape } from '../../terminal/formats.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
@@ -29,7 +30,7 @@ export interface ReportOptions {
   to?: MirrorAddress;
 }
 
-const DEFAULT_LENGTH_MS = 7 * 86_400_000;
+const DEFAULT_LENGTH_MS = WEEK_MS;
 
 /** Prints the report. Throws a FleetError of kind `config` without a mirror. */
 export async function showFleetReport(context: Context, options: ReportOptions): Promise<void> {

@@ -1,6 +1,7 @@
 // Chooses the type of a workbook cell for a value: number, date, boolean or text.
 
 import { writtenNumber } from '../../json/exact.js';
+import { MINUTE_MS } from '../../system/time-units.js';
 import { canonicalTimeZone, openTimeZone, type TimeZone } from '../../system/time-zone.js';
 import { cleanCell } from '../clean.js';
 import { readTime } from '../time.js';
@@ -32,8 +33,6 @@ const SMALLEST_NUMBER = 1e-300;
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
-
-const MINUTE_MS = 60_000;
 
 const EMPTY: XlsxCell = { kind: 'empty' };
 

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32, createDeflateRaw, deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Zip, ZipInputFile } from 'fflate';
+import { DAY_MS } from '../../system/time-units.js';
 import { escapeMarkup } from '../markup.js';
 import type { XlsxCell } from './xlsx-cell.js';
 
@@ -16,7 +17,6 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 /** The compression method of zip entries. */
 const DEFLATED = 8;
 
-const DAY_MS = 86_400_000;
 /** Serial number 0 of Excel for dates from March 1900 on. */
 const DAY_ZERO_MS = Date.UTC(1899, 11, 30);
 const TEXT_FORMAT = 49;
