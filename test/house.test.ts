@@ -269,6 +269,8 @@ test.each<[string, RegExp, string]>([
   ['decision of a proxy', /'HTTPS_PROXY'/, 'http/proxy.ts'],
   ['decision of what is tried again', /\bRETRY_AFTER_LIMIT_MS =/, 'http/retry.ts'],
   ['way to squeeze JSON', /\bfunction squeeze\b/, 'json/text.ts'],
+  ['draft of a whole file', /\.draft`/, 'system/whole-file.ts'],
+  ['table of time units', /\bHOUR_MS =/, 'system/time-units.ts'],
   ['size of the earth', /\bEARTH_RADIUS_METRES =/, 'globe/projection.ts'],
 ])('only one file contains %s', (_what, words, file) => {
   const places = FILES.filter((path) => words.test(readFileSync(path, 'utf8'))).map((path) =>

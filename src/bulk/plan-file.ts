@@ -6,7 +6,6 @@
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, link, open, rm } from 'node:fs/promises';
 import { countPresentStates, type Present, readPresent, showStateCounts } from '../api/present.js';
 import type { Context } from '../context.js';
 import { FleetError, reasonOf, usageError } from '../errors.js';
@@ -16,6 +15,7 @@ import { chosenOrganization } from '../list/organization.js';
 import { describe } from '../list/pick-one.js';
 import { hasCode, OWN_FILE_MODE } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
+import { openWholeFile } from '../system/whole-file.js';
 import { clean } from '../terminal/clean.js';
 import { count } from '../terminal/count.js';
 import { type InputOptions, readInput } from '../terminal/stdin.js';
@@ -160,7 +160,7 @@ async function reportPlan(
 export const PLAN_FORMAT = 1;
 
 /**
- * Writes a plan. The file appears complete or not at all. Throws a FleetError of kind `usage` when
+ * Writes a plan atomically. Throws a FleetError of kind `usage` when
  * it exists or cannot be written.
  */
 export async function writePlanFile(
@@ -168,17 +168,11 @@ export async function writePlanFile(
   header: PlanHeader,
   targets: readonly PlanTarget[],
 ): Promise<void> {
-  const draft = `${path}.${process.pid}.draft`;
+  let draft: WholeFile | undefined;
   try {
-    const handle = await open(draft, 'wx', OWN_FILE_MODE);
-    try {
-      await writeLines(handle, header, targets);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    // A link fails when the file exists. A rename would replace it.
-    await link(draft, path);
+    draft = await openWholeFile(path, { isNew: true, mode: OWN_FILE_MODE });
+    await writeLines(draft, header, targets);
+    await draft.end();
   } catch (error) {
     if (hasCode(error, 'EEXIST')) refuseExistingPlan(path);
     throw usageError(
@@ -186,29 +180,31 @@ export async function writePlanFile(
       'choose another name for --plan',
     );
   } finally {
-    await rm(draft, { force: true });
+    await draft?.discard();
   }
 }
+
+type WholeFile = Awaited<ReturnType<typeof openWholeFile>>;
 
 /** Lines are written together, so that a plan of 100,000 targets needs little memory. */
 const LINES_TOGETHER = 1_000;
 
 async function writeLines(
-  handle: FileHandle,
+  draft: WholeFile,
   header: PlanHeader,
   targets: readonly PlanTarget[],
 ): Promise<void> {
   const hash = createHash('sha256');
   const write = async (text: string) => {
     hash.update(text);
-    await handle.appendFile(text);
+    await draft.write(text);
   };
   await write(`${JSON.stringify({ fleet_plan: true, format: PLAN_FORMAT, ...header })}\n`);
   for (let at = 0; at < targets.length; at += LINES_TOGETHER) {
     const lines = targets.slice(at, at + LINES_TOGETHER).map((target) => `${writeJson(target)}\n`);
     await write(lines.join(''));
   }
-  await handle.appendFile(`${JSON.stringify({ checksum: `sha256:${hash.digest('hex')}` })}\n`);
+  await draft.write(`${JSON.stringify({ checksum: `sha256:${hash.digest('hex')}` })}\n`);
 }
 
 /**

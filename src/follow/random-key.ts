@@ -1,12 +1,13 @@
 // A random key that is kept between runs: for the address of a served page and the IDs of a feed.
 
 import { randomBytes } from 'node:crypto';
-import { chmod, readFile, writeFile } from 'node:fs/promises';
+import { chmod, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Context } from '../context.js';
 import { reasonOf } from '../errors.js';
 import { findStateFolder } from '../settings/config-folder.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../system/folder.js';
+import { writeWholeFile } from '../system/whole-file.js';
 
 const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
@@ -25,17 +26,19 @@ export async function keptKey(
   try {
     if (folder === undefined) throw new Error('no folder of this user is known');
     const path = join(folder, name);
-    const write = (flag: 'wx' | 'w') =>
-      writeFile(path, `${fresh}\n`, { flag, mode: OWN_FILE_MODE });
+    const write = (isNew: boolean) =>
+      writeWholeFile(path, `${fresh}\n`, { isNew, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
     // When two runs start at the same moment, both use the key of the faster one.
-    await write('wx').catch((error) =>
-      hasCode(error, 'EEXIST') ? undefined : Promise.reject(error),
-    );
+    try {
+      write(true);
+    } catch (error) {
+      if (!hasCode(error, 'EEXIST')) throw error;
+    }
     await chmod(path, OWN_FILE_MODE);
     const kept = await readFile(path, 'utf8');
     if (KEY.test(kept)) return kept.trim();
-    await write('w');
+    write(false);
   } catch (error) {
     await notice(`${what} only valid for this run: ${reasonOf(error)}`);
   }

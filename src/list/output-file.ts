@@ -1,20 +1,10 @@
 // Writes a result or a drawing to stdout, or atomically to a file.
 
 import { constants, promises as files } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
 import type { Context } from '../context.js';
 import { FleetError, reasonOf } from '../errors.js';
-import { moveFile } from '../system/folder.js';
 import type { NamedOutput } from '../system/named-file.js';
-
-/** A replaced file keeps its permissions. */
-const PERMISSIONS = 0o777;
-
-/** Resolves symbolic links, also one with a target that does not exist yet. */
-async function followLink(file: string): Promise<string> {
-  const readLink = async () => resolve(dirname(file), await files.readlink(file));
-  return files.realpath(file).catch(() => readLink().catch(() => file));
-}
+import { followLinks, openWholeFile } from '../system/whole-file.js';
 
 /**
  * Opens the file of `--file`, or stdout. Call `end` after writing; when the command fails before,
@@ -43,7 +33,7 @@ async function openFile(context: Context, file: string | undefined) {
   };
   // A pipe or a device, such as /dev/null, is written to instead of replaced. A link is followed to
   // its target.
-  const path = await followLink(file);
+  const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
   // A rename only needs write access to the folder, so the file's own access is checked here.
@@ -56,34 +46,12 @@ async function openFile(context: Context, file: string | undefined) {
       discard: async () => output.close().catch(() => {}),
     };
   }
-  const draft = draftOf(path);
-  const handle = await attempt(() => files.open(draft, 'wx'));
-  if (before !== undefined) await handle.chmod(before.mode & PERMISSIONS).catch(() => {});
-  const discard = async () => {
-    await handle.close().catch(() => {});
-    await files.rm(draft, { force: true });
-  };
+  const draft = await attempt(() => openWholeFile(path));
   return {
-    write: (text: string | Buffer) => attempt(() => handle.appendFile(text)),
-    end: () =>
-      attempt(async () => {
-        await handle.close();
-        moveFile(draft, path);
-      }),
-    discard,
+    write: (text: string | Buffer) => attempt(() => draft.write(text)),
+    end: () => attempt(draft.end),
+    discard: draft.discard,
   };
-}
-
-/** The longest file name in common file systems, in bytes. */
-const LONGEST_NAME_BYTES = 255;
-
-/**
- * Returns the path of a draft in the folder of the target. The complete draft replaces the target.
- */
-function draftOf(path: string): string {
-  const ending = `.${crypto.randomUUID()}.draft`;
-  const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
-  return isShort ? path + ending : join(dirname(path), `fleet${ending}`);
 }
 
 /** Opens a pipe or a device. The signal and `--timeout` limit the wait. */

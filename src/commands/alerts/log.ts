@@ -10,9 +10,9 @@ import * as fs from 'node:fs';
 import { hostname } from 'node:os';
 import { configError, FleetError, reasonOf } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
-import { readOwnFile, statIfThere, trustTargetOf } from '../../settings/trust.js';
+import { readOwnFile, statIfThere } from '../../settings/trust.js';
 import { sleep } from '../../system/clock.js';
-import { moveFile, OWN_FILE_MODE } from '../../system/folder.js';
+import { OWN_FILE_MODE } from '../../system/folder.js';
 import {
   BEAT_MS,
   type Claim,
@@ -21,6 +21,7 @@ import {
   type LockOptions,
   takeLock,
 } from '../../system/record-lock.js';
+import { writeWholeFile } from '../../system/whole-file.js';
 
 export interface AlertsLogOptions extends LockOptions {
   path: string;
@@ -91,7 +92,7 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   const replace = () => {
     const whole = linesOf([...all(), claim]);
     closeFile();
-    replaceFile(path, whole);
+    writeWholeFile(path, whole, { mode: OWN_FILE_MODE, isLocked: true });
     descriptor = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND);
     wholeBytes = bytes = Buffer.byteLength(whole);
   };
@@ -153,16 +154,6 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
 
 function linesOf(records: readonly unknown[]): string {
   return records.map((record) => `${JSON.stringify(record)}\n`).join('');
-}
-
-/** Replaces the file. A symbolic link keeps pointing to the file. */
-function replaceFile(path: string, text: string): void {
-  const target = trustTargetOf(path);
-  const draft = `${target}.draft`;
-  // Remove the draft of a killed run or of a failed write.
-  fs.rmSync(draft, { force: true });
-  fs.writeFileSync(draft, text, { flag: 'wx', mode: OWN_FILE_MODE, flush: true });
-  moveFile(draft, target);
 }
 
 async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise<Claim> {

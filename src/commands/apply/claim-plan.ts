@@ -2,12 +2,13 @@
 // this machine.
 
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { Context } from '../../context.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
+import { writeWholeFile } from '../../system/whole-file.js';
 
 /**
  * Returns the path under which this plan is applied: that of the first `fleet apply`, when its
@@ -24,7 +25,7 @@ export async function claimPlan(
   const text = `${JSON.stringify({ path: resolve(path) })}\n`;
   try {
     await makeFolder(dirname(claim), OWN_FOLDER_MODE);
-    await writeFile(claim, text, { flag: 'wx', mode: OWN_FILE_MODE });
+    writeWholeFile(claim, text, { isNew: true, mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
     // Without this record a copy is still recognised by the service's history.
@@ -33,7 +34,7 @@ export async function claimPlan(
   const first = await readClaim(claim);
   if (first === undefined || first === resolve(path)) return path;
   if (existsSync(dirname(first))) return first;
-  await writeFile(claim, text, { mode: OWN_FILE_MODE });
+  writeWholeFile(claim, text, { mode: OWN_FILE_MODE });
   return path;
 }
 

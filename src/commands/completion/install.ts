@@ -2,7 +2,7 @@
 // shell, and announces the change first.
 
 import { execFile } from 'node:child_process';
-import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Shell } from '../../cli/shells.js';
@@ -11,6 +11,7 @@ import { configError, FleetError, reasonOf } from '../../errors.js';
 import { hasCode, isWholePath, makeFolder } from '../../system/folder.js';
 import { windowsProgram } from '../../system/shell.js';
 import { homeOfUser } from '../../system/user.js';
+import { writeWholeFile } from '../../system/whole-file.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
@@ -122,7 +123,8 @@ async function changeFile(
   }
   const lines = text.split('\n').filter((one) => one !== line);
   const rest = lines.join('\n');
-  return rest === '' ? rm(path) : writeFile(path, rest);
+  if (rest === '') return rm(path);
+  writeWholeFile(path, rest);
 }
 
 /** Returns the text of a file, or '' when it does not exist. */

@@ -1,0 +1,122 @@
+// Writes whole files atomically. A reader sees the complete old file or the complete new file, also
+// when the process is killed or the machine loses power.
+
+import {
+  constants,
+  copyFileSync,
+  promises as files,
+  linkSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { hasCode, moveFile } from './folder.js';
+
+export interface WholeFileOptions {
+  /** The permissions of the file. Default: those of the replaced file, or else of the umask. */
+  mode?: number;
+  /** Throws an error with the code EEXIST when the file exists. */
+  isNew?: boolean;
+  /**
+   * Whether the caller holds a lock on the file. The draft then has a fixed name, so that it replaces
+   * the draft of a killed process.
+   */
+  isLocked?: boolean;
+}
+
+const PERMISSIONS = 0o777;
+
+/**
+ * Returns the path to which symbolic links lead, also to a target that does not exist yet. A written
+ * file replaces the target, so that the link stays.
+ */
+export function followLinks(file: string): string {
+  try {
+    return realpathSync.native(file);
+  } catch {
+    return targetOfDanglingLink(file) ?? file;
+  }
+}
+
+function targetOfDanglingLink(file: string): string | undefined {
+  try {
+    return resolve(dirname(file), readlinkSync(file));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The longest file name in common file systems, in bytes. */
+const LONGEST_NAME_BYTES = 255;
+
+/** Returns the path of a draft. It is in the folder of the target, because a move must not copy. */
+function draftOf(path: string): string {
+  const ending = `.${crypto.randomUUID()}.draft`;
+  const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
+  return isShort ? path + ending : join(dirname(path), `fleet${ending}`);
+}
+
+/** Returns the target of a write, its draft, and the permissions. */
+function prepare(file: string, { mode, isNew = false, isLocked = false }: WholeFileOptions) {
+  const path = isNew ? file : followLinks(file);
+  const replaced = isNew ? undefined : statSync(path, { throwIfNoEntry: false });
+  const draft = isLocked ? `${path}.draft` : draftOf(path);
+  if (isLocked) rmSync(draft, { force: true });
+  return { path, draft, mode: mode ?? (replaced && replaced.mode & PERMISSIONS) };
+}
+
+/** Moves a complete draft to its path. */
+function publish(draft: string, path: string, isNew = false): void {
+  if (!isNew) {
+    moveFile(draft, path);
+    return;
+  }
+  try {
+    // A link fails when the file exists. A rename would replace the file.
+    linkSync(draft, path);
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'ENOSYS'].some((code) => hasCode(error, code))) throw error;
+    // This file system does not have links.
+    copyFileSync(draft, path, constants.COPYFILE_EXCL);
+  }
+}
+
+/**
+ * Opens a draft for a file that is written in parts. `end` moves the draft to its path; `discard`
+ * removes it, also after `end`. Throws the errors of the file system.
+ */
+export async function openWholeFile(file: string, options: WholeFileOptions = {}) {
+  const { path, draft, mode } = prepare(file, options);
+  const handle = await files.open(draft, 'wx', mode);
+  // The umask does not apply to the permissions of a replaced file.
+  if (mode !== undefined) await handle.chmod(mode).catch(() => {});
+  return {
+    write: (text: string | Buffer): Promise<void> => handle.appendFile(text),
+    async end(): Promise<void> {
+      await handle.sync();
+      await handle.close();
+      publish(draft, path, options.isNew);
+    },
+    async discard(): Promise<void> {
+      await handle.close().catch(() => {});
+      await files.rm(draft, { force: true });
+    },
+  };
+}
+
+/**
+ * Writes a small file. Throws the errors of the file system, and leaves no draft. Synchronous, so
+ * that a process which checked its lock cannot lose it before the write.
+ */
+export function writeWholeFile(file: string, text: string, options: WholeFileOptions = {}): void {
+  const { path, draft, mode } = prepare(file, options);
+  try {
+    writeFileSync(draft, text, { flag: 'wx', mode, flush: true });
+    publish(draft, path, options.isNew);
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
