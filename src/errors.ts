@@ -70,6 +70,28 @@ export class FleetError extends Error {
   get exitCode(): number {
     return EXIT_CODES[this.kind];
   }
+
+  /**
+   * Returns a copy with other properties; the cause of the copy is this error. A caller uses it when
+   * it knows more than the failed part, such as the name of the bicycle.
+   */
+  with({
+    kind = this.kind,
+    message = this.message,
+    ...details
+  }: Partial<{ kind: ErrorKind; message: string }> & ErrorDetails): FleetError {
+    const { status, detail, trace, hint, more, isLasting } = this;
+    return new FleetError(kind, message, {
+      status,
+      detail,
+      trace,
+      hint,
+      more,
+      isLasting,
+      cause: this,
+      ...details,
+    });
+  }
 }
 
 /** Makes an error for a bad flag, argument or input file. Nothing was sent. */

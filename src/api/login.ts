@@ -122,10 +122,10 @@ function readRefreshToken(value: unknown): TokenAnswer['refreshToken'] {
 /** Names the cause of a refused login in fleet's own words, because the answer may quote the password. */
 function explainRefusedLogin(thrown: unknown, text: string, password: string): unknown {
   if (!isFinalRefusal(thrown) || thrown.kind === 'not-found') return thrown;
-  const { status, trace } = thrown;
-  const { reason, hint } = findCause(status, text, password);
+  const { reason, hint } = findCause(thrown.status, text, password);
   const message = `the service refused the login: ${reason}`;
-  return new FleetError('auth', message, { status, trace, hint, cause: thrown });
+  // The answer may quote the password, so its detail is left out.
+  return thrown.with({ kind: 'auth', message, hint, detail: undefined });
 }
 
 /** Fields that other services require for a login; an answer is searched for these names only. */

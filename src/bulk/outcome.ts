@@ -5,7 +5,6 @@ import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
 import type { FleetError } from '../errors.js';
 import { ExchangeError } from '../http/exchange.js';
-import { withHint } from '../http/failure.js';
 import { unexpected } from '../http/json.js';
 import { isUnknownOutcome } from '../http/retry.js';
 import { describeHtml } from '../http/server-text.js';
@@ -147,7 +146,7 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
   return {
     ...end,
     result: { ...end.result, outcome: 'unknown', message: words },
-    error: withHint(error, hint, words),
+    error: error.with({ message: words, hint }),
   };
 }
 
@@ -165,7 +164,7 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   if (status >= 200 && status < 300) {
     const words = `${error.message}; whether it was carried out is unknown`;
     return endOf('unknown', {
-      error: withHint(error, error.hint ?? 'check it before you try again', words),
+      error: error.with({ message: words, hint: error.hint ?? 'check it before you try again' }),
     });
   }
   // All other requests would get the same answer. 405: the service does not have this action.

@@ -2,7 +2,7 @@
 // token that will expire.
 
 import type { Context } from '../context.js';
-import { asFleetError, FleetError } from '../errors.js';
+import { asFleetError } from '../errors.js';
 import { readExpiry, type TokenSource } from '../settings/token.js';
 import { doublingPauseMs, sleep } from '../system/clock.js';
 import { showLocalTime } from '../system/time-zone.js';
@@ -75,9 +75,7 @@ async function waitForToken(
       const monotonicMs = clock.monotonicMs();
       const downMs = monotonicMs - startMs;
       if (downMs >= forMs)
-        throw new FleetError('network', `could not get a token: ${error.message}`, {
-          hint: error.hint,
-        });
+        throw error.with({ kind: 'network', message: `could not get a token: ${error.message}` });
       const longestMs = doublingPauseMs(attempt, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
       const retryInMs = Math.round(
         Math.min(forMs - downMs, (0.5 + 0.5 * clock.random()) * longestMs),

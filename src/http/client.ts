@@ -12,7 +12,7 @@ import {
   redirectTarget,
   type WireAnswer,
 } from './exchange.js';
-import { type Asked, answerFailure, networkFailure, withHint } from './failure.js';
+import { type Asked, answerFailure, networkFailure } from './failure.js';
 import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js';
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
@@ -391,8 +391,7 @@ function isUtf8Json(contentType = ''): boolean {
 function askedToWait(failure: FleetError, pauseMs: number | undefined): FleetError {
   if (pauseMs === undefined) return failure;
   const seconds = Math.ceil(pauseMs / 1000);
-  return withHint(
-    failure,
-    `the service asks to wait ${seconds} s, longer than fleet waits automatically; try again then`,
-  );
+  return failure.with({
+    hint: `the service asks to wait ${seconds} s, longer than fleet waits automatically; try again then`,
+  });
 }

@@ -164,15 +164,6 @@ export function answerFailure(
   });
 }
 
-/**
- * Copies a failure with another hint and optionally another message. The caller may know more than
- * the status, such as the source of a refused token.
- */
-export function withHint(failure: FleetError, hint: string, message = failure.message): FleetError {
-  const { kind, status, detail, trace } = failure;
-  return new FleetError(kind, message, { status, detail, trace, cause: failure, hint });
-}
-
 /** Observed: the service's message when the address exists but the requested object does not. */
 const NOT_THERE = /^No \w+ matches the given query/;
 

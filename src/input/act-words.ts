@@ -45,7 +45,7 @@ export function readWords(
     throw wrongOrder(words, first, kind, many);
   if (name === STDIN || wholeUuid(name) !== undefined || isOnlyBicycle)
     throw usageError(
-      `the ${kind} is missing: it goes last, after the ${many}`,
+      `the ${kind} is missing: it comes last, after the ${many}`,
       `${kind}s: ${known.join(', ')}`,
     );
   if (isUnknown) throw unknownWord(kind, name, known, grave);
@@ -81,7 +81,7 @@ function wrongOrder(
   const targets = words.filter((word) => word !== verb).map(quoteWord);
   return usageError(
     `the ${kind} "${verb}" must come last, after the ${many}`,
-    `try: fleet ${many} act ${[...targets, verb].join(' ')}`,
+    `did you mean: fleet ${many} act ${[...targets, verb].join(' ')}`,
   );
 }
 
@@ -99,7 +99,7 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
   for (const text of texts) {
     const at = text.indexOf('=');
     const name = text.slice(0, at).trim();
-    if (at === -1 || name === '') throw usageError(`--field takes NAME=VALUE, not "${text}"`);
+    if (at === -1 || name === '') throw usageError(`--field must be NAME=VALUE, not "${text}"`);
     if (name === 'type')
       throw usageError('--field type is the action itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);

@@ -7,7 +7,6 @@ import { nearest } from '../cli/nearest.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
 import type { Client } from '../http/client.js';
-import { withHint } from '../http/failure.js';
 import { LARGE_PAGE } from '../http/first-page.js';
 import { ifOffered } from '../http/optional.js';
 import { within } from '../system/clock.js';
@@ -35,7 +34,9 @@ function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | un
   return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
     (thrown: unknown) => {
       if (!(thrown instanceof FleetError) || thrown.status !== 403) throw thrown;
-      throw withHint(thrown, `use the UUID of the ${kind.one}, or log in again: fleet auth login`);
+      throw thrown.with({
+        hint: `use the UUID of the ${kind.one}, or log in again: fleet auth login`,
+      });
     },
   );
 }

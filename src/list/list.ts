@@ -3,7 +3,6 @@
 import type { Resource } from '../api/resource.js';
 import type { Context } from '../context.js';
 import { asFleetError, type FleetError, usageError } from '../errors.js';
-import { withHint } from '../http/failure.js';
 import { firstPage } from '../http/first-page.js';
 import { hasTotal } from '../http/pages.js';
 import type { HttpRequest, Item, Query } from '../http/types.js';
@@ -186,9 +185,11 @@ function withListHint<T>(
   const { orderings = [] } = resource ?? {};
   const isOdd = ordering?.split(',').some((field) => !orderings.includes(field.replace(/^-/, '')));
   if (isOdd === true && (status === 400 || status === 500))
-    return withHint(error, `orderings that usually work: ${orderings.join(', ')}`);
+    return error.with({ hint: `orderings that usually work: ${orderings.join(', ')}` });
   if (status !== 404 || page === 1) return thrown;
-  return withHint(error, `there may be no page ${page}; --count prints how many items there are`);
+  return error.with({
+    hint: `there may be no page ${page}; --count prints how many items there are`,
+  });
 }
 
 /**

@@ -5,7 +5,6 @@ import { wholeUuid } from '../../api/links.js';
 import { ANONYMOUS, type Context, fixedToken } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { withHint } from '../../http/failure.js';
 import { readPage } from '../../http/pages.js';
 import type { Query } from '../../http/types.js';
 import { showAddress } from '../../settings/keys.js';
@@ -88,8 +87,7 @@ export async function withPrefixHint(
   );
   if (other === undefined) return thrown;
   const address = showAddress(other.address);
-  return withHint(
-    thrown,
-    `nothing was saved; the service answers at ${address}: use --base-url ${address}`,
-  );
+  return thrown.with({
+    hint: `nothing was saved; the service answers at ${address}: use --base-url ${address}`,
+  });
 }

@@ -5,7 +5,6 @@ import { isUtf8 } from 'node:buffer';
 import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
-import { withHint } from '../../http/failure.js';
 import { parseAddress, showAddress } from '../../settings/keys.js';
 import { readToken } from '../../settings/parse-token.js';
 import { checkProfileName, DEFAULT_PROFILE } from '../../settings/profile-name.js';
@@ -213,10 +212,9 @@ async function obtain(
     const hinted = await withPrefixHint(context, place, thrown);
     if (hinted !== thrown || !(thrown instanceof FleetError) || thrown.kind !== 'not-found')
       throw hinted;
-    throw withHint(
-      thrown,
-      'this service has no login at this path: pass --login-path, or enter a token with "fleet auth login"',
-    );
+    throw thrown.with({
+      hint: 'this service has no login at this path: pass --login-path, or enter a token with "fleet auth login"',
+    });
   });
   const hint =
     'choose another login address with --login-path, or enter a token with: fleet auth login';

@@ -7,7 +7,6 @@ import { type Action, type ActOptions, runAction } from '../../bulk/actions.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
-import { withHint } from '../../http/failure.js';
 import { readFields, readWords } from '../../input/act-words.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import { findBicycle } from './find.js';
@@ -69,7 +68,8 @@ function explainUnknown(error: FleetError, uuid: string, transition: string): Fl
   if (error.status !== 404 && error.status !== 410) return error;
   const reason = /: (.*)$/s.exec(error.message)?.[1] ?? '';
   const hint = `look for it: fleet bicycles get ${uuid}; it may also be "${transition}" that this service does not know`;
-  return withHint(error, hint, `bicycle ${uuid} was not found, or you have no access: ${reason}`);
+  const message = `bicycle ${uuid} was not found, or you have no access: ${reason}`;
+  return error.with({ message, hint });
 }
 
 /**

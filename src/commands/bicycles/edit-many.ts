@@ -176,10 +176,9 @@ async function readWanted(
       wanted.push([field, read]);
     } catch (error) {
       if (!(error instanceof FleetError) || error.kind !== 'usage') throw error;
-      throw usageError(
-        `${describePlace(row.place)} of ${source}: ${error.message}; nothing was sent`,
-        error.hint,
-      );
+      throw error.with({
+        message: `${describePlace(row.place)} of ${source}: ${error.message}; nothing was sent`,
+      });
     }
   }
   return Object.fromEntries(wanted);

@@ -3,8 +3,7 @@
 
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
-import { FleetError, usageError } from '../../errors.js';
-import { withHint } from '../../http/failure.js';
+import { type FleetError, usageError } from '../../errors.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { readInputSource, refuseFileNames } from '../../input/flags.js';
 import { describe } from '../../list/pick-one.js';
@@ -125,16 +124,16 @@ function explainFailure(
   label: string,
   method: EditMethod | undefined,
 ): FleetError {
-  const { status, detail, trace, message } = error;
+  const { status, message } = error;
   if (status === METHOD_NOT_SERVED) {
     const words = `this service does not edit bicycles by ${method ?? EDIT_METHODS.join(' or ')}; nothing was changed`;
     const hint =
       'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system';
-    return new FleetError('not-found', words, { status, detail, trace, hint });
+    return error.with({ kind: 'not-found', message: words, hint });
   }
   if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return error;
   const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
   const hint =
     'nothing was changed: it was not found, you have no access, or this service cannot edit bicycles';
-  return withHint(error, hint, `the service cannot edit ${label}: ${reason}`);
+  return error.with({ message: `the service cannot edit ${label}: ${reason}`, hint });
 }

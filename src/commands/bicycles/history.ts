@@ -8,7 +8,6 @@ import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
-import { withHint } from '../../http/failure.js';
 import { firstPage } from '../../http/first-page.js';
 import { ifOffered } from '../../http/optional.js';
 import type { Item, Query } from '../../http/types.js';
@@ -171,11 +170,10 @@ async function explainMissing(
   const mirror = 'a mirror records every change from now on: fleet mirror run';
   if (refusal?.status === 401) return refusal;
   if (refusal?.status === 403)
-    return withHint(
-      refusal,
-      `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
-      `this token may not read the history of ${uuid}: ${reasonIn(refusal)}`,
-    );
+    return refusal.with({
+      message: `this token may not read the history of ${uuid}: ${reasonIn(refusal)}`,
+      hint: `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
+    });
   const isDeleted =
     refusal?.status === 410 || (refusal?.status === 404 && (await isGone(client, uuid, refusal)));
   if (isDeleted)

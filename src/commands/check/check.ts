@@ -92,7 +92,7 @@ export async function checkRules(
 /** Adds the line of a rule to the error of a name that the service does not know. */
 function withLine(thrown: unknown, line: string): unknown {
   if (!(thrown instanceof FleetError) || !NAME_ERRORS.includes(thrown.kind)) return thrown;
-  return new FleetError(thrown.kind, `${line}: ${thrown.message}`, { hint: thrown.hint });
+  return thrown.with({ message: `${line}: ${thrown.message}` });
 }
 
 /** Unknown names, ambiguous names, and zones without an outline. Other errors are of the service. */

@@ -3,7 +3,6 @@
 import { organizationTopic, readTopic } from '../../api/push.js';
 import type { FleetError } from '../../errors.js';
 import { targetsOf } from '../../follow/subscribe.js';
-import { withHint } from '../../http/failure.js';
 import { connectOnce } from '../../http/stream/connection.js';
 import { streamHeaders } from '../../http/stream.js';
 import { showAddress } from '../../settings/keys.js';
@@ -43,7 +42,7 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
   if (kind !== 'network' && organization === undefined && status < 500)
     return [warning('push', `${address} answers; which organization to subscribe to is not known`)];
   if (kind !== 'network') return [failed('push', refusal)];
-  return [failed('push', withHint(refusal, `check sse_url, ${address}; ${hint}`))];
+  return [failed('push', refusal.with({ hint: `check sse_url, ${address}; ${hint}` }))];
 }
 
 /**

@@ -187,9 +187,8 @@ async function describeFailure(
       ? 'there is none yet'
       : `the old one stays, ${describeFeedAge(context, before)}`;
   const message = `the feed was not published: ${error.message.replace(/\.$/, '')}; ${age}`;
-  const { hint, status, trace, detail } = error;
   const kind = before !== undefined && isOld(context, before) ? 'partial' : error.kind;
-  return new FleetError(kind, message, { hint, status, trace, detail, cause: thrown });
+  return error.with({ kind, message });
 }
 
 /**

@@ -4,7 +4,6 @@
 import { NAMED, NAMED_FIELDS, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { withHint } from '../../http/failure.js';
 import type { ListOptions } from '../../list/flags.js';
 import { printList } from '../../list/list.js';
 import { NAMED_SHAPES } from '../../views/named.js';
@@ -31,10 +30,9 @@ export async function listNamed(
     await printList<Named>(context, plan, isAll ? { ...options, all: true } : options);
   } catch (thrown) {
     if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found') throw thrown;
-    throw withHint(
-      thrown,
-      'they are optional; everything else works by UUID',
-      `this service lists no ${many}`,
-    );
+    throw thrown.with({
+      message: `this service lists no ${many}`,
+      hint: 'they are optional; everything else works by UUID',
+    });
   }
 }

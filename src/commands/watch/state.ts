@@ -323,9 +323,7 @@ export class Watch {
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
     if (error?.kind === 'timeout')
-      return new FleetError('timeout', `${error.message}; ${never ?? this.#lastState()}`, {
-        cause: error,
-      });
+      return error.with({ message: `${error.message}; ${never ?? this.#lastState()}` });
     return end !== 'for' || error !== undefined || never === undefined
       ? error
       : new FleetError('network', never);

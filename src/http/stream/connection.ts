@@ -20,7 +20,7 @@ import {
   openExchange,
   redirectTarget,
 } from '../exchange.js';
-import { answerFailure, networkFailure, withHint } from '../failure.js';
+import { answerFailure, networkFailure } from '../failure.js';
 import { hideInHeaders } from '../headers.js';
 import type { Network } from '../network.js';
 import { htmlTitle } from '../server-text.js';
@@ -265,9 +265,9 @@ function statusFailure(
     });
   }
   const failure = answerFailure(status, headers, text, subject, tokens);
-  if (failure.kind === 'not-found') return withHint(failure, TOPIC_HINT);
-  if (status === 403) return withHint(failure, ROLE_HINT);
-  return status < 300 || status >= 400 ? failure : withHint(failure, MOVED_HINT);
+  if (failure.kind === 'not-found') return failure.with({ hint: TOPIC_HINT });
+  if (status === 403) return failure.with({ hint: ROLE_HINT });
+  return status < 300 || status >= 400 ? failure : failure.with({ hint: MOVED_HINT });
 }
 
 /**
