@@ -8,8 +8,7 @@ import { openResult } from '../list/result.js';
 import { clean } from '../terminal/clean.js';
 import { loadPaint } from '../terminal/colour.js';
 import { count as showCount } from '../terminal/count.js';
-import type { Shape } from '../terminal/formats.js';
-import { chooseListFormat } from '../terminal/list.js';
+import { chooseFormat, FACT_FORMATS, type Shape } from '../terminal/formats.js';
 import { drawMark, forScreen } from '../terminal/marks.js';
 import { drawBar, openProgress, type Progress } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
@@ -237,7 +236,7 @@ export async function showRequests(
   { turns, doubts }: { turns: readonly Turn[]; doubts: readonly Doubt[] },
 ): Promise<void> {
   const client = await context.client();
-  const format = chooseListFormat((await context.settings()).output);
+  const format = chooseFormat((await context.settings()).output, FACT_FORMATS);
   const open = turns.filter(({ end }) => end === undefined);
   for (const task of open) {
     const request = client.preview(change.requestOf(task));

@@ -19,6 +19,27 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** The formats of fleet's own results. The other formats only apply to bicycles. */
+export const REPORT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'xlsx'] as const;
+
+/** The formats of requests and other facts. */
+export const FACT_FORMATS = ['table', 'json', 'jsonl'] as const;
+
+/**
+ * Returns the chosen format when the command supports it. Throws a FleetError of kind `usage` for
+ * any other format from a flag. A format from a profile or a variable was meant for lists, so the
+ * command falls back to a table.
+ */
+export function chooseFormat<Supported extends Format>(
+  { value, origin }: { value: Format; origin: string },
+  supported: readonly Supported[],
+): Supported | 'table' {
+  const format = supported.find((each) => each === value);
+  if (format !== undefined) return format;
+  if (origin !== 'flag') return 'table';
+  throw usageError(`--output ${value} does not apply here`, `formats: ${supported.join(', ')}`);
+}
+
 /** Further values of `-o` for commands that draw. */
 export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];

@@ -1,6 +1,5 @@
 // Formats a few names with values, such as a status or the fields of one bicycle.
 
-import { usageError } from '../errors.js';
 import { pad, widthOf, wrap } from './cells.js';
 import { clean } from './clean.js';
 
@@ -28,21 +27,4 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
     return wrap(head + value, width, isLong ? GAP : ' '.repeat(widthOf(head)));
   });
   return lines.map((line) => `${line.trimEnd()}\n`).join('');
-}
-
-/**
- * Returns the format for facts, which supports only few formats. An unsupported format from a flag
- * is refused (kind `usage`). A format from the profile or environment is ignored, because it was
- * meant for lists.
- */
-export function chooseListFormat({
-  value,
-  origin,
-}: {
-  value: string;
-  origin: string;
-}): 'table' | 'json' | 'jsonl' {
-  if (value === 'table' || value === 'json' || value === 'jsonl') return value;
-  if (origin !== 'flag') return 'table';
-  throw usageError(`--output ${value} does not apply here`, 'formats: table, json, jsonl');
 }

@@ -4,14 +4,14 @@
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { isScreen, writeResult } from '../../list/output-file.js';
 import { resolveSettings, type Settings } from '../../settings/resolve.js';
 import { deleteToken, isRenewable, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
 import { findTokenPlace, type TokenPlace } from '../../settings/token-place.js';
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
-import type { Shape } from '../../terminal/formats.js';
+import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age } from '../../terminal/time.js';
 
@@ -46,7 +46,7 @@ export async function showStatus(context: Context): Promise<void> {
   const now = clock.wallMs();
   const settings = await context.settings();
   const stored = await loadStored(io.env);
-  const format = chooseReportFormat(settings.output);
+  const format = chooseFormat(settings.output, REPORT_FORMATS);
   let token = '';
   let failure: unknown;
   try {

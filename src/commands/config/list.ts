@@ -1,11 +1,11 @@
 // `fleet config list`: every setting, its value and its origin.
 
 import type { Context } from '../../context.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
-import type { Shape } from '../../terminal/formats.js';
+import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 
 /** What replaces a token. */
 const HIDDEN = '(hidden)';
@@ -30,7 +30,12 @@ export async function listSettings(context: Context): Promise<void> {
     origin: level,
     from: origin,
   };
-  await printReport(context, REPORT, [...rows, token], chooseReportFormat(settings.output));
+  await printReport(
+    context,
+    REPORT,
+    [...rows, token],
+    chooseFormat(settings.output, REPORT_FORMATS),
+  );
   for (const { problem } of explained)
     if (problem !== undefined) await notice(`warning: ${problem.message}`);
 }

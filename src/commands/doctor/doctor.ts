@@ -3,9 +3,10 @@
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { BUN_VERSION, programVersion } from '../../system/program-files.js';
 import { count } from '../../terminal/count.js';
+import { chooseFormat, REPORT_FORMATS } from '../../terminal/formats.js';
 import { openProgress } from '../../terminal/progress.js';
 import { describeNext, FINDINGS, type Finding, failed, ok, sortFindings } from './finding.js';
 import { checkPush } from './push.js';
@@ -21,7 +22,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   const { io, notice } = context;
   const { known, ...checked } = await checkSettings(context);
   let { findings } = checked;
-  const format = chooseReportFormat(known.settings.output);
+  const format = chooseFormat(known.settings.output, REPORT_FORMATS);
   const late = new AbortController();
   const cancel = context.clock.after(LONGEST_MS, () => late.abort(tooLate()));
   const limit = AbortSignal.any([context.signal, late.signal]);

@@ -2,7 +2,7 @@
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { describeAge, openChosen, withMirror } from '../../list/offline.js';
 import { isScreen, writeResult } from '../../list/output-file.js';
 import { type MirrorAddress, showMirrorAddress } from '../../mirror/address.js';
@@ -10,6 +10,7 @@ import type { Mirror } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
 import { type MirrorStatus, type RecordedGap, readGaps } from '../../mirror/status.js';
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
+import { chooseFormat, REPORT_FORMATS } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 
@@ -29,7 +30,7 @@ export async function showMirrorStatus(
   context: Context,
   { to }: { to?: MirrorAddress },
 ): Promise<void> {
-  const format = chooseReportFormat((await context.settings()).output);
+  const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const look = async (mirror: Mirror) => {
     const status = await mirror.status();
     return { status, report: await reportOf(mirror, status) };

@@ -2,12 +2,12 @@
 
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { isTrue } from '../../settings/keys.js';
 import { describeCollisions } from '../../settings/profile-name.js';
 import { explainSetting, explainSettings } from '../../settings/resolve.js';
 import { loadStored, loadTokens } from '../../settings/store.js';
-import type { Shape } from '../../terminal/formats.js';
+import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 
 export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
@@ -17,7 +17,7 @@ export async function listProfiles(context: Context): Promise<void> {
   const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
-  const format = chooseReportFormat(output);
+  const format = chooseFormat(output, REPORT_FORMATS);
   const rows = [...stored.profiles].map(([name, values]) => ({
     name,
     active: name === inUse,

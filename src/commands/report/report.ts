@@ -2,14 +2,14 @@
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { chooseReportFormat, printReport } from '../../list/change-report.js';
+import { printReport } from '../../list/change-report.js';
 import { openChosen, withMirror } from '../../list/offline.js';
 import { writeResult } from '../../list/output-file.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import { WEEK_MS } from '../../system/time-units.js';
 import { showLocalTime } from '../../system/time-zone.js';
-import type { Shape } from '../../terminal/formats.js';
+import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
 import { labelOf, showFigure, UNCERTAIN } from '../../views/fleet-report.js';
 import type { PartFigure } from './figures.js';
@@ -35,7 +35,7 @@ const DEFAULT_LENGTH_MS = WEEK_MS;
 /** Prints the report. Throws a FleetError of kind `config` without a mirror. */
 export async function showFleetReport(context: Context, options: ReportOptions): Promise<void> {
   const asked = readPeriod(context, options);
-  const format = chooseReportFormat((await context.settings()).output);
+  const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const { document, jq } = context.flags;
   // A page draws its charts by day.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
