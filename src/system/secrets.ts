@@ -24,9 +24,9 @@ export interface Secrets {
    */
   hide(text: string): string;
   /**
-   * Returns data of the service with each whole token replaced by `[hidden]`. Data goes to files,
-   * databases and other origins, and can be too large for `hide`. Parts of a token stay, because
-   * a token may contain the UUID of a user or an organization.
+   * Returns data of the service with each whole token, and each signature of a JWT, replaced by
+   * `[hidden]`. Data goes to files, databases and other origins, and can be too large for `hide`.
+   * Other parts of a token stay, because a token may contain the UUID of a user or an organization.
    */
   hideInData(data: string): string;
   /** Does the same in the bytes of a body. Returns them unchanged when they hold no token. */
@@ -53,6 +53,13 @@ const MOST_NESTED_RUNS = 3;
 
 /** Whether a word is a JWT: three parts separated by dots, with a base64 object first. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
+
+/** Returns the signature of a JWT, without which its other parts are useless. */
+function signatureOf(secret: string): string | undefined {
+  if (!isJwt(secret)) return undefined;
+  const signature = secret.slice(secret.lastIndexOf('.') + 1);
+  return signature.length >= SHORTEST_IN_DATA ? signature : undefined;
+}
 
 /** Hides the words that look like a JWT, because a token may not have been added. */
 export function hideJwts(text: string): string {
@@ -106,20 +113,17 @@ export function openSecrets(): Secrets {
 
   function hideInData(data: string): string {
     search ??= searchFor(known);
+    if (!holdsMark(search, (mark) => data.includes(mark))) return data;
     let hidden = data;
-    for (const { beginning, spellings } of search.inData) {
-      // Most texts contain no escape, so this check replaces the search for several spellings.
-      if (beginning !== '' && !data.includes(beginning)) continue;
-      for (const spelling of spellings)
-        if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
+    for (const spelling of search.inData) {
+      if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
     }
     return hidden;
   }
 
   function hideInBytes(data: Buffer): Buffer {
     search ??= searchFor(known);
-    const spellings = search.inData.flatMap((each) => each.spellings);
-    if (!spellings.some((spelling) => data.includes(spelling, 0, 'latin1'))) return data;
+    if (!holdsMark(search, (mark) => data.includes(mark, 0, 'latin1'))) return data;
     return Buffer.from(hideInData(data.toString('latin1')), 'latin1');
   }
 
@@ -134,25 +138,41 @@ interface Search {
   parts: ReadonlySet<string>;
   /** The parts that are found only as they are. */
   literalParts: readonly string[];
-  /** The texts to look for in data, in groups. */
-  inData: readonly DataSpellings[];
+  /** The texts to look for in data, longest first. */
+  inData: readonly string[];
+  /** Texts of which data contains one when it contains a text of `inData`. */
+  marksInData: readonly DataMarks[];
 }
 
 function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
+  const inData = each.filter(isFoundInData);
+  // The spelling of a token contains its signature in the same spelling.
+  const marks = inData.map((secret) => signatureOf(secret) ?? secret);
   return {
     spellings: longestFirst(all),
     literalParts: each.flatMap(literalPartsOf),
     parts: partsOf(all),
-    inData: spellingsInData(each.filter(isFoundInData)),
+    inData: longestFirst(new Set([...inData, ...marks].flatMap(spellingsInData))),
+    marksInData: marksOf(marks),
   };
 }
 
-/** Spellings of secrets, longest first, that all begin with the same text. */
-interface DataSpellings {
+/** Marks that all begin with the same text; with any text when it is empty. */
+interface DataMarks {
   beginning: string;
-  spellings: readonly string[];
+  marks: readonly string[];
+}
+
+/**
+ * Whether data contains a mark. Most data contains no escape, so a search for the beginning of an
+ * escape replaces several searches.
+ */
+function holdsMark({ marksInData }: Search, contains: (mark: string) => boolean): boolean {
+  return marksInData.some(
+    ({ beginning, marks }) => (beginning === '' || contains(beginning)) && marks.some(contains),
+  );
 }
 
 /** Whether a secret is long enough for data, and cannot be a number of JSON. */
@@ -164,8 +184,15 @@ function longestFirst(spellings: Iterable<string>): string[] {
   return [...spellings].sort((one, other) => other.length - one.length);
 }
 
-/** Returns the spellings of a secret without escapes. */
+/** Returns the spellings of a secret without escapes, in each form that a service may write. */
 function spellingsOf(secret: string): string[] {
+  const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
+  // UTF-8 that a program read as Latin-1.
+  const misread = Buffer.from(secret).toString('latin1');
+  return [...new Set([secret, ...forms, misread])].flatMap(spellingsOfForm);
+}
+
+function spellingsOfForm(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const hex = bytes.toString('hex');
   return [
@@ -186,15 +213,17 @@ function spellingsOf(secret: string): string[] {
 }
 
 /** Returns the spellings that are looked for in data, which is not decoded. */
-function spellingsInData(secrets: readonly string[]): DataSpellings[] {
-  const groups: DataSpellings[] = ESCAPES.map(({ beginning, write }) => ({
+function spellingsInData(secret: string): string[] {
+  return [...spellingsOf(secret), ...ESCAPES.map(({ write }) => [...secret].map(write).join(''))];
+}
+
+/** Returns the spellings of texts in groups with the same beginning. */
+function marksOf(texts: readonly string[]): DataMarks[] {
+  const escaped = ESCAPES.map(({ beginning, write }) => ({
     beginning,
-    spellings: longestFirst(new Set(secrets.map((secret) => [...secret].map(write).join('')))),
+    marks: texts.map((text) => [...text].map(write).join('')),
   }));
-  return [
-    ...groups,
-    { beginning: '', spellings: longestFirst(new Set(secrets.flatMap(spellingsOf))) },
-  ];
+  return [{ beginning: '', marks: [...new Set(texts.flatMap(spellingsOf))] }, ...escaped];
 }
 
 /** The ways in which a service escapes every character of a text. */
@@ -233,21 +262,29 @@ function base64Of(secret: Buffer): string[] {
 /** Hides secrets that appear after decoding the text once or several times. */
 function hideEncoded(text: string, search: Search): string {
   let hidden = text;
-  let decoded: UnescapedText | undefined = undecoded(text);
-  for (let round = 0; decoded !== undefined && round <= MOST_ROUNDS; round++) {
-    const ranges = findAll(decoded, search, hidden);
-    if (ranges.length > 0) {
-      // The positions of the other characters have changed, so decoding starts again.
-      hidden = replaceRanges(hidden, ranges);
-      decoded = undecoded(hidden);
-      round = 0;
-    }
-    decoded = decodeTextEscapes(decoded);
+  for (;;) {
+    const ranges = findInEachRound(hidden, search);
+    if (ranges.length === 0) return hidden;
+    // The letters around a hidden secret are neighbours now, so the search starts again.
+    hidden = replaceRanges(hidden, ranges);
   }
-  return hidden;
 }
 
-/** Returns the ranges of the original text that contain a secret, in ascending order. */
+/**
+ * Returns the ranges of the text that contain a secret after any number of decodings. All rounds
+ * search the same text: hiding a part of a secret would keep the next round from finding the rest.
+ */
+function findInEachRound(text: string, search: Search): SecretRange[] {
+  const ranges: SecretRange[] = [];
+  let decoded: UnescapedText | undefined = undecoded(text);
+  for (let round = 0; decoded !== undefined && round <= MOST_ROUNDS; round++) {
+    ranges.push(...findAll(decoded, search, text));
+    decoded = decodeTextEscapes(decoded);
+  }
+  return ranges.sort(([one], [other]) => one - other);
+}
+
+/** Returns the ranges of the original text that contain a secret. */
 function findAll(
   decoded: UnescapedText,
   { spellings, parts, literalParts }: Search,
@@ -270,7 +307,7 @@ function findAll(
   // Spellings without escapes are already hidden. The word in HIDDEN may itself be a password.
   findIn(spellings, (word, found) => word !== found);
   findIn(literalParts, () => true);
-  return ranges.sort(([one], [other]) => one - other);
+  return ranges;
 }
 
 /** Control characters and characters without a width. Line breaks and tabs are white space. */

@@ -43,7 +43,9 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   async function expectShell(terminal: Terminal, code: number): Promise<string> {
     const before = await terminal.until(PROMPT);
     terminal.press('echo "code $?: $(stty -a)"\n');
-    const told = await terminal.until(/code \d+: [\s\S]*ready> $/);
+    const text = await terminal.until(/code \d+: [\s\S]*ready> $/);
+    // The text before it is the typed line, which contains the word "echo".
+    const told = text.slice(text.search(/code \d+:/));
     expect(told).toContain(`code ${code}:`);
     expect(told).toMatch(/(?<!-)\bicanon\b/);
     expect(told).toMatch(/(?<!-)\becho\b/);

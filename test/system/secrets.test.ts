@@ -107,6 +107,32 @@ describe('a secret in text of other programs', () => {
     expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
   });
 
+  it.each(['NFC', 'NFD', 'NFKC'] as const)(
+    'is hidden when it is a password that the service writes in %s',
+    (form) => {
+      for (const typed of ['Zwölf Boxkämpfer ﬁ9', 'Zwölf Boxkämpfer ﬁ9'.normalize('NFD')]) {
+        const secrets = openSecrets();
+        secrets.add(typed, true);
+        const written = typed.normalize(form);
+        expect(secrets.hide(`not "${written}"`)).toBe(`not "${HIDDEN}"`);
+        expect(secrets.hide(`/${encodeURIComponent(written)}/`)).toBe(`/${HIDDEN}/`);
+      }
+    },
+  );
+
+  it('is hidden when it is a password in UTF-8 that is read as Latin-1', () => {
+    const secrets = openSecrets();
+    secrets.add('Zwölf 9', true);
+    expect(secrets.hide(Buffer.from('not Zwölf 9').toString('latin1'))).toBe(`not ${HIDDEN}`);
+  });
+
+  it('is hidden completely when a part of it is found before it is decoded', () => {
+    const secrets = openSecrets();
+    secrets.add('Zwölf Boxkämpfer 9!', true);
+    const written = encodeURIComponent('Zwölf Boxkämpfer 9!').replaceAll('%20', '+');
+    expect(secrets.hide(`/?p=${written}`)).toBe(`/?p=${HIDDEN}`);
+  });
+
   it('a secret in text of other programs is hidden when a header damaged a part of a password', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
