@@ -9,6 +9,7 @@ import type { Settings } from './settings/resolve.js';
 import type { Stored } from './settings/store.js';
 import type { TokenSource } from './settings/token.js';
 import type { Clock } from './system/clock.js';
+import { hideJwts } from './system/secrets.js';
 import { openTimeZone, type TimeZone } from './system/time-zone.js';
 import { clean, escapeJson } from './terminal/clean.js';
 import { loadPaint } from './terminal/colour.js';
@@ -279,7 +280,8 @@ function openConnections(
     // Printed even with -q, because others can read the token.
     if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
       await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
-    return openNetwork(io.env, timeoutMs ?? (await settings()).timeout.value);
+    const limitMs = timeoutMs ?? (await settings()).timeout.value;
+    return openNetwork(io.env, limitMs, io.secrets);
   };
   const network: Context['network'] = (timeoutMs) => {
     opened ??= openOnce(timeoutMs);
@@ -345,9 +347,11 @@ export const ANONYMOUS = fixedToken('');
  * mark.
  */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
-  const { mark, text } = splitMark(line);
+  // A notice may repeat a token that the user typed in the wrong place.
+  const shown = hideJwts(line);
+  const { mark, text } = splitMark(shown);
   // The mark for success is for terminals only.
-  const plain = mark === 'done' ? text : line;
+  const plain = mark === 'done' ? text : shown;
   if (isJson) return escapeJson(JSON.stringify({ notice: plain.startsWith('! ') ? text : plain }));
   if (!stderr.isTerminal || mark === undefined) return clean(plain);
   return `${drawMark(mark, stderr, await loadPaint(stderr.colorLevel))} ${clean(text)}`;

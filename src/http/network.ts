@@ -2,14 +2,22 @@
 // the first request.
 
 import type { Dispatcher } from 'undici';
-import { openRoutes } from './proxy.js';
+import type { Secrets } from '../system/secrets.js';
+import { openRoutes, secretsOfProxy } from './proxy.js';
 
 export type { Dispatcher };
 
 export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
-/** Opens the dispatchers. `timeoutMs` limits each connection attempt, TLS included. */
-export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
+/**
+ * Opens the dispatchers. `timeoutMs` limits each connection attempt, TLS included. The password of
+ * each proxy that is used is added to `secrets`.
+ */
+export async function openNetwork(
+  env: NodeJS.ProcessEnv,
+  timeoutMs: number,
+  secrets: Pick<Secrets, 'add'>,
+) {
   const { routeTo, hasProxy } = openRoutes(env);
   const { openAgent } = await import('./agent.js');
   const { MAX_HEADER_BYTES, openConnector, openSockets } = await import('./connect.js');
@@ -30,7 +38,10 @@ export async function openNetwork(env: NodeJS.ProcessEnv, timeoutMs: number) {
     dispatcherTo(url: URL): Dispatcher {
       const { proxy } = routeTo(url);
       if (proxy === undefined || openProxyAgent === undefined) return direct;
-      const agent = agents.get(proxy.href) ?? openProxyAgent(proxy, timeoutMs, sockets);
+      const known = agents.get(proxy.href);
+      if (known !== undefined) return known;
+      for (const secret of secretsOfProxy(proxy)) secrets.add(secret, true);
+      const agent = openProxyAgent(proxy, timeoutMs, sockets);
       agents.set(proxy.href, agent);
       return agent;
     },

@@ -49,6 +49,14 @@ export function proxyToken({ username, password }: URL): string | undefined {
   return `Basic ${Buffer.from(login).toString('base64')}`;
 }
 
+/** Returns the texts of a proxy's address that must not be shown, because the proxy may repeat them. */
+export function secretsOfProxy(proxy: URL): string[] {
+  const token = proxyToken(proxy);
+  if (token === undefined) return [];
+  const encoded = token.slice(token.indexOf(' ') + 1);
+  return [decodeURIComponent(proxy.password), encoded];
+}
+
 /**
  * Chooses the proxy for each address from the environment. HTTP_PROXY is also used for https when
  * HTTPS_PROXY is not set. `routeTo` throws a FleetError of kind `config` when the proxy for an

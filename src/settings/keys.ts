@@ -197,8 +197,17 @@ const RETRIES: Kind<number, number> = {
 };
 
 // The operating system would end the command at a NUL and run only a part of it.
+const readCommand = checked(
+  matching(/^[^\0]+$/),
+  'is not a command',
+  'write a command that prints a token',
+);
+
+/** A token without spaces, after the words that precede it in a header. */
+const ONLY_TOKEN = /^(?:authorization:\s*)?(?:(?:jwt|bearer|token)\s+)?[\w.+=-]+$/i;
+
 const COMMAND: Kind<string, undefined> = {
-  parse: checked(matching(/^[^\0]+$/), 'is not a command', 'write a command that prints a token'),
+  parse: (text) => (ONLY_TOKEN.test(text) && looksLikeToken(text) ? PASTED : readCommand(text)),
 };
 
 const MIRROR: Kind<MirrorAddress, undefined> = {

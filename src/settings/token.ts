@@ -16,6 +16,7 @@ import {
 } from './store.js';
 import type { TokenInput, TokenPlace, TokenReader } from './token-place.js';
 import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES } from './token-place.js';
+import { warnOfReaders } from './trust.js';
 
 export {
   affiliationsOf,
@@ -45,6 +46,8 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const place = await findTokenPlace(env, stored, settings);
   if (place === undefined) throw missingToken(profile);
   const { kind, login, origin, refusalHint } = place;
+  const warning = kind === 'stored' ? warnOfReaders(stored.credentialsPath) : undefined;
+  if (warning !== undefined) await input.notice(warning);
   // `fleet sandbox` renews the token of its profile.
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';

@@ -33,12 +33,32 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   if (!isOthers && (found.mode & OTHERS_WRITE_BITS) === 0) return;
   const what = isOthers
     ? `belongs to another user (uid ${found.uid})`
-    : `can be written by others (mode ${(found.mode & 0o777).toString(8).padStart(4, '0')})`;
+    : `can be written by others (mode ${showMode(found.mode)})`;
   const command = isOthers
     ? `sudo chown ${quoteForShell(nameOfUser() ?? String(own))}`
     : 'chmod go-w';
   const hint = `look at it first; if it is right, run: ${command} ${quoteForShell(path)}`;
   throw configError(`${path} ${what}, and is not used`, hint);
+}
+
+/** The permission bits that let the group or others read. */
+const OTHERS_READ_BITS = 0o044;
+
+/**
+ * Returns a warning when others can read a file with secrets, or undefined. fleet still uses
+ * the file, because the operator may have copied it from a backup that loses modes.
+ */
+export function warnOfReaders(path: string): string | undefined {
+  // Node cannot read modes on Windows.
+  if (process.platform === 'win32') return undefined;
+  const mode = statIfThere(path)?.mode ?? 0;
+  if ((mode & OTHERS_READ_BITS) === 0) return undefined;
+  const command = `chmod 600 ${quoteForShell(path)}`;
+  return `warning: other users can read ${path} (mode ${showMode(mode)}), which contains the token; run: ${command}`;
+}
+
+function showMode(mode: number): string {
+  return (mode & 0o777).toString(8).padStart(4, '0');
 }
 
 /**

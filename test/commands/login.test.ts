@@ -451,6 +451,7 @@ it('quotes no text that looks like a token', async () => {
       `config set base_url ${token}`,
       `config set organization ${token}`,
       `config set timeout ${token}`,
+      `config set token_command ${token}`,
     ]) {
       const run = await fleet(line, { stdin: 'x' });
       expect([line.split(' ')[2], run.code, run.stderr]).toEqual([
@@ -459,4 +460,11 @@ it('quotes no text that looks like a token', async () => {
         expect.not.stringContaining(token),
       ]);
     }
+});
+
+it('quotes no JWT in the notice of `config set token_command`', async () => {
+  const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
+  const run = await fleet(`config set token_command echo${'\u00a0'}${jwt}`, {});
+  expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('set token_command')]);
+  expect(run.stderr).not.toContain(jwt);
 });

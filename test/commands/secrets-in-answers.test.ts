@@ -1,5 +1,7 @@
 // Tests secrets in the answers of a service at the positions where an error or a log cuts its text.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { expect, test } from 'vitest';
 import { newFolder } from '../support/folder.js';
@@ -91,3 +93,28 @@ test.each([
   expect(run.stderr).toContain('its answer is not shown');
   expect(run.stderr).not.toMatch(/T-w-o|Two words/);
 });
+
+test.each(['HTTP_PROXY', 'http_proxy'])(
+  'hides the password of the proxy in %s when the proxy repeats it',
+  async (variable) => {
+    const { url } = await openServer((response, { headers }) => {
+      const login = String(headers['proxy-authorization']);
+      const decoded = Buffer.from(login.slice('Basic '.length), 'base64').toString();
+      response.writeHead(502, { 'X-Login': login }).end(`bad login: ${login}, ${decoded}`);
+    });
+    const folder = newFolder();
+    const profile = { base_url: 'http://service.example', allow_http: true };
+    writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: profile } }));
+    for (const more of [[], ['-v'], ['--json']]) {
+      const run = await runFleet(['bicycles', 'list', '--retries', '0', ...more], {
+        env: {
+          FLEET_CONFIG_DIR: folder,
+          FLEET_TOKEN: TOKEN,
+          [variable]: url.replace('//', '//bob:Two%20words9@'),
+        },
+      });
+      expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('bad login: ')]);
+      expect(run.stderr).not.toMatch(/Two words9|Ym9iOlR3byB3b3Jkcz/);
+    }
+  },
+);

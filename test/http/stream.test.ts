@@ -10,6 +10,7 @@ import type { StreamEvent } from '../../src/http/stream/events.js';
 import { followStream } from '../../src/http/stream.js';
 import type { Tokens } from '../../src/http/types.js';
 import { systemClock } from '../../src/system/clock.js';
+import { openSecrets } from '../../src/system/secrets.js';
 import { openFastClock } from '../support/fast-clock.js';
 import { withHostile } from '../support/hostile.js';
 import type { Behaviour } from '../support/misbehaving.js';
@@ -203,7 +204,7 @@ test('EventSource does not reconnect by itself and leaves no timer', async () =>
   const server = await openMisbehaving((socket) =>
     socket.end(`${STREAM_HEAD}retry: 1\ndata: x\n\n`),
   );
-  const network = await openNetwork({}, 10_000);
+  const network = await openNetwork({}, 10_000, openSecrets());
   const set = vi.spyOn(globalThis, 'setTimeout');
   const cleared = vi.spyOn(globalThis, 'clearTimeout');
   const ending = await connectOnce({
@@ -242,7 +243,7 @@ const CASES: readonly [
 ];
 test.each(CASES)('ends immediately: %s', async (_name, { url, ...options }) => {
   const server = await openMisbehaving(good);
-  const network = await openNetwork({}, 10_000);
+  const network = await openNetwork({}, 10_000, openSecrets());
   const stop = new AbortController();
   const events: StreamEvent[] = [];
   const following = followStream({

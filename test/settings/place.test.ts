@@ -167,6 +167,26 @@ describe.skipIf(process.platform === 'win32')(
       expect(await fleet('auth token', env)).toMatchObject({ code: 3, stdout: '' });
     });
 
+    it('warns once about stored tokens that other users can read', async () => {
+      await fleet('auth login --with-token --no-check', env, 'a-token-to-keep');
+      const credentials = join(folder, 'credentials.json');
+      const warning = `warning: other users can read ${credentials} (mode 0644), which contains the token; run: chmod 600 ${credentials}\n`;
+      const list = `bicycles list --all --retries 0 --base-url ${ADDRESS}`;
+      for (const mode of [0o644, 0o640, 0o604]) {
+        chmodSync(credentials, mode);
+        const octal = (mode & 0o777).toString(8);
+        const told = warning.replace('644', octal);
+        expect((await fleet('auth token', env)).stderr).toBe(told);
+        expect((await fleet(list, env)).stderr.split(told)).toHaveLength(2);
+        expect((await fleet('auth status', env)).stderr).toContain(told);
+      }
+      chmodSync(credentials, 0o600);
+      expect((await fleet('auth token', env)).stderr).toBe('');
+      // Settings without a token may be readable.
+      chmodSync(join(folder, 'config.json'), 0o644);
+      expect((await fleet('auth token', env)).stderr).toBe('');
+    });
+
     it.runIf(hasTool('root'))('rejects a file and a folder of another user', async () => {
       const { config, mark } = writeSettings();
       for (const path of [config, folder]) {

@@ -18,7 +18,7 @@ export async function openTestClient(
   options: Partial<ClientOptions> = {},
   env: NodeJS.ProcessEnv = {},
 ): Promise<TestClient> {
-  const network = await openNetwork(env, options.timeoutMs ?? 5_000);
+  const network = await openNetwork(env, options.timeoutMs ?? 5_000, openSecrets());
   onTestFinished(() => network.close());
   const said: string[] = [];
   const client = openClient({

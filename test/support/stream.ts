@@ -46,7 +46,7 @@ export async function follow(url: string, { until, ...options }: FollowOptions):
   const ownClock = options.clock === undefined ? openFastClock() : undefined;
   const clock = options.clock ?? ownClock;
   if (clock === undefined) throw new Error('there is always a clock');
-  const network = await openNetwork({}, 10_000);
+  const network = await openNetwork({}, 10_000, openSecrets());
   const stop = new AbortController();
   const queue = openQueue<StreamEvent>();
   const following = followStream({
