@@ -432,7 +432,7 @@ const readOnce = {
   }),
 };
 
-/** `npm run build:binary` writes these executables, and `npm pack` builds again without them. */
+/** `npm run build:binary` writes these executables, and `npm run pack` builds again without them. */
 const EXECUTABLES = ['fleet', 'fleet.exe'];
 const isBuilt = (name) => !EXECUTABLES.includes(name);
 for (const name of existsSync(FOLDER) ? readdirSync(FOLDER).filter(isBuilt) : [])

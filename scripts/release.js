@@ -63,12 +63,12 @@ function requireCommittedSources() {
 function packTwice() {
   for (const folder of [FOLDER, SECOND_FOLDER]) {
     mkdirSync(folder, { recursive: true });
-    npm('pack', '--pack-destination', folder, '--loglevel=error');
+    npm('run', '--silent', 'pack', '--', folder);
   }
   const [first, second] = [FOLDER, SECOND_FOLDER].map((folder) => sha256(join(folder, TARBALL)));
   if (first !== second)
     throw new Error(
-      `npm pack is not reproducible: compare ${join(FOLDER, TARBALL)} and ${join(SECOND_FOLDER, TARBALL)}`,
+      `npm run pack is not reproducible: compare ${join(FOLDER, TARBALL)} and ${join(SECOND_FOLDER, TARBALL)}`,
     );
   rmSync(SECOND_FOLDER, { recursive: true });
 }

@@ -259,7 +259,7 @@ async function tellNodes(majors, folder) {
 }
 
 async function pack(folder) {
-  await npm(process.execPath, ['pack', '--pack-destination', folder], ROOT);
+  await npm(process.execPath, ['run', '--silent', 'pack', '--', folder], ROOT);
   return join(folder, `fleet-cli-${VERSION}.tgz`);
 }
 

@@ -32,6 +32,11 @@ const MANIFEST = JSON.parse(read('package.json')) as {
   engines: { node: string };
   dependencies?: { [name: string]: string };
   devDependencies: { [name: string]: string };
+  bundledLibraries: string[];
+  version: string;
+  homepage: string;
+  repository: { url: string };
+  bugs: { url: string };
 };
 
 /** A larger tarball contains something unnecessary. */
@@ -60,7 +65,7 @@ function expectPacked({ size, files }: { size: number; files: { path: string }[]
   expect(size).toBeLessThan(LARGEST_BYTES);
 }
 
-test('the build of `npm pack` keeps the executables and deletes other old files', () => {
+test('the build keeps the executables and deletes other old files', () => {
   const copy = newFolder();
   for (const path of ['package.json', 'tsconfig.json', 'scripts', 'bin', 'docs', 'src'])
     cpSync(ROOT + path, join(copy, path), { recursive: true });
@@ -103,6 +108,18 @@ test('the package contains the licenses of its bundled libraries', () => {
     'topojson-client',
   ])
     expect(licences).toMatch(new RegExp(`^${name} \\d\\S* \\(\\S+\\)$`, 'm'));
+});
+
+test('package.json lists exactly the bundled libraries', () => {
+  const headings = read('dist/THIRD-PARTY-LICENSES.txt').matchAll(/^(\S+) \d\S* \(.+\)$/gm);
+  const licensed = new Set([...headings].map(([, name]) => name));
+  const direct = Object.keys(MANIFEST.devDependencies).filter((name) => licensed.has(name));
+  expect(MANIFEST.bundledLibraries).toEqual(direct.sort());
+});
+
+test('package.json names the homepage, the repository and the place for bugs', () => {
+  const { homepage, repository, bugs } = MANIFEST;
+  for (const url of [homepage, repository.url, bugs.url]) expect(url).toMatch(/^(?:git\+)?https:/);
 });
 
 test('all documents name the same minimum version of Node', () => {
@@ -198,34 +215,34 @@ test('the tarball contains only the necessary files, installs manual pages and h
     'CHANGELOG.md',
   ])
     cpSync(ROOT + path, join(copy, path), { recursive: true });
-  const manifest = JSON.parse(readFileSync(join(copy, 'package.json'), 'utf8')) as {
-    scripts: { [name: string]: string };
-  };
-  const { prepack = '' } = manifest.scripts;
-  expect(prepack).toMatch(/^npm run build && /);
   const before = readFileSync(join(copy, 'package.json'), 'utf8');
-  const run = (line: string) => execFileSync('sh', ['-c', line], { cwd: copy, stdio: 'ignore' });
-  run(prepack.replace('npm run build && ', ''));
+  const packFiles = () => execFileSync(process.execPath, ['scripts/pack.js', '..'], { cwd: copy });
+  const path = join(folder, `fleet-cli-${MANIFEST.version}.tgz`);
+  expect(`${packFiles()}`).toBe(`${path}\n`);
+  const first = readFileSync(path);
+  packFiles();
+  expect(readFileSync(path).equals(first)).toBe(true);
+  expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
+  const made = join(copy, 'dist', 'package');
+  const packed = JSON.parse(readFileSync(join(made, 'package.json'), 'utf8'));
+  expect(packed.man.toSorted()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
+  expect(packed).not.toHaveProperty('scripts');
+  expect(packed).not.toHaveProperty('devDependencies');
   // Optional dependencies would have to come from a registry.
-  const { optionalDependencies: _, ...packed } = JSON.parse(
-    readFileSync(join(copy, 'package.json'), 'utf8'),
-  );
-  writeFileSync(join(copy, 'package.json'), JSON.stringify(packed));
-  expect(packed.man.sort()).toEqual(PAGES.map((page) => `dist/man/${page}`).sort());
-  const text = execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--loglevel=error'], {
-    cwd: copy,
+  const { optionalDependencies: _, ...offline } = packed;
+  writeFileSync(join(made, 'package.json'), JSON.stringify(offline));
+  const text = execFileSync('npm', ['pack', '--json', '--loglevel=error'], {
+    cwd: made,
     encoding: 'utf8',
   });
   const [tarball] = JSON.parse(text);
   expectPacked(tarball);
   const install =
-    'npm install --global --prefix ../installed --offline --omit=optional ./fleet-cli-*.tgz';
-  const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: copy, encoding: 'utf8' });
-  // npm warns about every install script.
+    'npm install --global --prefix ../../../installed --offline --omit=optional ./fleet-cli-*.tgz';
+  const { stdout, stderr } = spawnSync('sh', ['-c', install], { cwd: made, encoding: 'utf8' });
+  // npm warns about every script that an installation may run.
   expect(stdout + stderr).toMatch(/added 1 package/);
   expect(stdout + stderr).not.toMatch(/script/);
-  run(manifest.scripts['postpack'] ?? '');
-  expect(readFileSync(join(copy, 'package.json'), 'utf8')).toBe(before);
 });
 
 test.runIf(hasTool('mandoc'))('mandoc accepts the manual pages', () => {
