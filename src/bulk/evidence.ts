@@ -1,6 +1,8 @@
 // Finds out whether changes without an answer were carried out. Reads the present state and the
 // history of bicycles and alerts, and the bicycles that appeared, and decides by these.
 
+import { ALERT } from '../api/alert.js';
+import { openAlertPages } from '../api/alert-pages.js';
 import {
   BICYCLE,
   type Bicycle,
@@ -14,6 +16,7 @@ import { readOne } from '../api/read-one.js';
 import type { Resource } from '../api/resource.js';
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
+import { readAlertFeed } from '../follower/alert-feed.js';
 import type { Client } from '../http/client.js';
 import { ifOffered } from '../http/optional.js';
 import { readPage } from '../http/pages.js';
@@ -153,11 +156,29 @@ async function findInList(
     [...evidence].filter(([, { now }]) => now === undefined).map(([uuid]) => uuid),
   );
   if (missing.size === 0) return;
-  await readNewest(client, resource, 'modified', (bicycle) => {
-    const uuid = bicycleUuid(bicycle) ?? '';
+  const take = (item: Bicycle) => {
+    const uuid = bicycleUuid(item) ?? '';
     if (missing.delete(uuid))
-      evidence.set(uuid, { now: describe(bicycle), history: evidence.get(uuid)?.history });
+      evidence.set(uuid, { now: describe(item), history: evidence.get(uuid)?.history });
     return missing.size === 0;
+  };
+  if (resource === ALERT) await readNewestAlerts(client, take);
+  else await readNewest(client, resource, 'modified', take);
+}
+
+/** Passes alerts to `take`, last changed first, until it returns true or the list ends. */
+async function readNewestAlerts(client: Client, take: (alert: Bicycle) => boolean): Promise<void> {
+  let pages = 0;
+  await readAlertFeed({
+    filters: [],
+    order: 'modified',
+    hasLargePages: true,
+    readPage: openAlertPages(client),
+    takePage(alerts) {
+      pages += 1;
+      const isDone = alerts.some(({ value }) => take(value as Bicycle));
+      return { hasNews: true, isEnough: isDone || pages >= LIST_PAGES };
+    },
   });
 }
 

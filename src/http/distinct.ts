@@ -25,20 +25,31 @@ export const RECENT_ITEMS = 5_000;
  * `limit` of the latest items; a million items would take 100 MB.
  */
 export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
+  const keys = openSeenKeys(limit);
+  return {
+    get size() {
+      return keys.size;
+    },
+    has: (item) => hasUuid(item) && keys.has(nameOf(item)),
+    add: (item) => keys.add(nameOf(item)),
+  };
+}
+
+/** Like `openSeen`, for keys. `add` returns true when the key is new. */
+export function openSeenKeys(limit: number) {
   let recent = new Set<string>();
   let earlier = new Set<string>();
   let size = 0;
-  const isKnown = (name: string) => recent.has(name) || earlier.has(name);
+  const has = (key: string) => recent.has(key) || earlier.has(key);
   return {
     get size() {
       return size;
     },
-    has: (item) => hasUuid(item) && isKnown(nameOf(item)),
-    add(item) {
-      const name = nameOf(item);
-      if (earlier.has(name)) return false;
+    has,
+    add(key: string): boolean {
+      if (earlier.has(key)) return false;
       const sizeBefore = recent.size;
-      recent.add(name);
+      recent.add(key);
       if (recent.size === sizeBefore) return false;
       size++;
       if (recent.size >= limit) [earlier, recent] = [recent, new Set()];

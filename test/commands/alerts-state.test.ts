@@ -4,10 +4,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../src/api/alert.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan } from '../../src/commands/alerts/events.js';
-import { type AlertItem, openKnownAlerts } from '../../src/commands/alerts/known.js';
 import { type AlertsState, alertsState, startAlerts } from '../../src/commands/alerts/state.js';
 import type { Marks } from '../../src/commands/alerts/state-file.js';
 import { FleetError } from '../../src/errors.js';
+import { type AlertItem, openKnownAlerts } from '../../src/follower/known-alerts.js';
 
 const PLAN: AlertsPlan = {
   form: 'lines',

@@ -328,6 +328,40 @@ test('reads the alerts behind an unreadable page in the next run', async () => {
   expect(await count('alerts')).toBe(before + 250);
 });
 
+describe.each([true, false])('a service that counts its alerts: %s', (countsAlerts) => {
+  test('has every alert in the mirror although an alert is deleted between two pages', async () => {
+    const { sandbox, organization, onceAt, openOther, ask } = await openScene(await newSqlite());
+    const [template] = sandbox.alerts();
+    const name = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+    const alerts = Array.from({ length: 250 }, (_, index) => ({
+      ...template,
+      uuid: name(index),
+      modified: new Date(Date.UTC(2026, 2, 1) - index * 60_000).toISOString(),
+    }));
+    let isDeleted = false;
+    const server = await openOther((path) => {
+      if (!path.startsWith('/alerts/')) return undefined;
+      const query = new URL(path, 'http://localhost').searchParams;
+      const page = Number(query.get('page') ?? 1);
+      const results = alerts.slice((page - 1) * 100, page * 100);
+      query.set('page', String(page + 1));
+      const next = alerts.length > page * 100 ? `http://elsewhere/alerts/?${query}` : null;
+      const count = countsAlerts ? { count: alerts.length } : {};
+      const body = JSON.stringify({ ...count, next, previous: null, results });
+      if (page === 1 && !isDeleted) alerts.shift();
+      isDeleted = true;
+      return body;
+    });
+    expect((await onceAt(server.url)).code).toBe(0);
+    // Without a count only a second reading finds the alert that moved between the pages.
+    if (!countsAlerts) expect((await onceAt(server.url)).code).toBe(0);
+    const found = await ask('select uuid from alerts order by uuid');
+    expect(found).toEqual(Array.from({ length: 250 }, (_, index) => ({ uuid: name(index) })));
+    const [writer] = await ask(`select alerts from writers where organization = '${organization}'`);
+    expect(writer).toEqual({ alerts: 'read' });
+  });
+});
+
 describe('errors of `mirror run`', () => {
   test.each(['delete', 'wal'])(
     'does not change a database with other tables in the journal mode %s',

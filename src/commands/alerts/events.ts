@@ -4,9 +4,9 @@ import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
 import type { EndOptions } from '../../follow/ending.js';
 import type { CommonEffect, CommonEvent } from '../../follow/loop.js';
+import type { AlertItem, Version } from '../../follower/known-alerts.js';
 import type { Page, Query } from '../../http/types.js';
 import type { TimeZone } from '../../system/time-zone.js';
-import type { AlertItem, Version } from './known.js';
 import type { Marks } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
 

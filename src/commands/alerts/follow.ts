@@ -1,7 +1,7 @@
 // Follows alerts: performs the effects of the state machine in state.ts. Prints alerts, queues them
 // for --exec and --post, and stores the state, one alert after another.
 
-import { ALERT, type Alert } from '../../api/alert.js';
+import { openAlertPages } from '../../api/alert-pages.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { type Deliveries, openDeliveries } from '../../follow/deliveries.js';
@@ -11,15 +11,14 @@ import { follow, type Machine, type Session } from '../../follow/loop.js';
 import { openMessageStore } from '../../follow/message-store.js';
 import { openPrinter, type Printable } from '../../follow/print.js';
 import { followTopics } from '../../follow/subscribe.js';
+import { lastMsOf, openKnownAlerts } from '../../follower/known-alerts.js';
 import type { Client } from '../../http/client.js';
-import { readPage } from '../../http/pages.js';
-import { answeredAtMs, readRetryAfter } from '../../http/retry.js';
+import { readRetryAfter } from '../../http/retry.js';
 import type { Query } from '../../http/types.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type Clock, momentOf, openTimer } from '../../system/clock.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { lastMsOf, openKnownAlerts } from './known.js';
 import { openAlertsReport, type SummaryPart } from './notices.js';
 import { deliveryMessageOf, openNotifications } from './notification.js';
 import { alertsState, startAlerts } from './state.js';
@@ -205,20 +204,15 @@ async function openPrinting(
  */
 async function readAlerts(client: Client, query: Query, clock: Clock): Promise<AlertsEvent> {
   let retryAfter: string | undefined;
-  const onRefusal = ({ headers }: { headers: Readonly<Record<string, string>> }) => {
-    retryAfter = headers['retry-after'];
-  };
+  const readPage = openAlertPages(client, {
+    retries: 0,
+    onRefusal({ headers }) {
+      retryAfter = headers['retry-after'];
+    },
+  });
   try {
-    const request = {
-      path: ALERT.listPath,
-      query,
-      subject: 'the list of alerts',
-      retries: 0,
-      onRefusal,
-    };
-    const answer = await client.send(request);
-    const serviceMs = answeredAtMs(answer.headers) ?? clock.wallMs();
-    return { type: 'page', page: readPage<Alert>(answer), serviceMs };
+    const page = await readPage(query);
+    return { type: 'page', page, serviceMs: page.dated?.dateMs ?? clock.wallMs() };
   } catch (thrown) {
     return {
       type: 'failed',

@@ -5,10 +5,10 @@ import type { Context } from '../../context.js';
 import type { DeliveryFlags } from '../../follow/delivery-flags.js';
 import type { DeliveryMessage } from '../../follow/message-store.js';
 import type { Notification } from '../../follow/post-templates.js';
+import type { AlertItem } from '../../follower/known-alerts.js';
+import { alertVersionOf } from '../../follower/known-alerts.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { readPath, textOf } from '../../terminal/values.js';
-import type { AlertItem } from './known.js';
-import { alertVersionOf } from './known.js';
 
 /** States in which an alert needs nobody any more (interface.md section 3.2). */
 const ENDED_STATES: readonly unknown[] = ['resolved', 'stopped', 'silenced'];

@@ -5,10 +5,10 @@
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
 import { openMessageStore } from '../../follow/message-store.js';
+import { openKnownAlerts, SOURCES, type Version } from '../../follower/known-alerts.js';
 import { isObject } from '../../json/parse.js';
 import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
-import { openKnownAlerts, SOURCES, type Version } from './known.js';
 import { openLog, readLog } from './log.js';
 
 /** The period in which all alerts were seen. */

@@ -10,10 +10,15 @@
 import type { Alert } from '../../api/alert.js';
 import { FleetError } from '../../errors.js';
 import type { End } from '../../follow/loop.js';
-import { LARGE_PAGE } from '../../http/first-page.js';
+import type { AlertOrder } from '../../follower/alert-feed.js';
+import {
+  type AlertItem,
+  alertVersionOf,
+  lastMsOf,
+  type Source,
+} from '../../follower/known-alerts.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
-import type { Query } from '../../http/types.js';
 import { matches } from '../../list/where.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { SECOND_MS } from '../../system/time-units.js';
@@ -21,14 +26,10 @@ import { MACHINE_ZONE } from '../../system/time-zone.js';
 import { textOf } from '../../terminal/values.js';
 import { iso } from '../../views/connection.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
-import { type AlertItem, alertVersionOf, lastMsOf, type Source } from './known.js';
-import type { ListReading, Order } from './reading.js';
+import type { ListReading } from './reading.js';
 import {
   addPage,
   CLOCK_MARGIN_MS,
-  foundItems,
-  isProven,
-  mustRepeat,
   oldestFirst,
   readDownTo,
   repeatReading,
@@ -68,7 +69,7 @@ export function startAlerts(
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /** Whether the first read starts later than the watch, in this run or an earlier one. */
     isLate: beganMs !== undefined,
-    order: 'modified' as Order,
+    order: 'modified' as AlertOrder,
     reading: undefined as ListReading | undefined,
     /** Whether a page was requested and has not arrived. */
     isAsking: false,
@@ -122,17 +123,12 @@ function begin({ state, now, effects }: Turn) {
   // Rounded up: a remaining fraction of a millisecond would cause endless wake-ups.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
-  state.reading ??= startReading(isDeep, firstQuery(state, isDeep));
+  state.reading ??= startReading(isDeep, state.plan.query, state.order);
   state.isAsking = true;
-  effects.push({ type: 'read-page', query: state.reading.query });
+  effects.push({ type: 'read-page', query: state.reading.feed.query });
 }
 
-/** Returns the query of the first page. */
-function firstQuery({ order, plan }: AlertsState, isDeep: boolean): Query {
-  return [['ordering', `-${order}`], ...plan.query, ...(isDeep ? [LARGE_PAGE] : [])];
-}
-
-/** Restarts the read in the order that every service supports. */
+/** Restarts the reading in the order that every service supports. */
 function beginByCreated(turn: Turn) {
   Object.assign(turn.state, { order: 'created', reading: undefined, dueMs: turn.now.monotonicMs });
   begin(turn);
@@ -140,28 +136,32 @@ function beginByCreated(turn: Turn) {
 
 function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' }) {
   const { state, now } = turn;
-  const { order, reading } = state;
+  const { reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
   // Each page is a success: only consecutive failures increase the pause.
   if (state.failure !== undefined) state.failure.inARow = 0;
-  if (reading.pages === 0)
-    Object.assign(reading, { atMs: Math.min(serviceMs, now.wallMs), wallMs: now.wallMs });
-  addPage(reading, order, page);
+  const { feed } = reading;
+  if (feed.pages === 0) {
+    reading.atMs = Math.min(serviceMs, now.wallMs);
+    reading.wallMs = now.wallMs;
+  }
+  addPage(reading, page);
   state.counts.pages++;
   repair(turn, reading);
-  if (reading.lastMs === undefined && order === 'modified' && page.next !== undefined)
+  if (feed.lastMs === undefined && feed.order === 'modified' && feed.hasNext)
     return beginByCreated(turn);
   // The first read of a watch ends at the newest alert that existed before.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
-  const end = readDownTo(reading, order, state.marks.cursorMs ?? startMs, page.next !== undefined);
+  const end = readDownTo(reading, state.marks.cursorMs ?? startMs);
   if (end === undefined) {
-    reading.query = page.next ?? [];
     begin(turn);
-  } else if (mustRepeat(reading)) {
-    state.reading = repeatReading(reading, firstQuery(state, reading.isDeep));
+  } else if (feed.mustRepeat) {
+    state.reading = repeatReading(reading);
     begin(turn);
-  } else finish(turn, reading, end);
+  } else {
+    finish(turn, reading, end);
+  }
 }
 
 /** Returns when the watch began, by the service's clock. The service's times have whole seconds. */
@@ -195,7 +195,7 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
     counts.unreadMs += downMs;
     effects.push({ type: 'back', downMs });
   }
-  if (readTo === 'bound') effects.push({ type: 'bound', items: reading.items.size });
+  if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
   // A delayed first read also contains alerts that are newer than the start of the watch.
@@ -203,8 +203,9 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
   // Asked before the alerts of this read are known.
-  const isCertain = isProven(reading, (item) => known.look(item).source === undefined);
-  for (const item of oldestFirst(foundItems(reading))) {
+  const isNew = (item: AlertItem) => known.look(item).source === undefined;
+  const isCertain = reading.feed.isProven(reading.laterItems.some(isNew));
+  for (const item of oldestFirst(reading.found.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || turn.end !== undefined) continue;
     // An alert without a time is new unless it existed at the start.
@@ -215,7 +216,7 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   }
   counts.readings++;
   if (turn.end !== undefined) return;
-  if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.items.size });
+  if (counts.readings === 1) effects.push({ type: 'ready', alerts: reading.feed.versions });
   const everyMs = plan.everyMs ?? 0;
   if (reading.isDeep) {
     const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
@@ -238,7 +239,8 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   state.isAsking = false;
   // Assumed: a service that cannot order by `modified` answers 400, as was observed for other
   // fields.
-  if (error.status === 400 && state.order === 'modified' && state.reading?.pages === 0) {
+  const { feed } = state.reading ?? {};
+  if (feed?.pages === 0 && feed.isOrderRefused(error)) {
     const text =
       'the service cannot sort alerts by modified: only the newest 2,000 are checked for changes';
     effects.push({ type: 'detail', text });

@@ -2,10 +2,10 @@
 // with a message; and the alert of a pushed message.
 
 import type { Alert } from '../../api/alert.js';
+import type { AlertItem } from '../../follower/known-alerts.js';
 import { pairItems } from '../../http/json.js';
 import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
-import type { AlertItem } from './known.js';
 
 /**
  * Returns the alerts of a body with their unchanged texts, or a text with the reason why the body

@@ -3,10 +3,10 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AlertItem } from '../../follower/known-alerts.js';
 import { declaredCharset } from '../../http/charset.js';
 import { decodeBytes } from '../../system/charset.js';
 import { type OwnServerOptions, openHttpServer } from '../../system/http-server.js';
-import type { AlertItem } from './known.js';
 import { readPayload } from './webhook-payload.js';
 
 export interface ReceiverOptions extends OwnServerOptions {

@@ -1,25 +1,56 @@
 // Reads the alerts of bicycles. The caller continues without them when this fails.
 
 import { ALERT, type Alert } from '../../api/alert.js';
+import { openAlertPages } from '../../api/alert-pages.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
+import { readAlertFeed } from '../../follower/alert-feed.js';
+import { alertIdOf } from '../../follower/known-alerts.js';
 import type { Item, Query } from '../../http/types.js';
 import { scopeOf } from '../../list/organization.js';
+
+const OPEN_STATES = [
+  ['state', 'new'],
+  ['state', 'escalated'],
+] as const;
 
 /** Returns new and escalated alerts, or undefined like `readAlertsOf`. */
 export async function readOpenAlerts(
   context: Context,
   asked: string | undefined,
   bicycles: ReadonlySet<string>,
-) {
-  const query: Query = [
-    ...(await scopeOf(context, asked)),
-    ['state', 'new'],
-    ['state', 'escalated'],
-  ];
+): Promise<Item<Alert>[] | undefined> {
+  const query: Query = [...(await scopeOf(context, asked)), ...OPEN_STATES];
   const alerts = await readAlertsOf(context, bicycles, query);
-  return alerts?.filter(({ value: { state } }) => state === 'new' || state === 'escalated');
+  return alerts?.filter(isOpen);
+}
+
+/**
+ * Returns the same alerts as `readOpenAlerts`, for a caller that reads them again and again. Reads
+ * one page at a time, to burden the service less.
+ */
+export async function readOpenAlertFeed(
+  context: Context,
+  asked: string | undefined,
+  bicycles: ReadonlySet<string>,
+): Promise<Item<Alert>[] | undefined> {
+  const scope = await scopeOf(context, asked);
+  // The pages can be read again after a deletion, and then contain the same alerts again.
+  const found = new Map<string, Item<Alert>>();
+  return orWithoutAlerts(context, async () => {
+    await readAlertFeed({
+      filters: [...scope, ...OPEN_STATES],
+      order: 'created',
+      hasLargePages: true,
+      readPage: openAlertPages(await context.client()),
+      takePage(alerts) {
+        for (const alert of alerts) found.set(alertIdOf(alert), alert);
+        return { hasNews: true, isEnough: false };
+      },
+    });
+    return [...found.values()].filter((alert) => isOpen(alert) && isAbout(alert, bicycles));
+  });
 }
 
 /**
@@ -35,18 +66,38 @@ export async function readAlertsOf(
 ): Promise<Item<Alert>[] | undefined> {
   const alerts: Item<Alert>[] = [];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-  const isWanted = ({ value: { bicycle } }: Item<Alert>) =>
-    bicycles.has(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : '');
-  try {
+  return orWithoutAlerts(context, async () => {
     const pages = (await context.client()).pages<Alert>(
       request,
       limit === undefined ? undefined : { ahead: 0, limit },
     );
-    for await (const { fresh } of pages) alerts.push(...fresh.filter(isWanted));
+    for await (const { fresh } of pages)
+      alerts.push(...fresh.filter((alert) => isAbout(alert, bicycles)));
     return alerts;
+  });
+}
+
+/** Prints a notice and returns undefined when the alerts cannot be read. */
+async function orWithoutAlerts<T>(
+  context: Context,
+  read: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await read();
   } catch (thrown) {
     if (context.signal.aborted) throw context.signal.reason;
     await context.notice(`! alerts are left out: ${asFleetError(thrown).message}`);
     return undefined;
   }
+}
+
+/** Whether the state is `new` or `escalated`. fleet checks it, because a service may ignore a filter. */
+function isOpen({ value: { state } }: Item<Alert>): boolean {
+  return state === 'new' || state === 'escalated';
+}
+
+function isAbout({ value: { bicycle } }: Item<Alert>, bicycles: ReadonlySet<string>): boolean {
+  return bicycles.has(
+    typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle).toLowerCase() : '',
+  );
 }

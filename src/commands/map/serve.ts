@@ -8,7 +8,7 @@ import { keptKey } from '../../follow/random-key.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import { every } from '../../system/clock.js';
 import { packAlerts } from '../../views/map/pack.js';
-import { readOpenAlerts } from '../bicycles/alerts.js';
+import { readOpenAlertFeed } from '../bicycles/alerts.js';
 import type { Display, LiveOptions } from '../watch/live.js';
 import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
@@ -106,7 +106,7 @@ function followPage(
   };
   const readAlerts = async () => {
     try {
-      feed.takeAlerts(packAlerts(await readOpenAlerts(quiet, organization, feed.uuids())));
+      feed.takeAlerts(packAlerts(await readOpenAlertFeed(quiet, organization, feed.uuids())));
     } catch {
       // The command has ended.
     }

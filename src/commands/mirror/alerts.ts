@@ -1,11 +1,9 @@
 // Reads the newest alerts of the service into the mirror.
 
-import { ALERT, type Alert } from '../../api/alert.js';
-import { asFleetError, FleetError } from '../../errors.js';
+import { openAlertPages } from '../../api/alert-pages.js';
+import { asFleetError } from '../../errors.js';
+import { readAlertFeed } from '../../follower/alert-feed.js';
 import type { Client } from '../../http/client.js';
-import { openSeen, RECENT_ITEMS } from '../../http/distinct.js';
-import { LARGE_PAGE } from '../../http/first-page.js';
-import type { Query } from '../../http/types.js';
 import { storableItems } from '../../mirror/rows.js';
 import { areAlertsRead, setAlertsRead, storeAlerts } from '../../mirror/write.js';
 import { sleep } from '../../system/clock.js';
@@ -36,35 +34,27 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /**
- * Reads the alerts of each organization until all are known, or to the end of the list when it was
- * never completely read.
+ * Reads the alerts of each organization until a page has only known alerts, or to the end of the
+ * list when it was never completely read. A reading that may have missed an alert does not count as
+ * complete, so the next one reads to the end.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;
   for (const organization of writer.organizations) {
     const wereRead = await keeper.run((database) => areAlertsRead(database, organization));
-    for await (const { items } of newestAlerts(client, organization)) {
-      const page = { organization, items: storableItems(items), nowMs: context.clock.wallMs() };
-      const changed = await keeper.run((database) => storeAlerts(database, writer, page));
-      counters.alerts += changed;
-      if (wereRead && changed === 0) break;
-    }
+    const isProven = await readAlertFeed({
+      filters: [['organization', organization]],
+      order: 'modified',
+      hasLargePages: true,
+      readPage: openAlertPages(client),
+      async takePage(alerts) {
+        const page = { organization, items: storableItems(alerts), nowMs: context.clock.wallMs() };
+        const changed = await keeper.run((database) => storeAlerts(database, writer, page));
+        counters.alerts += changed;
+        return { hasNews: changed > 0, isEnough: wereRead && changed === 0 };
+      },
+    });
     await keeper.run((database) => setAlertsRead(database, organization, true));
-  }
-}
-
-/** Yields the pages of an organization's alerts, newest first. Throws the client's errors. */
-async function* newestAlerts(client: Client, organization: string) {
-  const pages = (ordering: string) => {
-    const query: Query = [['ordering', ordering], ['organization', organization], LARGE_PAGE];
-    const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
-    return client.pages<Alert>(request, { ahead: 0, seen: openSeen(RECENT_ITEMS) });
-  };
-  try {
-    yield* pages('-modified');
-  } catch (thrown) {
-    // Section 4.5 only shows `-created`.
-    if (!(thrown instanceof FleetError) || thrown.status !== 400) throw thrown;
-    yield* pages('-created');
+    if (!isProven) await keeper.run((database) => setAlertsRead(database, organization, false));
   }
 }

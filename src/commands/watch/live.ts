@@ -1,13 +1,14 @@
 // The full-screen board of `fleet watch --live`: draws the board at most ten times a second and
 // passes keys to it.
 
-import { ALERT, type Alert } from '../../api/alert.js';
+import type { Alert } from '../../api/alert.js';
+import { openAlertPages } from '../../api/alert-pages.js';
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
 import { asFleetError, FleetError } from '../../errors.js';
 import type { Session } from '../../follow/loop.js';
+import { readAlertFeed } from '../../follower/alert-feed.js';
 import type { Client } from '../../http/client.js';
-import { firstPage } from '../../http/first-page.js';
 import { type Clock, every, momentOf, openTimer } from '../../system/clock.js';
 import { showClock } from '../../system/time-zone.js';
 import { canvasLines } from '../../terminal/canvas.js';
@@ -242,13 +243,22 @@ function pollAlerts(
 ): void {
   const [organization] = plan.organizations;
   if (organization === undefined) return;
-  const query = [['ordering', '-created'] as const, ['organization', organization] as const];
-  const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+  const readNewest = async (): Promise<AlertsReading> => {
+    let newest: Alert[] = [];
+    await readAlertFeed({
+      filters: [['organization', organization]],
+      order: 'created',
+      hasLargePages: false,
+      readPage: openAlertPages(client),
+      takePage(alerts) {
+        newest = alerts.map(({ value }) => value);
+        return { hasNews: true, isEnough: true };
+      },
+    });
+    return { alerts: newest };
+  };
   const poll = async () => {
-    const reading: AlertsReading = await firstPage<Alert>(client, request).then(
-      ({ items }) => ({ alerts: items.map(({ value }) => value) }),
-      (thrown) => ({ error: asFleetError(thrown) }),
-    );
+    const reading = await readNewest().catch((thrown) => ({ error: asFleetError(thrown) }));
     if (!session.signal.aborted) onReading(reading);
   };
   void poll().then(() => every(context.clock, ALERTS_PAUSE_MS, session.signal, poll));

@@ -6,10 +6,10 @@
 // differently from the list.
 
 import { createHash } from 'node:crypto';
-import type { Alert } from '../../api/alert.js';
-import type { Item } from '../../http/types.js';
-import { readTime } from '../../terminal/time.js';
-import { textOf } from '../../terminal/values.js';
+import type { Alert } from '../api/alert.js';
+import type { Item } from '../http/types.js';
+import { readTime } from '../terminal/time.js';
+import { textOf } from '../terminal/values.js';
 
 /**
  * How a version became known, in increasing order of priority: it existed before and was not
@@ -37,7 +37,7 @@ const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;
 
 /** Returns an identifier of the alert: its uuid in lower case, or a digest of its text. */
-function idOf({ value, json }: AlertItem): string {
+export function alertIdOf({ value, json }: AlertItem): string {
   const { uuid } = value;
   if (typeof uuid === 'string' && uuid !== '') return uuid.toLowerCase();
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;
@@ -51,7 +51,7 @@ export function lastMsOf({ modified, created }: Alert): number | undefined {
 export function alertVersionOf(item: AlertItem, source: Source): Version {
   const { modified, created, state } = item.value;
   return {
-    id: idOf(item),
+    id: alertIdOf(item),
     modified: textOf(modified ?? created) ?? '',
     state: textOf(state) ?? '',
     source,
