@@ -64,12 +64,9 @@ export class ExchangeError extends Error {
 /** The error code of a request that exceeded its deadline. */
 export const DEADLINE_CODE = 'EDEADLINE';
 
-/** How many nested causes are searched for a code. */
-const DEEPEST_CAUSE = 8;
-
 /** Returns the code of an error or of one of its causes; '' without a code. */
-function codeOf(error: unknown, depth = 1): string {
-  if (!(error instanceof Error) || depth > DEEPEST_CAUSE) return '';
+function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return '';
   // undici fails an assertion when the status does not have three digits.
   if (error.name === 'AssertionError') return 'HPE_INVALID_CONSTANT';
   // undici's message when the proxy answers a plain http request with 407.
@@ -79,7 +76,7 @@ function codeOf(error: unknown, depth = 1): string {
   // Not every error of undici's parser has a code.
   if (error.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
   const causes = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
-  return causes.map((cause) => codeOf(cause, depth + 1)).find((found) => found !== '') ?? '';
+  return causes.map((cause) => codeOf(cause)).find((found) => found !== '') ?? '';
 }
 
 /**

@@ -152,8 +152,9 @@ export function hasTotal({ count, items, next }: Page<unknown>): boolean {
 }
 
 /**
- * The maximum number of items on a page, because each item needs memory in addition to its text. An
- * item with a UUID has at least 50 characters, so 64 MB hold few more items.
+ * The maximum number of items on a page, because each item needs memory in addition to its text: a
+ * page of 64 MB with empty items would take 2.7 GB. An item with a UUID has at least 50 characters,
+ * so a page of 64 MB cannot have many more items than this limit.
  */
 const MOST_ITEMS = 1_500_000;
 

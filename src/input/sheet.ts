@@ -27,8 +27,6 @@ const LAST_ROW = 1_048_576;
 const LAST_COLUMN = 16_384;
 
 const MOST_ROWS = 1_000_000;
-/** Empty cells in front of the last cell of a row count too. */
-const MOST_CELLS = 5_000_000;
 /** The sum over all cells; cells that share one text count it each. */
 const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
 /** Excel's own limit for one cell. */
@@ -97,7 +95,6 @@ class SheetReader implements SheetRows {
   readonly #options: SheetOptions;
   readonly #problems = new ProblemList();
   readonly #hidden = new RowRanges();
-  #cellCount = 0;
   #textCharacters = 0;
 
   #row = 0;
@@ -189,13 +186,6 @@ class SheetReader implements SheetRows {
     const { hiddenRows, budget } = this.#options;
     if (this.#isHiddenRow) this.#hidden.add(this.#row);
     if (cells.length === 0 || (this.#isHiddenRow && hiddenRows === 'skip')) return;
-    this.#cellCount += cells.length;
-    if (this.#cellCount > MOST_CELLS) {
-      throw new WorkbookLimitError(
-        `its cells reach to row ${this.#row} and column ${columnName(cells.length)}`,
-        'delete the empty rows and columns behind the last one, or save it as CSV',
-      );
-    }
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);

@@ -152,7 +152,8 @@ function meets({ operator, value }: Condition, found: unknown, now: Now): boolea
 }
 
 /**
- * Longer texts are not normalized: `normalize` takes quadratic time for many consecutive accents.
+ * Longer texts are not normalized, because `normalize` sorts consecutive accents in quadratic time.
+ * A name with 160,000 accents would block the program for 10 s.
  */
 const NORMALIZED_CHARACTERS = 2_000;
 

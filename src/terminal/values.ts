@@ -46,7 +46,10 @@ export function pointOf(
   return [east, north];
 }
 
-/** Longer names are not paths, because a field name could have a million dots. */
+/**
+ * Longer names are not paths. A service can send a field name with a million dots, and each dot
+ * would be tried as the end of the first field, which takes quadratic time.
+ */
 const LONGEST_PATH_CHARACTERS = 1000;
 
 /**

@@ -1,7 +1,7 @@
-// The thread that runs jq, so that a program that does not end can be ended with it. The build puts it
-// and jq's WebAssembly beside the bundle.
+// The thread that runs jq, so that fleet can stop a jq program that does not end. The build puts this
+// file and jq's WebAssembly beside the bundle.
 
-// Without memory, the library says so there; what is said about it is said by those who asked.
+// When jq has no more memory, the library prints it here. The main thread reports it instead.
 console.error = () => {};
 
 const { readFileSync } = require('node:fs');
@@ -17,19 +17,22 @@ const { loadJq } = require('jq-wasm');
  * @typedef {{ stdout: string, stderr: string, exitCode: number } | { failure: 'output' | 'memory' }} JqReply
  */
 
-/** Results as JSON on one line each; behind `--` a program such as `-1` is no flag. */
+/** Prints each result as JSON on one line. After `--` a program such as `-1` is not a flag. */
 const FLAGS = ['--compact-output', '--'];
 
-/** Bytes that the run in progress has written, and may write. */
+/** The number of bytes that the current run has written, and its limit. */
 let writtenBytes = 0;
 let limitBytes = 0;
 
 /**
- * jq with a bound on what it writes. Its library takes any hook that makes an instance; the function that writes is known by its name.
+ * Loads jq with a limit on its output. Without the limit, the library collects the output of a
+ * program such as `repeat("x")` in memory until the process fails: 1.2 GB after 10 s. The library
+ * has no option for it, so its hook for instances wraps the function that writes. Minified imports
+ * keep only the name of the function. test/terminal/jq.test.ts fails when the name changes.
  * @returns {Promise<import('jq-wasm').Jq>}
  */
 function load() {
-  // The library would look beside its own file, which is elsewhere once the program has been bundled.
+  // The library would search beside its own file, but the bundle is in another folder.
   const bytes = readFileSync(workerData);
   return loadJq({
     instantiateWasm(imports, onSuccess) {
@@ -67,7 +70,7 @@ parentPort?.on('message', async (/** @type {JqRequest} */ request) => {
     const jq = await loaded;
     reply(jq.raw(request.input, request.program, FLAGS));
   } catch {
-    // What was thrown through jq leaves it in no state to go on.
+    // jq cannot continue after an exception of JavaScript passed through it.
     loaded = undefined;
     reply({ failure: writtenBytes > limitBytes ? 'output' : 'memory' });
   }
