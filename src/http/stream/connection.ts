@@ -168,7 +168,10 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
   });
 }
 
-/** Yields whole events. Reads nothing more until they are consumed and there is room. */
+/**
+ * Yields the data lines of complete events. Reads no more from the socket until the library has
+ * consumed them and the consumer has room.
+ */
 async function* readEvents(
   body: Readable,
   closed: AbortSignal,

@@ -1,10 +1,14 @@
-// Filters the bytes between socket and EventSource: passes whole events, skips events that are too
-// big, and records ids and `retry:`.
+// Filters the bytes between the socket and EventSource.
 //
-// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. EventSource does not report
-// the id of an event without data, `retry:`, an unfinished event, or an event that is too big.
-// Event names are ignored. The work per byte is constant for any chunk sizes. Texts have one
-// character per byte (latin1), which makes line ends fast to find and lengths equal to bytes.
+// The filter and EventSource share the parsing, so that each line is parsed once. EventSource parses
+// the `data` lines, which the filter passes on unchanged when their event is complete. The filter
+// reads `id` and `retry`, because EventSource does not report the id of an event without data, nor
+// `retry`. It drops every other line: event names are ignored, and EventSource would create an error
+// for each unknown field. It also drops unfinished events and events above the size limit.
+//
+// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The work for each byte is
+// constant for any chunk sizes. Texts have one character for each byte (latin1), so the length of a
+// text is its number of bytes.
 
 /** The information from whole events and lines besides their data. */
 export interface StreamPosition {
@@ -45,31 +49,36 @@ export function filterEvents(
   let lineBytes = 0;
   let isComment = false;
 
+  /** Returns the data lines of the complete event and the empty line that ends it. */
   const endEvent = (): string => {
-    const { text, bytes, id } = event;
+    const { dataLines, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
     // The id of a skipped event counts, because a service that continues after the last id would
     // send the event again forever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
     event = newEvent();
-    return text === '' ? '' : `${text}\n`;
+    return dataLines === '' ? '' : `${dataLines}\n`;
   };
 
-  /** Handles the end of a line. Returns the event if it is complete. */
-  const endLine = (text: string): string => {
-    if (text === '\n') return endEvent();
-    const { name, value } = readField(text.slice(0, -1));
-    // "If the field value consists of only ASCII digits …"
-    if (name === 'retry' && /^\d+$/.test(value))
-      known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
-    if (name === 'retry' || name === '') return '';
-    // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
-    if (name === 'id' && !value.includes('\0')) event.id = value;
-    event.bytes += text.length;
-    if (event.bytes > limitBytes) event.text = '';
-    // Drop other fields, because the parser reports unknown fields as errors.
-    else if (name === 'data' || name === 'id') event.text += text;
+  /** Handles a whole line. Returns the event if the line ends it. */
+  const endLine = (line: string): string => {
+    if (line === '\n') return endEvent();
+    if (line.startsWith(':')) return '';
+    if (isField(line, 'retry')) {
+      const value = fieldValue(line, 'retry');
+      // "If the field value consists of only ASCII digits …"
+      if (/^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
+      return '';
+    }
+    event.bytes += line.length;
+    if (isField(line, 'id')) {
+      const value = fieldValue(line, 'id');
+      // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+      if (!value.includes('\0')) event.id = value;
+    }
+    if (event.bytes > limitBytes) event.dataLines = '';
+    else if (isField(line, 'data')) event.dataLines += line;
     return '';
   };
 
@@ -81,7 +90,7 @@ export function filterEvents(
     if (!piece.endsWith('\n')) return '';
     const whole = line;
     if (!isComment && lineBytes > limitBytes)
-      event = { ...event, text: '', bytes: event.bytes + lineBytes };
+      event = { ...event, dataLines: '', bytes: event.bytes + lineBytes };
     line = '';
     lineBytes = 0;
     return whole === '' ? '' : endLine(whole);
@@ -93,7 +102,8 @@ export function filterEvents(
       partialBytes: event.bytes + (isComment ? 0 : lineBytes),
     }),
     /**
-     * Handles received bytes. Returns the complete events with LF line ends and known fields only.
+     * Handles received bytes. Returns the data lines of the complete events, with LF line ends and an
+     * empty line after each event.
      */
     take(chunk: Buffer): string {
       const text = read(chunk);
@@ -113,20 +123,23 @@ export function filterEvents(
   };
 }
 
-/** The state of an unfinished event: its lines, or none once it is too big. */
+/** Creates the state of an unfinished event. Its data lines are dropped once it is too big. */
 function newEvent() {
-  return { text: '', bytes: 0, id: undefined as string | undefined };
+  return { dataLines: '', bytes: 0, id: undefined as string | undefined };
 }
 
-/** Splits a line into name and value. A comment has an empty name. */
-function readField(text: string): { name: string; value: string } {
-  const colon = text.indexOf(':');
-  if (colon === -1) return { name: text, value: '' };
+/** Whether a line has this field name, which ends at a colon or at the end of the line. */
+function isField(line: string, name: string): boolean {
+  if (!line.startsWith(name)) return false;
+  const end = line[name.length];
+  return end === ':' || end === '\n';
+}
+
+/** Returns the value of a line with this field name. */
+function fieldValue(line: string, name: string): string {
+  const value = line.slice(name.length + 1, -1);
   // "If the value starts with a U+0020 SPACE character, remove it".
-  return {
-    name: text.slice(0, colon),
-    value: text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1),
-  };
+  return value.startsWith(' ') ? value.slice(1) : value;
 }
 
 /**
