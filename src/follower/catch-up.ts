@@ -96,6 +96,11 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
+  /** Whether the current reading only reads the counts of the lists. */
+  get isCounting(): boolean {
+    return this.isReading && this.#sought.mostPages === 0;
+  }
+
   /** Whether changes may be missing. */
   get isBehind(): boolean {
     return this.mark !== undefined || (this.isReading && this.#sought.mark !== undefined);

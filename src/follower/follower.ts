@@ -44,6 +44,28 @@ const CHECK_PAGES = 20;
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
 
+/** The states of a follower. CONTRIBUTING.md has a diagram of them. */
+export const FOLLOWER_STATES = [
+  /** Waits for the stream, so that no change falls between the list and the first message. */
+  'starting',
+  /** Reads the whole list. */
+  'readingWhole',
+  /** Reads the changes of a gap from the list, newest first. */
+  'catchingUp',
+  /** Compares the number of bicycles, or the recent changes, with the list. */
+  'comparing',
+  /** Waits until every topic is connected. */
+  'disconnected',
+  /** Waits for the time of a reading that is needed. */
+  'behind',
+  /** Waits for the time at which the changes of the last gap are read again. */
+  'awaitingSecondLook',
+  /** Merges messages. No reading is needed until the next regular comparison. */
+  'following',
+] as const;
+
+export type FollowerState = (typeof FOLLOWER_STATES)[number];
+
 /** The second look at the changes of a gap. */
 interface SecondLook {
   readonly mark: Mark;
@@ -79,9 +101,9 @@ export class Follower {
   /** The pending second look after a gap. */
   #secondLook: SecondLook | undefined;
   /** The second look that is running. */
-  #running: SecondLook | undefined;
+  #runningSecondLook: SecondLook | undefined;
   /** A report that waits for a reading of the whole list. */
-  #pending: Report | undefined;
+  #pendingReport: Report | undefined;
   /** The service's count at the last reading, used when not every bicycle is known. */
   #lastTotal: number | undefined;
   /**
@@ -92,7 +114,7 @@ export class Follower {
   /** Whether the first reading of the whole list has not ended. */
   #isFirstPending: boolean;
   /** The earliest time of the next report about versions, on the monotonic clock. */
-  #fallenDueMs = Number.NEGATIVE_INFINITY;
+  #loweredVersionsDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
     const { topics, isWhole } = options;
@@ -118,6 +140,20 @@ export class Follower {
     this.#mayRead = topics.size === 0;
     this.#isFirstPending = isWhole;
     if (isWhole) this.#whole.want('the first reading', now);
+  }
+
+  get state(): FollowerState {
+    if (!this.#mayRead) return 'starting';
+    if (this.#whole.isReading) return 'readingWhole';
+    if (this.#catchUp.isReading) return this.#isComparing ? 'comparing' : 'catchingUp';
+    if (!this.#gaps.isConnected) return 'disconnected';
+    const isReadingWanted = this.#whole.wanted !== undefined || this.#catchUp.wanted !== undefined;
+    if (isReadingWanted || this.#catchUp.mark !== undefined) return 'behind';
+    return this.#secondLook === undefined ? 'following' : 'awaitingSecondLook';
+  }
+
+  get #isComparing(): boolean {
+    return this.#check.isChecking || this.#catchUp.isCounting;
   }
 
   /** Whether every topic is connected. */
@@ -186,7 +222,7 @@ export class Follower {
     const begun = {
       startedMs,
       reason: gap?.reason ?? 'the mirror was not running',
-      isBridged: false,
+      wasReplayed: false,
     };
     // The gap ends now, because the lists show the state after their request.
     this.#gaps.begin(begun, this.#gaps.startedAt);
@@ -206,16 +242,16 @@ export class Follower {
     const change = this.known.merge(uuid, bicycle, now, {
       followed: this.#options.topics.get(event.topic) ?? '',
     });
-    this.#reportFallen(now);
+    this.#reportLoweredVersions(now);
     return change;
   }
 
   /** Reports versions that contradict newer times, at most once per comparison interval. */
-  #reportFallen(now: Moment) {
-    if (this.known.fallen === 0) return;
-    this.known.fallen = 0;
-    if (now.monotonicMs < this.#fallenDueMs) return;
-    this.#fallenDueMs = now.monotonicMs + CHECK_MS;
+  #reportLoweredVersions(now: Moment) {
+    if (this.known.loweredVersions === 0) return;
+    this.known.loweredVersions = 0;
+    if (now.monotonicMs < this.#loweredVersionsDueMs) return;
+    this.#loweredVersionsDueMs = now.monotonicMs + CHECK_MS;
     const message =
       'versions of bicycles are lower than before although their times are newer; the newer times count (was the service restored?)';
     this.#emit({ type: 'notice', event: 'versions', message });
@@ -272,7 +308,7 @@ export class Follower {
       default:
         this.#whole.take(event, now);
     }
-    this.#reportFallen(now);
+    this.#reportLoweredVersions(now);
     this.#schedule(now);
   }
 
@@ -282,17 +318,17 @@ export class Follower {
     const { topic, lastLifeWallMs, downMs, error } = event;
     this.#gaps.disconnect(topic);
     this.#mayRead = true;
-    const hasStood = lastLifeWallMs !== undefined;
+    const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
     // Before the first connection nothing is missing, because the first reading shows the present
     // state. A table can be outdated.
-    if (!hasStood && !this.known.store.isTable) return;
-    const fromMs = hasStood ? event.monotonicMs - downMs : startedAt.monotonicMs;
-    this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, hasStood, now);
+    if (!wasConnected && !this.known.store.isTable) return;
+    const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
+    this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, wasConnected, now);
   }
 
-  #begin(startedMs: number, fromMs: number, reason: string, isBridged: boolean, now: Moment) {
-    this.#gaps.begin({ startedMs, reason, isBridged }, now);
+  #begin(startedMs: number, fromMs: number, reason: string, wasReplayed: boolean, now: Moment) {
+    this.#gaps.begin({ startedMs, reason, wasReplayed }, now);
     this.#catchUp.missFrom(fromMs);
   }
 
@@ -329,26 +365,37 @@ export class Follower {
 
   // Choosing the next reading
 
-  /** Begins the next reading. Only one reading runs at a time. */
+  /** Continues the current reading, or begins the next one. Only one reading runs at a time. */
   #schedule(now: Moment) {
-    if (!this.#mayRead) return;
-    if (this.#whole.isReading) return this.#whole.wake(now);
-    if (this.#catchUp.isReading) return this.#catchUp.wake(now);
+    switch (this.state) {
+      case 'starting':
+        return;
+      case 'readingWhole':
+        return this.#whole.wake(now);
+      case 'catchingUp':
+      case 'comparing':
+        return this.#catchUp.wake(now);
+      default:
+        return this.#beginNext(now);
+    }
+  }
+
+  #beginNext(now: Moment) {
     const isOnce = this.#options.topics.size === 0;
-    const isStanding = isOnce || this.#gaps.isConnected;
+    const isConnected = this.#gaps.isConnected;
     const { wanted } = this.#whole;
     // Without a connection only the first reading is useful; any other would be repeated after the
     // reconnect.
-    if (wanted !== undefined && (isStanding || !this.known.isWhole)) {
+    if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
         // Changes between this reading and the first connection are read after connecting.
-        if (!isStanding && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
+        if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
       // `mirror once` skips readings that are not due yet.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
-    if (!isStanding || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
+    if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
       return;
     this.#wantSecondLook(now);
     if (this.#catchUp.wanted !== undefined) {
@@ -366,7 +413,7 @@ export class Follower {
     const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
     if (look === undefined || (now.monotonicMs < look.dueMs && !isNewGap)) return;
     this.#secondLook = undefined;
-    if (!isNewGap) this.#running = look;
+    if (!isNewGap) this.#runningSecondLook = look;
     this.#catchUp.missFrom(look.mark.fromMs, look.mark);
     this.#catchUp.want(look.sinceWallMs, this.#options.mostPages, now);
   }
@@ -382,7 +429,7 @@ export class Follower {
     now: Moment,
   ) {
     const isOnce = this.#options.topics.size === 0;
-    if (isOnce || this.#gaps.open?.isBridged === true) return;
+    if (isOnce || this.#gaps.open?.wasReplayed === true) return;
     // A change after the look before can be newer than its message.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
@@ -424,7 +471,7 @@ export class Follower {
    * Returns how the service's count differs from the known bicycles; undefined when it matches or
    * is unknown.
    */
-  #misfit(total: number | undefined): string | undefined {
+  #countDifference(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
     const hidden = this.#seesAll ? 0 : store.hidden();
     const before = this.#lastTotal;
@@ -446,10 +493,12 @@ export class Follower {
     // Only the count or the whole list shows that a bicycle left during a gap.
     const uncounted =
       mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
-    const misfit =
-      this.#options.bicycles === undefined ? (this.#misfit(total) ?? uncounted) : undefined;
+    const difference =
+      this.#options.bicycles === undefined
+        ? (this.#countDifference(total) ?? uncounted)
+        : undefined;
     if (report === undefined) {
-      if (misfit !== undefined && this.#whole.isAllowed(now)) this.#whole.want(misfit, now);
+      if (difference !== undefined && this.#whole.isAllowed(now)) this.#whole.want(difference, now);
       return;
     }
     if (mark === undefined) {
@@ -464,23 +513,24 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }
     if (!isChecking) {
-      const before = this.#running;
-      this.#running = undefined;
+      const before = this.#runningSecondLook;
+      this.#runningSecondLook = undefined;
       if (report.isComplete) this.#planSecondLook({ ...report, newer }, mark, before, now);
     }
     if (report.isComplete) this.#closeGap();
     const isShort = !report.isComplete && !isChecking && this.#options.isWhole;
     const reason =
-      misfit ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
+      difference ?? (isShort ? `the catch-up was not complete: ${report.reason ?? ''}` : undefined);
     if (reason === undefined) return this.#report(report, isChecking);
-    if (misfit === undefined || this.#whole.isAllowed(now)) this.#whole.want(reason, now);
+    if (difference === undefined || this.#whole.isAllowed(now)) this.#whole.want(reason, now);
     const { wanted } = this.#whole;
     if (wanted !== undefined && wanted.dueMs <= now.monotonicMs) {
-      this.#pending = isChecking && report.changes === 0 ? undefined : report;
+      this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
     // The whole list was read for this difference shortly before and did not explain it.
-    const stays = misfit === undefined ? report : { ...report, isComplete: false, reason: misfit };
+    const stays =
+      difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);
   }
 
@@ -527,8 +577,8 @@ export class Follower {
   }
 
   #endWhole({ gone, reason, total }: WholeResult, now: Moment) {
-    const pending = this.#pending;
-    this.#pending = undefined;
+    const pending = this.#pendingReport;
+    this.#pendingReport = undefined;
     this.#isFirstPending = false;
     if (pending === undefined && gone === 0) return;
     const report: Report = pending ?? {
@@ -538,18 +588,18 @@ export class Follower {
     // A bicycle that left between the two readings is missing only from the second. A repeated
     // message about a deleted bicycle keeps it listed until the next comparison.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
-    const misfit = isComparable ? this.#misfit(total) : undefined;
-    if (misfit !== undefined && gone > 0) {
-      this.#pending = { ...report, gone: report.gone + gone };
-      return this.#whole.want(misfit, now);
+    const difference = isComparable ? this.#countDifference(total) : undefined;
+    if (difference !== undefined && gone > 0) {
+      this.#pendingReport = { ...report, gone: report.gone + gone };
+      return this.#whole.want(difference, now);
     }
     // The changes of a later gap were not read yet.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
-    const isSure = reason === undefined && misfit === undefined && !isBehind;
+    const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);
     const why = isComplete
       ? undefined
-      : (reason ?? misfit ?? report.reason ?? 'the changes of the last gap were not read yet');
+      : (reason ?? difference ?? report.reason ?? 'the changes of the last gap were not read yet');
     this.#emitReading({ ...report, gone: report.gone + gone, isComplete, reason: why });
   }
 }

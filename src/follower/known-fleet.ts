@@ -181,7 +181,7 @@ export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
   /** How often a version fell although the time was newer. */
-  fallen = 0;
+  loweredVersions = 0;
   #hasFallen = false;
   /** Whether every bicycle of the service is known. */
   isWhole = false;
@@ -414,7 +414,7 @@ export class KnownFleet {
     const isTrue = (modifiedMs: number | undefined) =>
       this.time.isPlausible(modifiedMs, now.monotonicMs);
     if (order < 0 && byTime > 0 && isTrue(readTime(statement.modified))) {
-      this.fallen++;
+      this.loweredVersions++;
       this.#hasFallen = true;
       return byTime;
     }

@@ -9,7 +9,7 @@ export interface OpenGap {
   readonly endedMs: number | undefined;
   readonly reason: string;
   /** Whether the service resent all messages of the gap so far. */
-  readonly isBridged: boolean;
+  readonly wasReplayed: boolean;
   /** The number of changes from lists when the gap began. */
   readonly foundBefore: number;
 }
@@ -25,7 +25,7 @@ export interface ClosedGap {
 }
 
 /** The data of a new gap. */
-export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'isBridged'>;
+export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {
   readonly startedAt: Moment;
@@ -58,11 +58,16 @@ export class GapLog {
   }
 
   /** Begins a gap, or extends the open one. The gap lasts until every topic is connected. */
-  begin({ startedMs, reason, isBridged }: GapStart, now: Moment) {
+  begin({ startedMs, reason, wasReplayed }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
-    const gap = this.open ?? { startedMs, reason, isBridged, foundBefore: this.#found() };
+    const gap = this.open ?? { startedMs, reason, wasReplayed, foundBefore: this.#found() };
     const earliestMs = Math.min(gap.startedMs, startedMs);
-    this.open = { ...gap, startedMs: earliestMs, endedMs, isBridged: gap.isBridged && isBridged };
+    this.open = {
+      ...gap,
+      startedMs: earliestMs,
+      endedMs,
+      wasReplayed: gap.wasReplayed && wasReplayed,
+    };
   }
 
   /**
@@ -74,7 +79,7 @@ export class GapLog {
     if (gap?.endedMs === undefined) return undefined;
     this.open = undefined;
     const found = this.#found() - gap.foundBefore;
-    if (gap.isBridged && found === 0) return undefined;
+    if (gap.wasReplayed && found === 0) return undefined;
     const { startedMs, reason } = gap;
     return {
       type: 'gap-close',

@@ -1,10 +1,11 @@
 // Tests what a follower reads and when, for example after a late connection.
 
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { FleetError } from '../../src/errors.js';
 import type { FollowerEvent, FollowerOutput } from '../../src/follower/events.js';
-import { BEING_CHECKED, Follower } from '../../src/follower/follower.js';
+import { BEING_CHECKED, FOLLOWER_STATES, Follower } from '../../src/follower/follower.js';
 import { MemoryStore } from '../../src/follower/memory-store.js';
 import type { Moment } from '../../src/system/clock.js';
 
@@ -94,6 +95,55 @@ function openFollower(topics: readonly string[], organizations: readonly string[
     gone: () => log.flatMap((output) => (output.type === 'gone' ? [output.uuid] : [])),
   };
 }
+
+test('goes through the states of the diagram in CONTRIBUTING.md', () => {
+  const { follower, take, connect, lose, page, wholePage, happened } = openFollower(['t']);
+  const states: string[] = [follower.state];
+  const note = () => states.push(follower.state);
+  connect('t', 0);
+  note();
+  wholePage(2, named('a'));
+  note();
+  lose('t', 20, 5_000);
+  note();
+  take({ type: 'open', ...happened('t', 30), isReturn: true, trace: {} }, 30);
+  note();
+  connect('t', 31, at(15).wallMs);
+  note();
+  page(33, named('a'));
+  note();
+  take({ type: 'tick' }, 70);
+  note();
+  page(71, named('a'));
+  note();
+  take({ type: 'tick' }, 600);
+  note();
+  page(601, named('a'));
+  note();
+  expect(states).toEqual([
+    'starting',
+    'readingWhole',
+    'following',
+    'disconnected',
+    'behind',
+    'catchingUp',
+    'awaitingSecondLook',
+    'catchingUp',
+    'following',
+    'comparing',
+    'following',
+  ]);
+  const guide = readFileSync(new URL('../../CONTRIBUTING.md', import.meta.url), 'utf8');
+  const [, diagram = ''] = /```mermaid\nstateDiagram-v2\n([^`]*)```/.exec(guide) ?? [];
+  const edges = [...diagram.matchAll(/^ *(\S+) --> (\w+)(?:: .*)?$/gm)].map(
+    ([, from = '', to = '']) => [from, to] as const,
+  );
+  const names = new Set(edges.flat().filter((name) => name !== '[*]'));
+  expect([...names].sort()).toEqual([...FOLLOWER_STATES].sort());
+  const drawn = edges.map((edge) => edge.join(' --> '));
+  const walked = states.slice(1).map((state, index) => `${states[index]} --> ${state}`);
+  expect(walked.filter((edge) => !drawn.includes(edge))).toEqual([]);
+});
 
 test.each([
   ['a topic that is refused at first', ['t']],
