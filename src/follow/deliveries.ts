@@ -20,7 +20,9 @@ export interface DeliveriesOptions {
   waiting(channel: Channel): WaitingMessages;
   /** Whether the waiting messages survive the end of the program. */
   isKept: boolean;
-  /** What a message is, for messages to the operator: `['alert', 'alerts']`. */
+  /**
+   * The noun for the delivered messages in notices to the operator, such as `['alert', 'alerts']`.
+   */
   noun: readonly [one: string, many: string];
 }
 
@@ -189,7 +191,10 @@ function openExec(context: Context, options: DeliveriesOptions, command: string)
   });
 }
 
-/** Shorter parts of an address are names, such as `alerts`. */
+/**
+ * The minimum length of a path segment that counts as a secret. Shorter segments are names, such as
+ * `alerts`.
+ */
 const SHORTEST_SECRET = 16;
 const JSON_HEADERS = { 'content-type': 'application/json', 'user-agent': 'fleet' };
 

@@ -16,7 +16,10 @@ export interface DeliveryFlags {
 const USUAL_ATTEMPTS = 20;
 const MOST_ATTEMPTS = 1_000_000;
 
-/** Adds the flags; `noun` is what they deliver, such as `alert`. */
+/**
+ * Adds the delivery flags to a command. `noun` names the delivered messages in the help, such as
+ * `alert`.
+ */
 export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,

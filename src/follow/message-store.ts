@@ -11,7 +11,7 @@ export type Channel = (typeof CHANNELS)[number];
 
 /** An alert or a verdict on its way to a receiver. */
 export interface DeliveryMessage {
-  /** Identifies it to the operator: the UUID of an alert, or the name of a rule. */
+  /** Identifies the message to the operator: the UUID of an alert, or the name of a rule. */
   readonly id: string;
   /** The JSON text that the receiver gets. */
   readonly json: string;

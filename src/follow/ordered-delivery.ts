@@ -25,7 +25,9 @@ export interface OrderedDeliveryOptions<Item> {
 export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>) {
   const { clock, endsByMessages, deliver, onFailure } = options;
   let undelivered = 0;
-  /** Why nothing more is delivered: the reader stopped, or jq was ended. */
+  /**
+   * The reason why the delivery stopped: the reader closed the pipe, or the jq program was stopped.
+   */
   let stopped: Error | undefined;
   let failure: { readonly thrown: unknown } | undefined;
   let last = Promise.resolve();

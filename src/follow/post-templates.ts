@@ -6,15 +6,18 @@ export interface Notification {
   readonly title: string;
   /** More detail in one or several lines; can be empty. */
   readonly text: string;
-  /** Whether it needs attention now; false when it ended. */
+  /**
+   * Whether the alert or violation needs attention now. It is false after the alert or violation
+   * ended.
+   */
   readonly isOpen: boolean;
   /** The kind of alert, or the name of the rule. */
   readonly kind: string;
-  /** Names and values, in the order of their importance. */
+  /** The names and values of the fields, most important first. */
   readonly facts: readonly (readonly [name: string, value: string])[];
   /** Identifies the alert over all its changes. */
   readonly key: string;
-  /** When it began and when it ended, as the service spells it (RFC 3339). */
+  /** When the alert began and ended, in the service's spelling (RFC 3339). */
   readonly startsAt?: string | undefined;
   readonly endsAt?: string | undefined;
   /** An address with more about it. */

@@ -32,7 +32,10 @@ export interface Printable {
   readonly entry: ShownEntry;
   /** The time of arrival by the machine's date. */
   readonly atMs: number;
-  /** The original JSON text; undefined for an entry without one. */
+  /**
+   * The original JSON text of the message or alert. It is undefined when the entry has no such
+   * text.
+   */
   readonly data: string | undefined;
 }
 

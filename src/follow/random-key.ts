@@ -29,7 +29,8 @@ export async function keptKey(
     const write = (isNew: boolean) =>
       writeWholeFile(path, `${fresh}\n`, { isNew, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
-    // When two runs start at the same moment, both use the key of the faster one.
+    // When two runs start at the same moment, the first run to write the file decides the key of
+    // both.
     try {
       write(true);
     } catch (error) {

@@ -19,7 +19,9 @@ export interface AnswerSink extends EventSink<FollowerAnswer> {
 }
 
 const SUBJECT = 'the list of bicycles';
-/** How many pages are requested ahead. It hides the service's latency. */
+/**
+ * How many pages are requested ahead of the page that is processed, to hide the service's latency.
+ */
 const PAGES_AHEAD = 4;
 /**
  * In the queue, an item of a list counts this many times its text length. This keeps batches small:

@@ -1,5 +1,5 @@
 // Prints notices of the follow commands on stderr: lines for people, JSON lines for programs.
-// Limits the waiting output when nobody reads it.
+// Limits the memory for output that the reader of stderr has not read yet.
 
 import { readTopic } from '../api/push.js';
 import type { Context } from '../context.js';
@@ -24,7 +24,7 @@ interface StderrOptions {
   form: Form;
   /** Returns the title of a topic for people. */
   titleOf?: ((topic: string) => string) | undefined;
-  /** Whether notices must name the topic, because there are several. */
+  /** Whether notices name the topic, because several topics are followed. */
   namesTopic: boolean;
 }
 
@@ -41,7 +41,7 @@ const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
  * A lost connection is reported again when its pause has grown by this factor, but at most once a
  * minute.
  */
-const SAID_MS = 60_000;
+const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
 /** The maximum size of waiting output. Further lines are dropped and counted. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
@@ -91,7 +91,7 @@ export function openStderr(context: Context, options: StderrOptions) {
       // A long outage of the network is reported once, and one more time for each new reason,
       // instead of with a thousand lines.
       if (event.type === 'lost') {
-        if (!isJson && lastLoss !== undefined && isSaid(event, lastLoss)) return;
+        if (!isJson && lastLoss !== undefined && wasReported(event, lastLoss)) return;
         lastLoss = event;
       }
       print(
@@ -126,10 +126,11 @@ export function openStderr(context: Context, options: StderrOptions) {
  * Whether a lost connection was already reported: the reason is the same, and the pause is not much
  * longer or was reported less than a minute ago.
  */
-function isSaid({ error, attempt, retryInMs, monotonicMs }: Lost, said: Lost): boolean {
+function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =
-    retryInMs >= LONGER_PAUSE * said.retryInMs && monotonicMs - said.monotonicMs >= SAID_MS;
-  return attempt > 1 && error.message === said.error.message && !isLonger;
+    retryInMs >= LONGER_PAUSE * reported.retryInMs &&
+    monotonicMs - reported.monotonicMs >= REPORT_PAUSE_MS;
+  return attempt > 1 && error.message === reported.error.message && !isLonger;
 }
 
 /**

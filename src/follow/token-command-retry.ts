@@ -20,19 +20,19 @@ const LONGEST_PAUSE_MS = 30_000;
 const SOON_MS = 3_600_000;
 
 /**
- * Prepares the context of a follow command like `patiently`, and first warns about a token that
+ * Prepares the context of a follow command like `withTokenRetries`, and first warns about a token that
  * expires soon. `forMs` is the value of `--for`.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   await warnOfEnd(context, await context.token(), forMs);
-  return patiently(context, forMs);
+  return withTokenRetries(context, forMs);
 }
 
 /**
  * Returns a context with requests that wait for a token. Throws a FleetError of kind `config` when
  * no token source is configured; requests throw it when waiting cannot help.
  */
-export async function patiently(context: Context, forMs?: number): Promise<Context> {
+export async function withTokenRetries(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
   const token: TokenSource = { ...source, get: () => waitForToken(context, source, forMs) };
   return {

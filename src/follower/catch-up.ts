@@ -23,10 +23,13 @@ import { totalOf } from './whole-list.js';
 
 /** The result of a reading that ended. */
 export interface EndedReading {
-  /** Undefined when only the counts were read. */
+  /** The report of the reading. It is undefined when only the counts of the lists were read. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
-  /** The `modified` of the changes that are newer than the known data; undefined without one. */
+  /**
+   * The `modified` times of the changes that are newer than the known data. An entry is undefined
+   * when the change has no `modified`.
+   */
   readonly newer: readonly (number | undefined)[];
   /** The service's count of all lists; undefined when one of them is unknown. */
   readonly total: number | undefined;
@@ -34,11 +37,17 @@ export interface EndedReading {
 
 /** A reading that is wanted. */
 interface Missed {
-  /** Undefined at the start, when no message can be missing. */
+  /**
+   * The knowledge when the stream went silent. It is undefined for the first reading, because no
+   * message can be missing before it.
+   */
   readonly mark: Mark | undefined;
-  /** By the machine's clock; undefined at the start. */
+  /** When the stream went silent, by the machine's clock. It is undefined for the first reading. */
   readonly sinceWallMs: number | undefined;
-  /** For each organization; 0 reads only the counts. */
+  /**
+   * The maximum number of pages for each organization. With 0, only the counts of the lists are
+   * read.
+   */
   readonly mostPages: number;
 }
 
@@ -72,8 +81,8 @@ const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /**
-   * The knowledge when the stream went silent, while the gap waits for its reading; undefined once
-   * it began.
+   * The data that was known when the stream went silent. It is set while a gap waits for its
+   * reading, and undefined after the reading began.
    */
   mark: Mark | undefined;
   /** The next reading. */
@@ -120,7 +129,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    * read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // A gap without a mark comes from one unreadable message.
+    // A single unreadable message requests a reading without a mark, so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
@@ -174,8 +183,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       yield* this.#readNames(pass);
       for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
-      // A bicycle that moved between organizations during the reading can hide another one that
-      // left.
+      // A bicycle that moves between organizations during the reading can be counted twice. Its
+      // second count then hides that another bicycle left the list.
       const isShared = pass.missing === undefined && organizations.length > 1;
       const counts = isShared ? yield* this.#count() : pass.counts;
       if (`${counts}` !== `${pass.counts}`)
@@ -276,7 +285,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // Named bicycles that are further down in the last organization did not change.
+    // The reading ended before the end of the last list. Named bicycles further down in that list
+    // did not change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -354,7 +364,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // The next comparison of counts follows soon anyway.
+    // A failed count is not retried, because the next comparison of counts follows within minutes.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
@@ -474,7 +484,10 @@ function newList(organization: string, mark: Mark | undefined) {
   };
 }
 
-/** Starts at the first page. Items older than `floorMs` are not needed. */
+/**
+ * Creates the state of one look at a list, which starts at the first page. Items older than
+ * `floorMs` are not needed.
+ */
 function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },

@@ -19,7 +19,10 @@ export interface FollowerOptions {
   readonly mostPages: number;
   /** Whether every bicycle must be known from the start. */
   readonly isWhole: boolean;
-  /** Whether the lists show every bicycle to this token. The default is true. */
+  /**
+   * Returns whether the lists show every bicycle to this token. Without this function, the follower
+   * assumes that they do.
+   */
   seesAll?(): boolean;
 }
 
@@ -45,10 +48,10 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly type: 'whole-page';
       readonly items: readonly Item<Bicycle>[];
       readonly count: number | undefined;
-      /** Whether this is the last page of the organization's list. */
+      /** Whether the page is the last one of the organization's list. */
       readonly isLast: boolean;
       readonly dated?: AnswerDate | undefined;
-      /** The value of `merged` before the page was requested. */
+      /** The number of merged messages before the page was requested. */
       readonly askedAt: number;
     }
   /** The result of an asynchronous store for the reading. */
@@ -110,7 +113,7 @@ export type Emit = (output: FollowerOutput) => void;
 
 /** The result of reading the list. */
 export interface Report {
-  /** When the stream went silent, by the machine's clock; undefined at the start. */
+  /** When the stream went silent, by the machine's clock. It is undefined for the first reading. */
   readonly sinceWallMs: number | undefined;
   readonly pages: number;
   readonly changes: number;
@@ -134,7 +137,7 @@ export interface OpenDoubt {
 
 /** A complete reading of the whole list. */
 export interface ProvenList {
-  /** When it began, by the machine's clock in milliseconds. */
+  /** When the reading began, by the machine's clock in milliseconds. */
   readonly atMs: number;
   /** The service's count of bicycles; undefined when it sends no count. */
   readonly total: number | undefined;
@@ -142,7 +145,10 @@ export interface ProvenList {
 
 /** The position at which an earlier process stopped. */
 export interface Resumed {
-  /** Until when all messages were received, and compared with the list, by the machine's clock. */
+  /**
+   * The time until which the earlier writer received all messages, and the time of its last
+   * comparison with the list. Both are by the machine's clock.
+   */
   readonly heardMs: number | undefined;
   readonly checkedMs: number | undefined;
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;

@@ -16,7 +16,7 @@ export interface KnownBicycle {
    * count.
    */
   readonly touchedMs: number;
-  /** Whether only a list contained it, so that nothing was shown yet. */
+  /** Whether only a list contained this bicycle, so that no change of it was shown yet. */
   readonly isSilent: boolean;
   /** Changes from lists that were shown, newest first. A later message repeats them. */
   readonly caughtUp: readonly Bicycle[];
@@ -25,8 +25,8 @@ export interface KnownBicycle {
   /** Whether a message set its state and no list has confirmed that state. */
   readonly isStatePushed: boolean;
   /**
-   * When it left the list, by the service's clock in milliseconds since the epoch; undefined while
-   * it is listed.
+   * When the bicycle left the list, by the service's clock in milliseconds since the epoch. It is
+   * undefined while the bicycle is listed.
    */
   readonly goneMs: number | undefined;
 }
@@ -40,7 +40,7 @@ export interface Origin {
   readonly followed: string;
   /** The JSON text of the object, if it arrived as a list item. */
   readonly json?: string | undefined;
-  /** Whether it has `modified`, which a message may leave out. */
+  /** Whether the message or list item has a `modified`. Messages may leave it out. */
   readonly saysModified: boolean;
   /** Whether this is the first reading, so that an unknown bicycle is not a change. */
   readonly isFirstReading: boolean;
@@ -67,7 +67,7 @@ export interface ListPass {
    * missing.
    */
   readonly started: Moment;
-  /** The same moment by the service's clock, in milliseconds since the epoch. */
+  /** The time of the reading by the service's clock, in milliseconds since the epoch. */
   readonly serviceMs: number;
   /** The number of this pass through the pages. A confirming reading has a separate number. */
   readonly pass: number;
@@ -96,7 +96,7 @@ export interface FleetStore extends ListedStore {
   hidden(): number | undefined;
   /** Returns the number of changes that lists showed since the start. */
   found(): number;
-  /** Whether another bicycle would evict one. */
+  /** Whether the store is full, so that the next unknown bicycle evicts a known one. */
   isFull(): boolean;
   /**
    * Whether the store is a table. A list item has links that a message of the same version lacks: a
@@ -124,8 +124,8 @@ export interface ListedStore {
 }
 
 /**
- * Whether a list of available bicycles would hide it: a message set another state that no list
- * confirmed.
+ * Whether a list of only the available bicycles would hide this bicycle, because a message set
+ * another state and no list has confirmed that state.
  */
 export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';

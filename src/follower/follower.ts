@@ -27,13 +27,13 @@ import { ServiceTime } from './service-time.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /**
- * How often the number of bicycles is compared with the service's count, and a table with recent
- * changes of the list.
+ * How often the follower compares its data with the list: the number of known bicycles, or the
+ * bicycles that changed recently.
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * The page limit of such a comparison. In a busier fleet, links are as old as the last whole
- * reading.
+ * The maximum number of pages of a regular comparison. In a busier fleet, fields that messages
+ * leave out, such as links, stay as old as the last reading of the whole list.
  */
 const CHECK_PAGES = 20;
 
@@ -56,11 +56,11 @@ export const FOLLOWER_STATES = [
   'comparing',
   /** Waits until every topic is connected. */
   'disconnected',
-  /** Waits for the time of a reading that is needed. */
+  /** A reading is needed and waits for its time. */
   'behind',
   /** Waits for the time at which the changes of the last gap are read again. */
   'awaitingSecondLook',
-  /** Merges messages. No reading is needed until the next regular comparison. */
+  /** Only merges messages. No reading is needed until the next regular comparison. */
   'following',
 ] as const;
 
@@ -102,7 +102,7 @@ export class Follower {
   #secondLook: SecondLook | undefined;
   /** The second look that is running. */
   #runningSecondLook: SecondLook | undefined;
-  /** A report that waits for a reading of the whole list. */
+  /** The report of a reading that is emitted after the whole list was read. */
   #pendingReport: Report | undefined;
   /** The service's count at the last reading, used when not every bicycle is known. */
   #lastTotal: number | undefined;
@@ -388,7 +388,8 @@ export class Follower {
     // reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // Changes between this reading and the first connection are read after connecting.
+        // Changes between this reading and the first connection are read as a gap after the
+        // connection is open.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
@@ -430,7 +431,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // A change after the look before can be newer than its message.
+    // A change that happened after the previous look does not show that the previous list lagged.
+    // Its message may simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -490,7 +492,8 @@ export class Follower {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    // Only the count or the whole list shows that a bicycle left during a gap.
+    // No list names a bicycle that left during a gap. Only the count or the whole list shows that
+    // it is missing.
     const uncounted =
       mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
     const difference =
@@ -528,7 +531,8 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read for this difference shortly before and did not explain it.
+    // The whole list was read because of the same difference shortly before, and did not explain
+    // it. It is not read again so soon.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);
@@ -563,13 +567,15 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // After a long reading the comparison is due at once, but not in this step.
+      // After a long reading the comparison is due at once. It must not begin in the same step,
+      // because the results of this reading come first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
-    // A list that was read soon after the gap can lag.
+    // A list that was read shortly after the gap may come from a replica that lags, so it does not
+    // close the gap.
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();

@@ -18,7 +18,7 @@ export interface Change {
    */
   readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
   readonly uuid: string | undefined;
-  /** Undefined when the bicycle was not known. */
+  /** The known data before the change. It is undefined when the bicycle was not known. */
   readonly before: Bicycle | undefined;
   /** All known data after the change. */
   readonly after: Bicycle;
@@ -26,17 +26,20 @@ export interface Change {
   readonly fields: readonly string[];
 }
 
-/** The state of knowledge when the stream went silent. */
+/** The data that was known when the stream went silent. Items of a list are compared with it. */
 export interface Mark {
   /** When the stream went silent, on the monotonic clock. */
   readonly fromMs: number;
   /** The lower bound of `modified` for later changes, in milliseconds since the epoch. */
   readonly modifiedMs: number;
-  /** Whether the bound comes from the service's data, not from the machine's clock. */
+  /**
+   * Whether the lower bound comes from the service's times. Otherwise it comes from the machine's
+   * clock, which may be wrong.
+   */
   readonly isProven: boolean;
 }
 
-/** The mark with which every item of a list is compared. */
+/** A mark without a lower bound. Each item of a list is compared with the known data. */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
   modifiedMs: Number.NEGATIVE_INFINITY,
@@ -52,9 +55,9 @@ export const BEFORE_ALL = -1;
 /** The result of comparing one item of a list. */
 export interface Comparison {
   readonly change: Change | undefined;
-  /** Whether the bicycle was not known and may have changed. */
+  /** Whether the bicycle was unknown before and may have changed. */
   readonly isUnknown: boolean;
-  /** Whether it is unclear if the bicycle changed. */
+  /** Whether the comparison cannot decide if the bicycle changed. */
   readonly isUncertain: boolean;
   /** Whether the list is older than the data that was known before its request. */
   readonly isStale: boolean;
@@ -69,8 +72,8 @@ export const DISORDER_MS = 10_000;
 const CLOCK_SLACK_MS = 2_000;
 
 /**
- * How many changes from lists are kept for a bicycle until a message overtakes them. While one
- * topic is down for the longest reconnect pause and others reconnect, the list is read every ten
+ * How many changes from lists are kept for a bicycle until their messages arrive. When one topic is
+ * down for the longest reconnect pause while other topics reconnect, the list is read every ten
  * seconds.
  */
 const CAUGHT_UP_LIMIT = 32;
@@ -115,7 +118,7 @@ export function latestOf(modified: unknown): number | undefined {
   return ms === undefined || FRACTION.test(String(modified)) ? ms : ms + 999;
 }
 
-/** Returns the fields that both have and that differ. */
+/** Returns the fields of the new data whose values differ from the known data. */
 function changedFields(before: Bicycle, after: Bicycle): string[] {
   const fields: string[] = [];
   for (const field in after) {
@@ -267,8 +270,9 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // A message came first, and the list may be older. Then the list only adds missing fields. A
-    // resent message can also be older than the list.
+    // A message about this bicycle arrived before the list item, which may be older than the
+    // message. The list item then only adds missing fields. A resent message can also be older than
+    // the list.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -283,8 +287,8 @@ export class KnownFleet {
   }
 
   /**
-   * Compares an item of a list after a gap. `askedAt` is the value of `merged` when the list was
-   * requested.
+   * Compares an item of a list with the known data after a gap. `askedAt` is the number of merged
+   * messages when the list was requested.
    */
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
@@ -305,8 +309,8 @@ export class KnownFleet {
       !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // Known only from a list after the last message: that list may have contained the missing
-    // change.
+    // The bicycle is only known from a list that was read after the last message. That list may
+    // already have contained the missing change.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -427,7 +431,7 @@ export class KnownFleet {
     const order = this.#versionOrder(item, entry, now);
     if (order !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? order >= 0 : order > 0;
-    // With equal times the later statement wins.
+    // When two statements have the same time, the statement that arrived later wins.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
     // A time in the future proves nothing: the list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;

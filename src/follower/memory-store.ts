@@ -37,7 +37,7 @@ export class MemoryStore implements FleetStore {
   }
 
   keep(uuid: string, entry: KnownBicycle): boolean {
-    // Deleted first, so that the map is ordered by the last update.
+    // The entry is deleted before it is set, so that the map is ordered by the last update.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
     if (this.#known.size <= this.#limit) return true;
@@ -66,7 +66,7 @@ export class MemoryStore implements FleetStore {
     return size;
   }
 
-  /** Always 0, because memory does not record gaps. */
+  /** Returns 0, because a store in memory does not record gaps. */
   found(): number {
     return 0;
   }

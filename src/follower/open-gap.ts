@@ -3,7 +3,7 @@
 import type { Moment } from '../system/clock.js';
 
 export interface OpenGap {
-  /** By the machine's clock, in milliseconds. */
+  /** When the gap began, by the machine's clock in milliseconds. */
   readonly startedMs: number;
   /** When the connection was back; undefined while it is down. */
   readonly endedMs: number | undefined;

@@ -63,8 +63,8 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles an item of a list: learns it without a mark, otherwise compares it. `askedAt` is the
-   * value of `merged` when the list was requested.
+   * Handles an item of a list. Without a mark the item is only learned; otherwise it is compared
+   * with the known data. `askedAt` is the number of merged messages when the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)

@@ -62,7 +62,10 @@ export class ServiceTime {
       : undefined;
   }
 
-  /** Records the `modified` of a message or list item. */
+  /**
+   * Records the `modified` time of a message or list item. Times in the service's future are
+   * ignored.
+   */
   learn(modifiedMs: number | undefined, monotonicMs: number) {
     const last = this.#steps.at(-1);
     if (modifiedMs === undefined || (last !== undefined && modifiedMs <= last.modifiedMs)) return;

@@ -17,7 +17,10 @@ export interface WholeResult {
   readonly gone: number;
   /** The reason when the reading is not complete. */
   readonly reason: string | undefined;
-  /** The service's count of all lists, if it sends one and the reading was complete. */
+  /**
+   * The sum of the service's counts of all lists. It is undefined when a list has no count or the
+   * reading was incomplete.
+   */
   readonly total: number | undefined;
 }
 
@@ -106,7 +109,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The second reading adds to the bicycles of the first one.
+    // A confirming reading keeps the bicycles of the first reading, because a bicycle in either
+    // list is not gone.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -147,7 +151,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      // A falling count is accepted in the last pass, because bicycles may leave all the time.
+      // The last pass accepts a count that fell, because a fleet can lose bicycles during every
+      // pass.
       if (!isShort && stale === undefined && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };

@@ -48,7 +48,7 @@ function openDecoder(coding: string): Transform {
 
 /** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // The reader of the stream receives the error.
+  // The error is passed to the reader of the stream.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 

@@ -22,7 +22,8 @@ import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, RequestPreview, Tokens } from './types.js';
 
 /**
- * What the client reports while it works; the context prints it for --trace, --verbose and retries.
+ * The reports of the client about its requests. The context prints them for --trace, --verbose and
+ * retries.
  */
 export interface HttpLog {
   request(method: string, url: URL, headers: Headers, body: string | undefined): void;
@@ -44,7 +45,7 @@ export interface ClientLimits {
    * own limit. Default: ten times `timeoutMs`.
    */
   deadlineMs?: number | undefined;
-  /** Items on a page (`--page-size`); see openPageSizer. */
+  /** The number of items on a page (`--page-size`). openPageSizer decides when it is requested. */
   pageSize?: number | undefined;
   /** How often a safe request is retried. */
   retries: number;
@@ -102,7 +103,8 @@ const PAGES_AHEAD = 10;
  */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
-  // Set all parameters at once, because each append serializes the whole URL again.
+  // Set all query parameters at once, because each single append would serialize the whole URL
+  // again.
   if (query.length > 0) {
     const before = url.search === '' ? [] : [...url.searchParams];
     url.search = String(

@@ -73,7 +73,7 @@ function codeOf(error: unknown): string {
   if (error.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && code !== '') return code;
-  // Not every error of undici's parser has a code.
+  // Some errors of undici's parser do not have a code.
   if (error.name === 'HTTPParserError') return 'HPE_INVALID_CONSTANT';
   const causes = error instanceof AggregateError ? [...error.errors, error.cause] : [error.cause];
   return causes.map((cause) => codeOf(cause)).find((found) => found !== '') ?? '';
@@ -131,7 +131,8 @@ export function openExchange(
         done(error);
       },
     });
-    // The reader of the body receives the error. Without a reader, the error can be ignored.
+    // The error is passed to the reader of the body. When the body has no reader, the error can be
+    // ignored.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -233,7 +234,7 @@ export async function readHead(
   deadline: Deadline,
 ): Promise<Head> {
   const { body, ...head } = await openExchange(dispatcher, request, deadline);
-  // The connection can be used again when the body was read to its end.
+  // A connection can be used for another request only after the body was read to its end.
   await collectBody(body, head.headers, ERROR_BODY_LIMIT_BYTES);
   return head;
 }

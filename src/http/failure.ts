@@ -104,7 +104,7 @@ export interface Asked {
   url: URL;
   /** Whether the request changes something, so that its outcome matters when no answer arrives. */
   isChange?: boolean;
-  /** A command that shows the outcome of the change. */
+  /** A command for the hint that shows whether the change was carried out. */
   shownBy?: string | undefined;
   /** The receiver of the request. Default: the service. */
   whom?: string;
@@ -170,13 +170,13 @@ const NOT_THERE = /^No \w+ matches the given query/;
 /** Used instead of the body of an answer to a request that contained a secret. */
 const UNREAD: ReturnType<typeof readErrorBody> = { text: undefined, detail: null };
 
-/** The message for a status whose answer has no message. */
+/** Returns the message for an answer whose body does not contain a message. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   401: 'the token is missing, wrong or expired',
   407: 'it asks for a user and a password',
 };
 
-/** Appended to the message when a change has no usable answer. */
+/** This text is appended to the message when a change did not get a usable answer. */
 const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
 
 function redirectFailure(

@@ -1,4 +1,4 @@
-// Recognises the addresses of this machine.
+// Decides whether an address belongs to this machine.
 
 /**
  * Whether an address belongs to this machine. Such an address never uses a proxy, and plain http is

@@ -292,7 +292,8 @@ export interface PageOptions {
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read, also if they contain no new items, as on a second read.
+   * The maximum number of pages to read. Pages without new items are then allowed, as on a second
+   * read of a list.
    */
   mostPages?: number;
 }
@@ -342,7 +343,8 @@ export async function* followPages<T>(
         return undefined;
       });
       if (answer === undefined) {
-        // Items may have moved to pages that were read before.
+        // Read the list from its first page, because items may have moved to pages that were read
+        // before.
         isReadAgain = true;
         Object.assign(read, { pages: 0, items: 0 });
         withoutNews = 0;
@@ -366,7 +368,7 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // Most pages of a second read have no new items.
+        // A second read of the same pages mostly finds items that are already known.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -418,7 +420,8 @@ function openQueue(
   return {
     take(query: Query): Promise<HttpAnswer> {
       const page = early.get(keyOf(query));
-      // The link differs from the guess, so the other guesses are wrong too.
+      // The next link differs from the guessed page number. The pages that were requested ahead are
+      // wrong too, so drop them.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
       return (

@@ -32,7 +32,7 @@ function readProxy(variable: string, text: string): URL {
     decodeURIComponent(url.username + url.password);
     if (/^https?:$/.test(url.protocol)) return url;
   } catch {
-    // The original error would quote the password.
+    // The original error is not used as the cause, because it quotes the password.
   }
   const hint =
     'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';

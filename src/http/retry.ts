@@ -30,11 +30,11 @@ export interface TryState {
 
 export type RetryDecision =
   /**
-   * `askedMs`: the service asks for a longer pause than fleet waits automatically. The error
-   * reports it.
+   * The request is not sent again. `askedMs` is set when the service asks for a longer pause than
+   * fleet waits, and the error reports this pause.
    */
   | { next: 'give-up'; askedMs?: number }
-  /** Send again immediately with a newer token. Does not count as a retry. */
+  /** The request is sent again at once with a newer token. This does not count as a retry. */
   | { next: 'renew' }
   | { next: 'repeat'; pauseMs: number };
 

@@ -1,13 +1,13 @@
 // Sanitizes server text for error messages: makes it one line and limits its length before
 // searching it.
 
-/** Only this much of a text is searched for a title. */
+/** How much of a text is searched for a title. */
 const WINDOW_CHARACTERS = 64 * 1024;
 
 /** A longer text from the service is cut, so that an error stays on one line. */
 const LINE_LENGTH_CHARACTERS = 500;
 
-/** How much text, white space included, is searched for a line of that length. */
+/** How much of the text is searched for a line of that length, including white space. */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 
 /** Returns the beginning of a text. Omits half of a surrogate pair at the end. */
@@ -52,7 +52,7 @@ export function describeHtml(html: string): string {
 
 const TITLE_LENGTH_CHARACTERS = 200;
 
-/** Its length is bounded, so that matching takes linear time. */
+/** The pattern matches a limited number of characters, so that matching takes linear time. */
 const TITLE = /<title(?:\s[^>]{0,200})?>([^<]{0,1000})/i;
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -111,7 +111,7 @@ export interface Page<T = { [field: string]: unknown }> {
   /** The query of the next page; undefined on the last page. */
   next: Query | undefined;
   trace: Trace;
-  /** When the service wrote the answer, from its headers. */
+  /** When the service wrote the answer, by the headers of the answer. */
   dated?: AnswerDate;
 }
 

@@ -6,7 +6,7 @@ import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { IDLE_MS, RESYNC_PAGES } from '../../follow/flags.js';
-import { patiently } from '../../follow/token-command-retry.js';
+import { withTokenRetries } from '../../follow/token-command-retry.js';
 import { chosenOrganization } from '../../list/organization.js';
 import { matches } from '../../list/where.js';
 import { planBicycles } from '../bicycles/list.js';
@@ -39,7 +39,10 @@ export async function choosePart(context: Context, asked: MapFilters, flag: '--l
     const reason = `${flag} cannot follow a zone: only the service knows what is in it`;
     throw usageError(reason, 'use --bbox or --near');
   }
-  const organization = await chosenOrganization(await patiently(context), asked.organization);
+  const organization = await chosenOrganization(
+    await withTokenRetries(context),
+    asked.organization,
+  );
   const filters = organization === undefined ? asked : { ...asked, organization };
   const { keep } = await planBicycles(context, filters);
   const { where = [] } = filters;

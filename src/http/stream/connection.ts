@@ -113,7 +113,10 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
   return new Promise((resolve) => {
     if (signal.aborted) return resolve(endingOf(signal.reason, url));
     let answer: OpenAnswer | undefined;
-    /** The error of our fetch. The `error` event has only its message. */
+    /**
+     * The error that the `fetch` of this file threw. The library's `error` event only has the
+     * message of the error.
+     */
     let failure: unknown;
     const messages: string[] = [];
 
@@ -151,7 +154,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
-        // The library compares the content type literally. It was checked above.
+        // The library only accepts this exact content type. `openStream` has already checked the
+        // real one.
         const head = {
           status: 200,
           url: url.href,
@@ -198,7 +202,10 @@ async function* readEvents(
   }
 }
 
-/** Calls back after a silence of the limit. Time in which the consumer is behind does not count. */
+/**
+ * Calls `onLimit` when nothing arrives for the limit. The time in which the consumer is behind does
+ * not count, because nothing is read then.
+ */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
   return {

@@ -33,7 +33,7 @@ export type Cause =
 export interface Happened {
   /** The topic that the user named, not encoded. */
   readonly topic: string;
-  /** When it happened, by the machine's clock, for printing. */
+  /** When the event happened, by the machine's clock. Only for printing. */
   readonly atMs: number;
   /** The same moment on the monotonic clock, for durations and order. */
   readonly monotonicMs: number;
@@ -43,7 +43,7 @@ export interface Happened {
 export interface Opened extends Happened {
   readonly type: 'open';
   readonly isReturn: boolean;
-  /** The subscribed topic, if it differs from the requested one. */
+  /** The topic of the subscription, if it differs from the topic that the user named. */
   readonly as?: string;
   /** The date of the service's answer, in milliseconds since the epoch. */
   readonly serviceMs?: number | undefined;
@@ -65,12 +65,15 @@ export interface Lost extends Happened {
    * The time when the last data arrived, derived from `atMs`; undefined before the first connection.
    */
   readonly lastLifeWallMs: number | undefined;
-  /** Milliseconds since the last data arrived; 0 before the first connection. */
+  /** The milliseconds since the last data arrived. It is 0 before the first connection. */
   readonly downMs: number;
-  /** 1 for the first failure after an open connection. */
+  /** The number of failures since the last open connection, including this failure. */
   readonly attempt: number;
   readonly retryInMs: number;
-  /** The pause that `retry:` or `Retry-After` requested, if it exceeds the maximum. */
+  /**
+   * The pause that the service requested with `retry:` or `Retry-After`, if it is longer than fleet
+   * waits.
+   */
   readonly cappedFromMs?: number;
 }
 

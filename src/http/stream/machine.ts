@@ -49,18 +49,21 @@ export class TopicMachine {
   #stoodMs = 0;
   /** The open connection: its start, and the id after which it continues. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
-  /** Since when the connection is down, on the monotonic clock. */
+  /** When the connection was lost, on the monotonic clock. */
   #downSinceMs: number;
   /** When the last data arrived; undefined before the first connection. */
   #life: Happened | undefined;
-  /** The position of the stream; `retryMs` is 0 without a requested pause. */
-  #said = { lastEventId: '', retryMs: 0, partialBytes: 0 };
+  /**
+   * The position in the stream after the last received chunk. `retryMs` is 0 when the service did
+   * not request a pause.
+   */
+  #position = { lastEventId: '', retryMs: 0, partialBytes: 0 };
   /**
    * The current gap. It begins with a lost connection and is reported once it is known whether
    * events were resent.
    */
   #outage: Outage | undefined;
-  /** Since when changes must be read at the next resync. */
+  /** The moment from which the next resync must read changes. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
@@ -92,7 +95,7 @@ export class TopicMachine {
     };
     this.#emit({ type: 'open', ...since, isReturn, ...answer });
     this.#open = { since, lastEventId };
-    this.#said = { ...this.#said, lastEventId, partialBytes: 0 };
+    this.#position = { ...this.#position, lastEventId, partialBytes: 0 };
     this.#life = since;
     if (!isReturn) this.#emit({ type: 'resync', ...since, sinceWallMs: undefined });
     if (this.#outage === undefined) return;
@@ -111,7 +114,7 @@ export class TopicMachine {
       this.#wantResync(at);
     }
     for (const data of messages) this.#emit({ type: 'message', ...at, data });
-    this.#said = { lastEventId, partialBytes, retryMs: retryMs ?? this.#said.retryMs };
+    this.#position = { lastEventId, partialBytes, retryMs: retryMs ?? this.#position.retryMs };
   }
 
   // Gaps
@@ -153,7 +156,7 @@ export class TopicMachine {
    * when there is none.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // Before a 4xx counts, try once without the last id.
+    // The service may refuse an old id with a 4xx, so try once without it before the 4xx counts.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -168,7 +171,7 @@ export class TopicMachine {
     const now = { wallMs: at.atMs, random: this.#clock.random() };
     const { pauseMs, ...capped } = pauseBeforeReturn(
       attempt,
-      this.#said.retryMs,
+      this.#position.retryMs,
       ending.answer?.headers,
       now,
     );
@@ -177,7 +180,7 @@ export class TopicMachine {
     const lastLifeWallMs = from === undefined ? undefined : at.atMs - downMs;
     const times = { lastLifeWallMs, downMs, retryInMs: pauseMs, ...capped };
     this.#emit({ type: 'lost', ...at, cause, error, attempt, ...times });
-    return { inMs: pauseMs, lastEventId: this.#said.lastEventId };
+    return { inMs: pauseMs, lastEventId: this.#position.lastEventId };
   }
 
   /** Handles a lost connection. The gap begins when the last data arrived. */
@@ -189,7 +192,7 @@ export class TopicMachine {
     this.#cancelResync();
     this.#open = undefined;
     this.#downSinceMs = this.#clock.monotonicMs();
-    const { partialBytes } = this.#said;
+    const { partialBytes } = this.#position;
     const isCutOff = partialBytes > 0;
     const message = `the connection ended in the middle of an event, after ${partialBytes} bytes of it`;
     const isCut = isCutOff && (ending.cause === 'ended' || ending.cause === 'network');
@@ -222,7 +225,10 @@ export class TopicMachine {
   }
 }
 
-/** Returns the time between two moments. The machine's date can be set in between. */
+/**
+ * Returns the time between two moments. It uses the monotonic clock, because the user can set the
+ * date between the two moments.
+ */
 function elapsedMs(from: Happened, to: Happened): number {
   return to.monotonicMs - from.monotonicMs;
 }

@@ -51,7 +51,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       onFilled?.();
       giveRoom();
     },
-    /** Yields everything that has arrived, whenever there is something. */
+    /** Yields all waiting items as one batch, as soon as at least one item has arrived. */
     async *batches(): AsyncGenerator<readonly T[], void, undefined> {
       for (;;) {
         while (items.length === 0) {
