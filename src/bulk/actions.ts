@@ -11,7 +11,6 @@ import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { Item } from '../http/types.js';
-import type { InputFlags } from '../input/flags.js';
 import type { InputSource } from '../input/open.js';
 import { readTargets } from '../input/targets.js';
 import { writeJson } from '../json/exact.js';
@@ -23,11 +22,11 @@ import { readTime } from '../terminal/time.js';
 import { ACTION, ACTIONS } from '../views/action.js';
 import { carryOut } from './carry-out.js';
 import { describeBefore, isSameTransition, lookUpActions } from './evidence.js';
+import type { ActOptions } from './flags.js';
 import { endOf } from './outcome.js';
 import type {
   BulkChange,
   BulkPlan,
-  ChangeOptions,
   DecidedDoubt,
   Doubt,
   PlanTarget,
@@ -35,11 +34,6 @@ import type {
   Task,
   TaskEnd,
 } from './plan.js';
-
-export interface ActOptions extends ChangeOptions, InputFlags {
-  allowUnknown?: boolean;
-  field?: string[];
-}
 
 /** The action; `verb` is the `type` of the request. */
 export interface Action

@@ -1,9 +1,10 @@
 // The flags of every command that can change many bicycles or alerts.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
-import { createOption } from '../cli/command.js';
-import { oneOf, wholeNumber } from '../cli/options.js';
+import { createOption, type FlagsOf, type NoFlags } from '../cli/command.js';
+import { collect, oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
+import { addInputFlags } from '../input/flags.js';
 
 /** The maximum number of requests in flight. More requests would burden the service. */
 const MOST_CONCURRENT = 64;
@@ -21,6 +22,32 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
     readJournalPath,
   );
 }
+
+/** Adds `--yes`, which skips the question before a change. */
+export function addYesFlag<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  description: string,
+) {
+  return command.option('-y, --yes', description);
+}
+
+/** The parsed flags of every change. */
+export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
+  FlagsOf<typeof addYesFlag<[], NoFlags>>;
+
+/** Adds the flags of `act`. `words` are the parts of the descriptions that differ by noun. */
+export function addActFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+  words: { many: string; yes: string; unknown: string },
+) {
+  const flagged = addYesFlag(command, words.yes)
+    .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
+    .option('--allow-unknown', words.unknown);
+  return addBulkFlags(addInputFlags(flagged, words.many));
+}
+
+/** The parsed flags of `act`. */
+export type ActOptions = FlagsOf<typeof addActFlags<[], NoFlags>>;
 
 /** Adds the flags of a run: its speed, and its behaviour after a failure or a crash. */
 export function addRunFlags<A extends unknown[], O extends OptionValues>(

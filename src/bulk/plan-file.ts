@@ -21,9 +21,9 @@ import { count } from '../terminal/count.js';
 import { type InputOptions, readInput } from '../terminal/stdin.js';
 import { readTime } from '../terminal/time.js';
 import { readStart } from './evidence.js';
+import type { ChangeOptions } from './flags.js';
 import {
   type BulkPlan,
-  type ChangeOptions,
   PLAN_COMMANDS,
   type PlanCommand,
   type PlanFile,

@@ -7,23 +7,7 @@ import type { Client } from '../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../http/types.js';
 import type { Shape } from '../terminal/formats.js';
 import type { ChangeResult, Ended } from '../views/action.js';
-import type { UnknownChoice } from './flags.js';
 import type { Before, ChangedFields, ChangedValues, How, JournalEntry } from './journal-records.js';
-
-/** The flags of every change. */
-export interface ChangeOptions {
-  yes?: boolean;
-  dryRun?: boolean;
-  concurrency: number;
-  failFast?: boolean;
-  journal?: string;
-  /** The file for a plan. Nothing is sent then. */
-  plan?: string;
-  /** Seconds during which requests of a crashed run can still arrive. */
-  settle: number;
-  /** When undefined, a terminal asks, and any other run uses `leave`. */
-  unknown?: UnknownChoice;
-}
 
 /** One bicycle or alert to change, or one bicycle to create. */
 export interface Task {

@@ -20,7 +20,7 @@ import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
  */
 export async function refuseIfReadOnly(
   context: Context,
-  { dryRun }: { dryRun?: boolean } = {},
+  { dryRun }: { dryRun?: boolean | undefined } = {},
 ): Promise<void> {
   const failure = readOnlyFailure(await context.settings());
   if (failure !== undefined && dryRun !== true) throw failure;

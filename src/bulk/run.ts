@@ -7,18 +7,12 @@ import type { HttpAnswer } from '../http/types.js';
 import { sleep } from '../system/clock.js';
 import { ReaderLeft } from '../terminal/delivery.js';
 import { isBad } from '../views/action.js';
+import type { ChangeOptions } from './flags.js';
 import { isSignal, openGate, openPatience, waitingFor } from './in-flight.js';
 import type { OpenJournal } from './journal.js';
 import type { Before } from './journal-records.js';
 import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from './outcome.js';
-import {
-  type BulkPlan,
-  type ChangeOptions,
-  type Task,
-  type TaskEnd,
-  type Turn,
-  verbOf,
-} from './plan.js';
+import { type BulkPlan, type Task, type TaskEnd, type Turn, verbOf } from './plan.js';
 import type { Reporter } from './report.js';
 
 /** The parts of a run. */

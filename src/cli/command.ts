@@ -16,3 +16,21 @@ export function createOption<const Usage extends string>(
 ): TypedOption<Usage> {
   return new Option(flags, description) as unknown as TypedOption<Usage>;
 }
+
+/** The flags of a command before a function declares more. */
+export type NoFlags = Record<never, never>;
+
+/** Lets callers pass undefined for a flag without a value. */
+type WithUndefined<Values> = {
+  [Name in keyof Values]: NoFlags extends Pick<Values, Name>
+    ? Values[Name] | undefined
+    : Values[Name];
+};
+
+/**
+ * The parsed values of the flags that a function declares, as commander passes them to the action.
+ * The declaration is the only place with the type and the default of a flag.
+ */
+export type FlagsOf<Declare extends (...given: never) => { opts(): unknown }> = WithUndefined<
+  ReturnType<ReturnType<Declare>['opts']>
+>;

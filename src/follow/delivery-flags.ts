@@ -1,17 +1,10 @@
 // The flags that deliver alerts and verdicts: --exec, --post, --template and --attempts.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import type { FlagsOf, NoFlags } from '../cli/command.js';
 import { oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
-import { TEMPLATES, type Template } from './post-templates.js';
-
-/** The parsed flags. `exec` is a shell command. */
-export interface DeliveryFlags {
-  readonly exec?: string | undefined;
-  readonly post?: URL | undefined;
-  readonly template?: Template | undefined;
-  readonly attempts: number;
-}
+import { TEMPLATES } from './post-templates.js';
 
 const USUAL_ATTEMPTS = 20;
 const MOST_ATTEMPTS = 1_000_000;
@@ -39,6 +32,9 @@ export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
       USUAL_ATTEMPTS,
     );
 }
+
+/** The parsed flags. `exec` is a shell command. */
+export type DeliveryFlags = FlagsOf<typeof addDeliveryFlags<[], NoFlags>>;
 
 /** Parses the address of `--post`. */
 export function readPostUrl(text: string): URL {

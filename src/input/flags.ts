@@ -2,6 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import type { FlagsOf, NoFlags } from '../cli/command.js';
 import { plain, withOffers } from '../cli/completions.js';
 import { unknownWord } from '../cli/nearest.js';
 import { oneOf } from '../cli/options.js';
@@ -12,17 +13,6 @@ import { isEncoding } from './text-decoding.js';
 
 /** What to do with hidden rows of a workbook. */
 const HIDDEN_ROWS_CHOICES = ['take', 'skip'] as const;
-
-/** The values of the flags. */
-export interface InputFlags {
-  /** A path, or `-` for stdin. */
-  from?: string;
-  encoding?: string;
-  sheet?: string;
-  hiddenRows?: (typeof HIDDEN_ROWS_CHOICES)[number];
-  /** The fields by their headings, which are in lower case. */
-  map?: ReadonlyMap<string, string>;
-}
 
 /** Encodings that spreadsheets use; every name that `TextDecoder` knows is accepted. */
 const COMMON_ENCODINGS = ['windows-1252', 'utf-8', 'utf-16le', 'iso-8859-15', 'macintosh'];
@@ -59,6 +49,9 @@ export function addInputFlags<A extends unknown[], O extends OptionValues>(
       readHeading,
     );
 }
+
+/** The parsed flags. `from` is a path, or `-` for stdin; `map` has the headings in lower case. */
+export type InputFlags = FlagsOf<typeof addInputFlags<[], NoFlags>>;
 
 /** Adds one `Heading=field`. The last `=` separates them, because a field has no such sign. */
 function readHeading(

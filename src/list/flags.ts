@@ -9,7 +9,7 @@ import { wholeUuid } from '../api/links.js';
 import { NAMED } from '../api/named.js';
 import { refuseOtherKind } from '../api/other-kind.js';
 import type { Resource, Vocabulary } from '../api/resource.js';
-import { createOption } from '../cli/command.js';
+import { createOption, type FlagsOf, type NoFlags } from '../cli/command.js';
 import type { Offers } from '../cli/completions.js';
 import {
   MODELS,
@@ -25,19 +25,8 @@ import { usageError } from '../errors.js';
 import { OFFLINE, readTo, TO } from './mirror-flags.js';
 import { type Condition, checkCondition, parseCondition, type ShowAnyOf } from './where.js';
 
-/** The parsed flags of lists. */
-export interface ListOptions {
-  organization?: string;
-  ordering?: string;
-  page?: number;
-  limit?: number;
-  all?: boolean;
-  count?: boolean;
-  /** Items must meet all conditions. */
-  where?: Condition[];
-  /** Further query parameters, in order. */
-  param?: (readonly [name: string, value: string])[];
-}
+/** A further query parameter. */
+export type QueryParameter = readonly [name: string, value: string];
 
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
@@ -92,8 +81,8 @@ function offerConditions(
 /** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
 export function readParameter(
   text: string,
-  before: ListOptions['param'] = [],
-): NonNullable<ListOptions['param']> {
+  before: readonly QueryParameter[] = [],
+): QueryParameter[] {
   const equals = text.indexOf('=');
   if (equals < 1) throw usageError(`--param must be NAME=VALUE, not "${text}"`);
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
@@ -152,3 +141,6 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     )
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }
+
+/** The parsed flags of lists. Items must meet all conditions of `where`. */
+export type ListOptions = FlagsOf<typeof addListFlags<[], NoFlags>>;

@@ -3,7 +3,8 @@
 import { ALERT, ALERT_ACTIONS, type Alert, type AlertAction } from '../../api/alert.js';
 import { wholeUuid } from '../../api/links.js';
 import { refuseOtherKind } from '../../api/other-kind.js';
-import { type ActOptions, runAction } from '../../bulk/actions.js';
+import { runAction } from '../../bulk/actions.js';
+import type { ActOptions } from '../../bulk/flags.js';
 import type { Task } from '../../bulk/plan.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';

@@ -8,7 +8,7 @@ import {
   ALERT_TYPES,
   type AlertAction,
 } from '../../api/alert.js';
-import { addBulkFlags } from '../../bulk/flags.js';
+import { addActFlags } from '../../bulk/flags.js';
 import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
@@ -17,7 +17,6 @@ import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { addDeliveryFlags } from '../../follow/delivery-flags.js';
 import { addEndFlags, readDuration } from '../../follow/flags.js';
-import { addInputFlags } from '../../input/flags.js';
 import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 
@@ -94,13 +93,16 @@ function addAct(alerts: Command, run: Run): void {
     ],
   )
     .usage('<alert>... <action>')
-    .argument('<alert...>', 'the alerts, or - for stdin, then the action', collectWith(offerAction))
-    .option('-y, --yes', 'do not ask before acting on more than one')
-    .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
-    .option('--allow-unknown', 'send an action that is not in the list above');
-  addBulkFlags(addInputFlags(act, 'alerts')).action(
-    run(async () => (await import('./act.js')).actOnAlerts),
-  );
+    .argument(
+      '<alert...>',
+      'the alerts, or - for stdin, then the action',
+      collectWith(offerAction),
+    );
+  addActFlags(act, {
+    many: 'alerts',
+    yes: 'do not ask before acting on more than one',
+    unknown: 'send an action that is not in the list above',
+  }).action(run(async () => (await import('./act.js')).actOnAlerts));
 }
 
 const offerAction: Complete = ({ operands }) =>

@@ -33,17 +33,7 @@ import {
   textField,
   typedField,
 } from './fields.js';
-
-export interface ApiOptions {
-  method?: string;
-  field?: string[];
-  rawField?: string[];
-  input?: string;
-  header?: string[];
-  paginate?: boolean;
-  include?: boolean;
-  yes?: boolean;
-}
+import type { ApiOptions } from './flags.js';
 
 interface Resource {
   uuid?: unknown;

@@ -3,11 +3,10 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
-import { anyText, plain, withOffers } from '../../cli/completions.js';
+import { anyText, plain } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
-import { collect, oneOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { METHODS } from '../../http/methods.js';
+import { addApiFlags } from './flags.js';
 
 const DESCRIPTION = `Send any request to the service, with the token and headers of every other command, and print what
 comes back. The path is below the base URL; a whole URL must have the same origin as the base URL.
@@ -20,7 +19,7 @@ Output is JSON by default, whatever the settings say; -o table, csv, tsv, uuid, 
 the items of a list. A body that is not JSON is piped byte for byte. A change is sent at most once.`;
 
 export function addApi(program: Command, run: Run): void {
-  addVerb(
+  const api = addVerb(
     program,
     ['api', 'send any request to the service', DESCRIPTION],
     ['the second page, with status and headers', "fleet api '/bicycles/?page=2' -i"],
@@ -30,33 +29,8 @@ export function addApi(program: Command, run: Run): void {
       'fleet api /bicycles/d238dc92-4ed5-4cec-a476-fe5f869ff26e/actions/ -f type=rent',
     ],
     ['query parameters', 'fleet api /alerts/ -X GET -f state=new -f state=escalated'],
-  )
-    .argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath))
-    .option(
-      '-X, --method <method>',
-      `${METHODS.join(', ')} (default: GET, or POST with fields)`,
-      readMethod(),
-    )
-    .option(
-      '-F, --field <name=value>',
-      'a field: numbers, true, false, null, @file, else text (repeatable)',
-      collect,
-    )
-    .option('-f, --raw-field <name=value>', 'a text field (repeatable)', collect)
-    .option('--input <file>', 'send this file as the body; - for stdin')
-    .option('-H, --header <name: value>', 'add a header (repeatable)', collect)
-    .option('--paginate', 'read every page: one array of all items')
-    .option('-i, --include', 'print status and headers before the body, secrets redacted')
-    .option('-y, --yes', 'do not ask before a change with a protected profile')
-    .action(run(async () => (await import('./api.js')).callApi));
-}
-
-/** Parses a method in upper or lower case. */
-function readMethod(): (text: string) => string {
-  return withOffers(
-    (text) => oneOf('method', METHODS)(text.toUpperCase()),
-    () => ({ words: plain(METHODS) }),
-  );
+  ).argument('<path>', 'such as /bicycles/?page=2', anyText(offerPath));
+  addApiFlags(api).action(run(async () => (await import('./api.js')).callApi));
 }
 
 const offerPath = () => ({ words: plain([BICYCLE.listPath, ALERT.listPath]), isOpen: true });

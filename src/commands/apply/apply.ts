@@ -7,7 +7,7 @@ import { planActions } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
 import { peekEntries } from '../../bulk/journal.js';
 import { judgeEntry } from '../../bulk/journal-records.js';
-import type { BulkPlan, ChangeOptions, PlanFile } from '../../bulk/plan.js';
+import type { BulkPlan, PlanFile } from '../../bulk/plan.js';
 import { planBaseUrl, readPlanFile } from '../../bulk/plan-file.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
@@ -17,12 +17,8 @@ import { chosenOrganization } from '../../list/organization.js';
 import { readTime, showDuration } from '../../terminal/time.js';
 import { applyCreations, applyEdits } from '../bicycles/planned-edits.js';
 import { claimPlan, findClaim } from './claim-plan.js';
+import type { ApplyOptions } from './flags.js';
 import { showPlan } from './show-plan.js';
-
-export interface ApplyOptions extends ChangeOptions {
-  /** Milliseconds. */
-  maxAge: number;
-}
 
 /**
  * Carries out the plan in a file. Throws a FleetError of kind `usage` for a plan that was edited, is

@@ -1,11 +1,9 @@
 // Declares `fleet apply`, which carries out a plan.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { addRunFlags } from '../../bulk/flags.js';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
-import { readDuration } from '../../follow/flags.js';
-import { DAY_MS } from '../../system/time-units.js';
+import { addApplyFlags } from './flags.js';
 
 const DESCRIPTION = `Carry out a plan that --plan of act, edit or create wrote. Every target is read again, and a request is
 sent only where the service still shows the planned values. The others are listed as changed or gone, and the exit
@@ -21,17 +19,6 @@ export function addApply(program: Command, run: Run): void {
     ],
     ['look at it, and at the targets that changed since', 'fleet apply monday.plan --dry-run'],
     ['carry it out', 'fleet apply monday.plan --yes'],
-  )
-    .argument('<file>', 'a plan')
-    .option('-y, --yes', 'do not ask before the requests are sent')
-    .option('--dry-run', 'show the plan as a table; send nothing')
-    .option(
-      '--max-age <duration>',
-      "refuse an older plan, by the service's clock",
-      readDuration('--max-age'),
-      DAY_MS,
-    );
-  addRunFlags(apply).action(run(async () => (await import('./apply.js')).applyPlan));
-  for (const option of apply.options)
-    if (option.long === '--max-age') option.default(DAY_MS, '24h');
+  ).argument('<file>', 'a plan');
+  addApplyFlags(apply).action(run(async () => (await import('./apply.js')).applyPlan));
 }

@@ -1,33 +1,9 @@
 // Declares `fleet auth`: login, logout and the current token.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { DEFAULT_CLIENT_ID, LOGIN_PATH } from '../../api/login.js';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
-import { usageError } from '../../errors.js';
-
-/** A parser for commander: an e-mail address, or another user name of the service. */
-function readEmail(text: string): string {
-  if (/^\S+$/.test(text)) return text;
-  throw usageError('--email must be an address such as you@example.org');
-}
-
-/** A parser for commander: a path below the base URL, with a slash at both ends. */
-function readPath(text: string): string {
-  const isPath = /^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text);
-  // `..` would lead out of the base URL.
-  const leadsAway = text.split('/').some((word) => word === '.' || word === '..');
-  if (isPath && !leadsAway) return `/${text}/`.replaceAll(/\/+/g, '/');
-  throw usageError(
-    `--login-path must be a path relative to the address of the service, such as ${LOGIN_PATH}`,
-  );
-}
-
-/** Parses `--client-id`. */
-function readClientId(text: string): string {
-  if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
-  throw usageError('--client-id must be 1 to 200 printable characters without white space');
-}
+import { addLoginFlags } from './flags.js';
 
 export function addAuth(program: Command, run: Run): void {
   const auth = addVerb(
@@ -79,7 +55,7 @@ Exit code 0 with a token, 3 without, 4 when it has expired.`,
 }
 
 function addLogin(auth: Command, run: Run): void {
-  addVerb(
+  const login = addVerb(
     auth,
     [
       'login',
@@ -108,17 +84,6 @@ warning, one that refuses the token an error.`,
       'copy the profile in use',
       'fleet auth token | fleet auth login --with-token --profile copy --base-url "$(fleet config get base_url)"',
     ],
-  )
-    .option('--with-token', 'read the token from stdin instead of asking')
-    .option('--email <address>', 'log in with this address and a password', readEmail)
-    .option('--password-stdin', 'read the password from stdin instead of asking')
-    .option('--login-path <path>', `path of the service's login (default: ${LOGIN_PATH})`, readPath)
-    .option(
-      '--client-id <id>',
-      `client ID for the renewal (default: ${DEFAULT_CLIENT_ID})`,
-      readClientId,
-    )
-    .option('--check', 'check with one request before saving (default)')
-    .option('--no-check', 'save without a request')
-    .action(run(async () => (await import('./login.js')).login));
+  );
+  addLoginFlags(login).action(run(async () => (await import('./login.js')).login));
 }

@@ -33,17 +33,8 @@ import { showLocalTime } from '../../system/time-zone.js';
 import { canAsk } from '../../terminal/prompt.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
+import type { LoginOptions } from './flags.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
-
-export interface LoginOptions {
-  withToken?: boolean;
-  email?: string;
-  passwordStdin?: boolean;
-  loginPath?: string;
-  clientId?: string;
-  /** False after `--no-check`. */
-  check?: boolean;
-}
 
 /** A token has a few hundred bytes. Longer input is a mistake. */
 const STDIN_LIMIT_BYTES = 65_536;

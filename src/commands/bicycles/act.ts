@@ -3,7 +3,8 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { GRAVE_TRANSITIONS } from '../../api/transition-rules.js';
 import { TRANSITIONS } from '../../api/transitions.js';
-import { type Action, type ActOptions, runAction } from '../../bulk/actions.js';
+import { type Action, runAction } from '../../bulk/actions.js';
+import type { ActOptions } from '../../bulk/flags.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';

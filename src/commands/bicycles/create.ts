@@ -3,11 +3,11 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { carryOut } from '../../bulk/carry-out.js';
 import { lookUpCreations } from '../../bulk/evidence.js';
-import type { BulkPlan, ChangeOptions, Creation, Task } from '../../bulk/plan.js';
+import type { BulkPlan, Creation, Task } from '../../bulk/plan.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { type InputFlags, readInputSource } from '../../input/flags.js';
+import { readInputSource } from '../../input/flags.js';
 import { type InputSource, nameOfInput } from '../../input/open.js';
 import { writeJson } from '../../json/exact.js';
 import { chosenOrganization, requireOrganization } from '../../list/organization.js';
@@ -15,10 +15,9 @@ import { ACTION, CREATIONS } from '../../views/action.js';
 import { readNewBicycles } from './create-rows.js';
 import { keyOfBody } from './edit-change.js';
 import { refuseControlCharacters } from './field-values.js';
-import { type FieldFlags, readBicycleFields, refuseFlags, textsOf } from './fields.js';
+import { readBicycleFields, refuseFlags, textsOf } from './fields.js';
+import type { CreateOptions } from './flags.js';
 import { printAnswer } from './get.js';
-
-export interface CreateOptions extends ChangeOptions, FieldFlags, InputFlags {}
 
 /** Creates one bicycle, or those in a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {

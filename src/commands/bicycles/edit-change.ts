@@ -9,7 +9,6 @@ import { quoteText } from '../../bulk/outcome.js';
 import type {
   BulkChange,
   BulkPlan,
-  ChangeOptions,
   DecidedDoubt,
   Doubt,
   StoredCheck,
@@ -19,7 +18,6 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import type { HttpAnswer, HttpRequest } from '../../http/types.js';
-import type { InputFlags } from '../../input/flags.js';
 import { readExact, writeJson } from '../../json/exact.js';
 import { describe } from '../../list/pick-one.js';
 import { HIDDEN } from '../../system/secrets.js';
@@ -27,21 +25,10 @@ import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { compareValue, isSameValue, showDifference } from './field-values.js';
-import { type FieldFlags, isField } from './fields.js';
+import { isField } from './fields.js';
+import type { EditOptions } from './flags.js';
 import { fetchBicycle } from './get.js';
-import type { EditMethod, EmptyCellChoice } from './methods-and-groups.js';
-
-export interface EditOptions extends FieldFlags, ChangeOptions, InputFlags {
-  note?: string;
-  /** What an empty cell of a file does; by default it changes nothing. */
-  empty?: EmptyCellChoice;
-  /**
-   * `NAME=VALUE`, typed as in `fleet api -F` unless the field contains text. A value in double
-   * quotes is text.
-   */
-  field?: string[];
-  method?: EditMethod;
-}
+import type { EditMethod } from './methods-and-groups.js';
 
 /** Fields of a bicycle as the service sent them, with exact numbers. */
 export type BicycleFields = { readonly [field: string]: unknown };

@@ -21,13 +21,7 @@ import { readPath, textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import type { BicycleFields } from './edit-change.js';
-import {
-  carryOutEdits,
-  type Edit,
-  type EditOptions,
-  prepareEdit,
-  VERSION_FIELD,
-} from './edit-change.js';
+import { carryOutEdits, type Edit, prepareEdit, VERSION_FIELD } from './edit-change.js';
 import {
   clearedValue,
   isSameValue,
@@ -38,6 +32,7 @@ import {
   TEXT_FIELDS,
 } from './field-values.js';
 import { refuseFlags } from './fields.js';
+import type { EditOptions } from './flags.js';
 
 /** Headers of fleet's own tables that show other fields, such as `charge`. */
 const TABLE_HEADERS: readonly string[] = BICYCLES.columns

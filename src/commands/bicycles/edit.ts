@@ -13,7 +13,6 @@ import { splitField } from '../api/fields.js';
 import {
   carryOutEdits,
   type Edit,
-  type EditOptions,
   METHOD_NOT_SERVED,
   prepareEdit,
   SUBJECT,
@@ -22,6 +21,7 @@ import { editMany } from './edit-many.js';
 import { readFlagValue, refuseControlCharacters } from './field-values.js';
 import { refuseFlags, textsOf } from './fields.js';
 import { findBicycle } from './find.js';
+import type { EditOptions } from './flags.js';
 import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 

@@ -7,16 +7,12 @@ import { refuseOtherKind } from '../../api/other-kind.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { uuidOfNamed } from '../../list/find-named.js';
+import type { FieldFlags } from './flags.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
 /** Typed texts by field. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
-
-/** The flags with the fields of a bicycle. */
-export interface FieldFlags extends Omit<BicycleTexts, 'serial_number'> {
-  serialNumber?: string;
-}
 
 /** Whether a bicycle can be created with this field. An edit may also change it. */
 export function isField(name: string): name is FieldName {

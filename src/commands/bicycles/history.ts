@@ -27,14 +27,8 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 import { textOf } from '../../terminal/values.js';
 import { type HistoryRow as Entry, HISTORY } from '../../views/history.js';
 import { findBicycle } from './find.js';
+import type { HistoryOptions } from './flags.js';
 import { findRemembered, readSide } from './remembered.js';
-
-export interface HistoryOptions {
-  /** The typed time or age. */
-  since?: string;
-  field?: string[];
-  to?: MirrorAddress;
-}
 
 const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null])) as {
   [field in keyof Entry]: null;

@@ -1,39 +1,30 @@
 // Declares `fleet bicycles`: its verbs, their flags and examples.
 
-import type {
-  CommandUnknownOpts as Command,
-  OptionValues,
-  Command as TypedCommand,
-} from '@commander-js/extra-typings';
-import { BICYCLE, BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { BICYCLE_FIELDS, NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { TRANSITION_MEANINGS, TRANSITIONS } from '../../api/transitions.js';
-import { addBulkFlags } from '../../bulk/flags.js';
+import { addActFlags } from '../../bulk/flags.js';
 import {
   anyText,
   BICYCLES,
   type CompletionPoint,
   collectWith,
-  MODELS,
   NOTHING,
   type Offers,
-  ORGANIZATIONS,
   offerColumns,
-  plain,
 } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
-import { collect, oneOf, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addInputFlags } from '../../input/flags.js';
-import { addListFlags } from '../../list/flags.js';
 import { OFFLINE, readTo, TO } from '../../list/mirror-flags.js';
-import { addFilters, addFleetFilters } from './list-flags.js';
 import {
-  BICYCLE_ARGUMENT,
-  EDIT_METHODS,
-  EMPTY_CELL_CHOICES,
-  STATS_GROUPS,
-} from './methods-and-groups.js';
+  addBicycleListFlags,
+  addCreateFlags,
+  addEditFlags,
+  addHistoryFlags,
+  addStatsFlags,
+} from './flags.js';
+import { BICYCLE_ARGUMENT } from './methods-and-groups.js';
 
 /**
  * Declares the verbs. `verb` is the word after the noun: when it is a known verb, only that one is
@@ -79,9 +70,7 @@ function addList(bicycles: Command, run: Run): void {
     ['lost or unrecoverable', 'fleet bicycles list --state lost,unrecoverable --all'],
     ['count all bicycles', 'fleet bicycles list --count'],
   );
-  addListFlags(addFilters(list), BICYCLE).action(
-    run(async () => (await import('./list.js')).listBicycles),
-  );
+  addBicycleListFlags(list).action(run(async () => (await import('./list.js')).listBicycles));
 }
 
 function addGet(bicycles: Command, run: Run): void {
@@ -104,7 +93,7 @@ function addGet(bicycles: Command, run: Run): void {
 }
 
 function addHistory(bicycles: Command, run: Run): void {
-  addVerb(
+  const history = addVerb(
     bicycles,
     [
       'history',
@@ -117,16 +106,8 @@ with its source. The mirror also shows the gaps, when it recorded nothing.`,
       'its states of the last week, as CSV',
       'fleet bicycles history "Emmy 0001" --since 7d --field state -o csv',
     ],
-  )
-    .argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES))
-    .option('--since <time>', 'only since this time: 7d, monday, "2026-11-23 08:00"')
-    .option(
-      '--field <name,…>',
-      `only changes of these fields, such as state (repeatable)`,
-      someOf('field', BICYCLE_FIELDS),
-    )
-    .option(...TO, readTo)
-    .action(run(async () => (await import('./history.js')).showHistory));
+  ).argument('<bicycle>', BICYCLE_ARGUMENT, anyText(BICYCLES));
+  addHistoryFlags(history).action(run(async () => (await import('./history.js')).showHistory));
 }
 
 function addStats(bicycles: Command, run: Run): void {
@@ -141,104 +122,55 @@ A terminal shows bars; every other format has group, value, count and percent.`,
     ['the fleet at a glance', 'fleet bicycles stats'],
     ['lost bicycles by model', 'fleet bicycles stats --by model --state lost'],
     ['states as CSV', 'fleet bicycles stats --by state -o csv'],
-  ).option(
-    '--by <group>',
-    `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
-    anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
   );
-  addFleetFilters(stats).action(run(async () => (await import('./stats.js')).showStats));
-}
-
-/** Adds the flags with the fields of a bicycle. */
-function addFieldFlags<A extends unknown[], O extends OptionValues>(
-  command: TypedCommand<A, O>,
-  byDefault = '',
-) {
-  return command
-    .option('--name <name>', 'visible name')
-    .option(
-      '--organization <url|uuid|name>',
-      `owning organization${byDefault}`,
-      anyText(ORGANIZATIONS),
-    )
-    .option('--model <url|uuid|name>', 'bicycle model', anyText(MODELS))
-    .option('--lock <url|uuid|name>', 'lock attached to the bicycle')
-    .option('--serial-number <text>', 'frame serial number')
-    .option('--description <text>', 'free-text description');
+  addStatsFlags(stats).action(run(async () => (await import('./stats.js')).showStats));
 }
 
 function addEdit(bicycles: Command, run: Run): void {
-  const edit = addFieldFlags(
-    addVerb(
-      bicycles,
-      [
-        'edit',
-        'change fields of bicycles, or of many from a file',
-        `Change fields of one bicycle, or the same fields of several. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
+  const edit = addVerb(
+    bicycles,
+    [
+      'edit',
+      'change fields of bicycles, or of many from a file',
+      `Change fields of one bicycle, or the same fields of several. Shows "old -> new" for each, and asks on a terminal. Links take a URL, a UUID or a name,
 and null clears a field. PUT sends every writable field, PATCH only the changes; the default is the one that the service supports.
 The version that was read is sent too, so that the edit of somebody else is not overwritten.
 With "-" they come from stdin: CSV with a header, .xlsx, a JSON array or JSON lines. A column uuid, serial_number, bleid or name (the first
 of them that is filled in) names the bicycle, the others are its fields. An empty cell changes nothing.`,
-      ],
-      [
-        'preview a new name',
-        'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run',
-      ],
-      [
-        'preview the changes of a table, also from .xlsx',
-        "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
-      ],
-    ).argument('[bicycle...]', `${BICYCLE_ARGUMENT}; - for stdin`, collectWith(BICYCLES)),
-  )
-    .option('--note <text>', 'note of the operators')
-    .option(
-      '--field <name=value>',
-      `any further field; numbers, true, false and null keep their type; a text field, or NAME='"5"', stays text (repeatable)`,
-      collect,
-    )
-    .option(
-      '--method <method>',
-      `${EDIT_METHODS.join(' or ')} (default: the one that the service supports)`,
-      oneOf('method', EDIT_METHODS),
-    )
-    .option('-y, --yes', 'do not ask')
-    .option(
-      '--empty <choice>',
-      'what an empty cell of a file does: keep the value, or clear it (default: keep)',
-      oneOf('choice', EMPTY_CELL_CHOICES),
-    );
-  addBulkFlags(addInputFlags(edit, 'rows')).action(
-    run(async () => (await import('./edit.js')).editBicycles),
-  );
+    ],
+    [
+      'preview a new name',
+      'fleet bicycles edit d238dc92-4ed5-4cec-a476-fe5f869ff26e --name "Ada 0042" --dry-run',
+    ],
+    [
+      'preview the changes of a table, also from .xlsx',
+      "printf 'name,note\\nEmmy 0001,basket repaired\\n' | fleet bicycles edit - --dry-run",
+    ],
+  ).argument('[bicycle...]', `${BICYCLE_ARGUMENT}; - for stdin`, collectWith(BICYCLES));
+  addEditFlags(edit).action(run(async () => (await import('./edit.js')).editBicycles));
 }
 
 function addCreate(bicycles: Command, run: Run): void {
-  const byDefault = ' (default: from the settings, else the only one that the token names)';
-  const create = addFieldFlags(
-    addVerb(
-      bicycles,
-      [
-        'create',
-        'create a bicycle, or many from a file',
-        `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
+  const create = addVerb(
+    bicycles,
+    [
+      'create',
+      'create a bicycle, or many from a file',
+      `Create a bicycle from flags, or many with --from. Links take a URL, a UUID or a name.
 A file is CSV with a header, .xlsx, a JSON array or JSON lines, with the fields ${NEW_BICYCLE_FIELDS.join(', ')}.
 The whole file is checked before the first request.`,
-      ],
-      ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
-      [
-        'with a serial number; print only the new UUID',
-        'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
-      ],
-      [
-        'from CSV on stdin; after a crash the same command resumes',
-        `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
-      ],
-    ),
-    byDefault,
-  ).option('-y, --yes', 'do not ask before creating several');
-  addBulkFlags(addInputFlags(create, 'bicycles')).action(
-    run(async () => (await import('./create.js')).createBicycles),
+    ],
+    ['in the organization from the settings', 'fleet bicycles create --name "Ada 0042"'],
+    [
+      'with a serial number; print only the new UUID',
+      'fleet bicycles create --name "Ada 0043" --serial-number WTU-0043 -o uuid',
+    ],
+    [
+      'from CSV on stdin; after a crash the same command resumes',
+      `printf 'name\\nAda 44\\nAda 45\\n' | fleet bicycles create --from - --yes --journal new.journal -o uuid`,
+    ],
   );
+  addCreateFlags(create).action(run(async () => (await import('./create.js')).createBicycles));
 }
 
 function addAct(bicycles: Command, run: Run): void {
@@ -272,16 +204,12 @@ function addAct(bicycles: Command, run: Run): void {
       '<bicycle...>',
       'the bicycles, or - for stdin, then the transition',
       collectWith(offerAction),
-    )
-    .option(
-      '-y, --yes',
-      'do not ask before retire, declare_unrecoverable and changes to more than one',
-    )
-    .option('--field <name=value>', 'add a text field to the request body (repeatable)', collect)
-    .option('--allow-unknown', 'send a transition that is not in the list above');
-  addBulkFlags(addInputFlags(act, 'bicycles')).action(
-    run(async () => (await import('./act.js')).actOnBicycles),
-  );
+    );
+  addActFlags(act, {
+    many: 'bicycles',
+    yes: 'do not ask before retire, declare_unrecoverable and changes to more than one',
+    unknown: 'send a transition that is not in the list above',
+  }).action(run(async () => (await import('./act.js')).actOnBicycles));
 }
 
 /**

@@ -8,12 +8,11 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { uuidOfNamed } from '../../list/find-named.js';
-import type { ListOptions } from '../../list/flags.js';
 import { type ListPlan, printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
-import { addDistance, distanceMetres, type LatLon, withDistance } from '../../views/distance.js';
+import { addDistance, distanceMetres, withDistance } from '../../views/distance.js';
 import {
   type Box,
   boxAround,
@@ -23,20 +22,7 @@ import {
   showBox,
   splitBox,
 } from './area.js';
-
-export interface ListBicyclesOptions extends ListOptions {
-  /** Any of these states. */
-  state?: string[];
-  /** A part of the name in any case. */
-  name?: string;
-  /** A UUID or a name. */
-  model?: string;
-  bbox?: Box;
-  zone?: string;
-  near?: LatLon;
-  /** Metres. */
-  radius?: number;
-}
+import type { ListBicyclesOptions } from './flags.js';
 
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {

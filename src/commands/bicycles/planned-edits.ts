@@ -3,16 +3,18 @@
 import { BICYCLE } from '../../api/bicycle.js';
 import { endOfDifference } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
+import type { ChangeOptions } from '../../bulk/flags.js';
 import { endOf } from '../../bulk/outcome.js';
-import type { ChangeOptions, PlanFile, PlanTarget, Task, TaskEnd } from '../../bulk/plan.js';
+import type { PlanFile, PlanTarget, Task, TaskEnd } from '../../bulk/plan.js';
 import type { Context } from '../../context.js';
 import { FleetError, usageError } from '../../errors.js';
 import { clean } from '../../terminal/clean.js';
 import { textOf } from '../../terminal/values.js';
 import { ACTIONS } from '../../views/action.js';
 import { creationTask, planCreations } from './create.js';
-import { carryOutEdits, type Edit, type EditOptions, prepareEdit } from './edit-change.js';
+import { carryOutEdits, type Edit, prepareEdit } from './edit-change.js';
 import { isSameValue, showDifference } from './field-values.js';
+import type { EditOptions } from './flags.js';
 import type { EditMethod } from './methods-and-groups.js';
 
 type Identity = { readonly [name: string]: string };

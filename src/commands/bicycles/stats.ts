@@ -14,17 +14,9 @@ import { countNoun } from '../../terminal/formats/renderer.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
 import { readOpenAlerts } from './alerts.js';
-import { type ListBicyclesOptions, planBicycles } from './list.js';
+import type { StatsOptions } from './flags.js';
+import { planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
-
-export interface StatsOptions
-  extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering'> {
-  /**
-   * `state`, `charge`, `silence`, `model`, `organization` or a field. Default: state, charge,
-   * silence and alerts.
-   */
-  by?: string;
-}
 
 /** Counts and prints. Throws like a list; the count of an incomplete list ends with `partial`. */
 export async function showStats(

@@ -12,8 +12,8 @@ import { readInput } from '../../terminal/stdin.js';
 import type { Cell } from '../../terminal/table.js';
 import { textOf } from '../../terminal/values.js';
 import { type CompiledRule, type Evaluated, evaluateRules, type RuleRow } from './evaluate.js';
+import type { CheckOptions } from './flags.js';
 import { keepChecking } from './keep-checking.js';
-import type { CheckOptions } from './options.js';
 import { parseRules, type RuleSelection } from './rules.js';
 import { compileSelection, readZoneOutlines, type ZonesByUuid } from './selection.js';
 

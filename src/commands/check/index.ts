@@ -3,11 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
-import { addDeliveryFlags } from '../../follow/delivery-flags.js';
-import { readDuration } from '../../follow/flags.js';
-import { ORGANIZATION_FLAG } from '../../list/flags.js';
-
-const SHORTEST_PAUSE_MS = 1_000;
+import { addCheckFlags } from './flags.js';
 
 const DESCRIPTION = `Check the fleet against the rules in a YAML or JSON file, or - for stdin. A rule has a name, a selection in the
 words of "bicycles list", and a limit. The verdict is ok, violated or unknown: never ok on data that is not complete
@@ -23,21 +19,6 @@ export function addCheck(program: Command, run: Run): void {
       'check every minute, and post each change of a verdict',
       'fleet check docs/permit.yaml --every 60s --state-file ~/check.state --post https://hooks.example.com/services/T0/B0 --template slack',
     ],
-  )
-    .argument('<rules>', 'a file with rules, or - for stdin')
-    .option(...ORGANIZATION_FLAG)
-    .option('--show', 'list the bicycles of violated rules')
-    .option(
-      '--every <duration>',
-      'keep checking, and print each change of a verdict',
-      readDuration('--every', SHORTEST_PAUSE_MS),
-    )
-    .option('--for <duration>', 'with --every: end after this time', readDuration('--for'))
-    .option(
-      '--state-file <path>',
-      'with --every: remember verdicts and waiting deliveries, across restarts',
-    );
-  addDeliveryFlags(check, 'verdict').action(
-    run(async () => (await import('./check.js')).checkRules),
-  );
+  ).argument('<rules>', 'a file with rules, or - for stdin');
+  addCheckFlags(check).action(run(async () => (await import('./check.js')).checkRules));
 }

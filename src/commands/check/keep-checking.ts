@@ -11,7 +11,7 @@ import { chooseLines } from '../../follow/print.js';
 import { sleep } from '../../system/clock.js';
 import { clean } from '../../terminal/clean.js';
 import type { Evaluated, RuleRow } from './evaluate.js';
-import type { CheckOptions } from './options.js';
+import type { CheckOptions } from './flags.js';
 import type { Rule } from './rules.js';
 import { showLimit, type Verdict } from './verdict.js';
 import { openVerdictFile } from './verdict-file.js';

@@ -1,21 +1,15 @@
 // Declares `fleet completion`, and the hidden command that the shells call back.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { createOption } from '../../cli/command.js';
 import { addVerb } from '../../cli/examples.js';
 import { oneOf } from '../../cli/options.js';
 import { CALLBACK, SHELLS, type Shell } from '../../cli/shells.js';
 import type { Run } from '../../context.js';
 import type { CompleteOptions } from './complete.js';
-
-interface CompletionOptions {
-  install?: boolean;
-  uninstall?: boolean;
-  yes?: boolean;
-}
+import { addCompletionFlags, type CompletionOptions } from './flags.js';
 
 export function addCompletion(program: Command, run: Run): void {
-  addVerb(
+  const completion = addVerb(
     program,
     [
       'completion',
@@ -28,24 +22,16 @@ transitions, and bicycles. --install puts it where the shell finds it.`,
     ['only in this shell', 'source <(fleet completion bash)'],
     ['fish', 'fleet completion fish | source'],
     ['PowerShell', 'fleet completion powershell --install'],
-  )
-    .argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS))
-    .option('--install', 'show the change, ask, and make it')
-    .addOption(createOption('--uninstall', 'remove what --install wrote').conflicts('install'))
-    .option('-y, --yes', 'do not ask')
-    .action(
-      run(async () => async (context, shell: Shell, options: CompletionOptions) => {
-        const to =
-          options.install === true
-            ? 'installed'
-            : options.uninstall === true
-              ? 'removed'
-              : undefined;
-        if (to !== undefined)
-          return (await import('./install.js')).changeCompletion(context, shell, to, options);
-        return context.io.stdout.write((await import('../../cli/shell-scripts.js')).SCRIPTS[shell]);
-      }),
-    );
+  ).argument('<shell>', `one of ${SHELLS.join(', ')}`, oneOf('shell', SHELLS));
+  addCompletionFlags(completion).action(
+    run(async () => async (context, shell: Shell, options: CompletionOptions) => {
+      if (options.install === true || options.uninstall === true) {
+        const to = options.install === true ? 'installed' : 'removed';
+        return (await import('./install.js')).changeCompletion(context, shell, to, options);
+      }
+      return context.io.stdout.write((await import('../../cli/shell-scripts.js')).SCRIPTS[shell]);
+    }),
+  );
   program
     .command(CALLBACK, { hidden: true })
     .argument('[words...]')

@@ -14,6 +14,7 @@ import { homeOfUser } from '../../system/user.js';
 import { writeWholeFile } from '../../system/whole-file.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
+import type { CompletionOptions } from './flags.js';
 
 /**
  * The lines for the shells. They run fleet at each start, so that they stay valid after an upgrade.
@@ -35,7 +36,7 @@ export async function changeCompletion(
   context: Context,
   shell: Shell,
   to: 'installed' | 'removed',
-  { yes }: { yes?: boolean },
+  { yes }: Pick<CompletionOptions, 'yes'>,
 ): Promise<void> {
   const { io, notice } = context;
   const line = LINES[shell];

@@ -16,23 +16,11 @@ import { makeFolder } from '../../system/folder.js';
 import { escapeJson } from '../../terminal/clean.js';
 import { type Age, checkAge, describeFeedAge, isOld, readAge } from './age.js';
 import { areasOf, drawFeed } from './feed.js';
+import type { GbfsOptions } from './flags.js';
 import { rangesOf, readNamedRows, readVehicles } from './read.js';
 import { type Published, serveFeed } from './serve.js';
-import { readSystem, type SystemFlags } from './system.js';
+import { readSystem } from './system.js';
 import type { System } from './system-fields.js';
-
-export interface GbfsOptions extends SystemFlags {
-  out?: string;
-  /** Milliseconds, like all times here. */
-  every?: number;
-  ttl?: number;
-  maxAge?: number;
-  organization?: string;
-  /** Metres. */
-  range?: number;
-  disabled?: boolean;
-  check?: boolean;
-}
 
 const DEFAULT_TTL_MS = 60_000;
 /** Models and zones rarely change, and services limit requests. */

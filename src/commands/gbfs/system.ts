@@ -6,7 +6,8 @@ import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { readInput } from '../../terminal/stdin.js';
-import type { FeedVersion, System, SystemName } from './system-fields.js';
+import type { GbfsOptions } from './flags.js';
+import type { System, SystemName } from './system-fields.js';
 import { NEEDED_FIELDS, SYSTEM_FIELDS, SYSTEM_NAMES } from './system-fields.js';
 
 const LONGEST_FIELD_CHARACTERS = 1000;
@@ -14,22 +15,18 @@ const LONGEST_SHOWN_CHARACTERS = 80;
 
 type Fields = { readonly [name: string]: unknown };
 
-export interface SystemFlags {
-  version: FeedVersion;
-  /** The port. */
-  serve?: number;
-  /** A JSON file. */
-  system?: string;
-  set?: Fields;
-}
-
 /**
  * Reads the facts about the system. Throws a FleetError of kind `usage` that lists all invalid and
  * missing fields, after the given problems. A served feed does not need its address.
  */
 export async function readSystem(
   context: Context,
-  { version, serve, system: file, set = {} }: SystemFlags,
+  {
+    version,
+    serve,
+    system: file,
+    set = {},
+  }: Pick<GbfsOptions, 'version' | 'serve' | 'system' | 'set'>,
   problems: string[],
 ): Promise<System> {
   /** Refused fields are present with the value undefined. */

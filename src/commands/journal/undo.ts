@@ -7,6 +7,7 @@ import { targetStateOf, transitionBack } from '../../api/transition-rules.js';
 import { planActions } from '../../bulk/actions.js';
 import { carryOut } from '../../bulk/carry-out.js';
 import { isSameTransition } from '../../bulk/evidence.js';
+import type { ChangeOptions } from '../../bulk/flags.js';
 import { checkCounter, readJournalFile } from '../../bulk/journal.js';
 import {
   checkDamage,
@@ -14,7 +15,7 @@ import {
   type JournalEntry,
   judgeEntry,
 } from '../../bulk/journal-records.js';
-import type { ChangeOptions, PlanTarget } from '../../bulk/plan.js';
+import type { PlanTarget } from '../../bulk/plan.js';
 import { planBaseUrl } from '../../bulk/plan-file.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';

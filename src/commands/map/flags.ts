@@ -1,7 +1,12 @@
-// Parses --size and --tiles.
+// The flags of `fleet map`, and their parsers.
 
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import type { FlagsOf, NoFlags } from '../../cli/command.js';
+import { portNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
+import { addRoleFlag } from '../../follow/flags.js';
 import type { Tiles } from '../../page/payload.js';
+import { addFleetFilters } from '../bicycles/list-flags.js';
 
 /** Columns and rows of a terminal, or pixels of a picture. */
 export interface Size {
@@ -63,3 +68,32 @@ export function tilesOf(url: string, attribution: string | undefined): Tiles {
       attribution ?? (isOpenStreetMap ? '© OpenStreetMap contributors' : `Map: ${hostname}`),
   };
 }
+
+/** The port of --serve when no port is given. */
+export const DEFAULT_PORT = 4030;
+
+/** Adds the flags of `fleet map`. */
+export function addMapFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return addRoleFlag(addFleetFilters(command))
+    .option('--size <width,height>', 'columns and rows, or pixels of an SVG: 120,40', readSize)
+    .option('--live', 'fill the terminal and follow updates')
+    .option(
+      '--serve [port]',
+      `serve the page on this machine and follow updates (default: ${DEFAULT_PORT})`,
+      portNumber('--serve'),
+    )
+    .option('--title <text>', "title of the map (default: the organization's name)")
+    .option(
+      '--tiles <url or file>',
+      'street map of the page: https://…/{z}/{x}/{y}.png, or a file berlin.pmtiles',
+      readTiles,
+    )
+    .option('--attribution <text>', 'credit for the tiles, shown on the page');
+}
+
+/** The parsed flags. `serve` is the port; 0 chooses any free port. */
+export type MapOptions = Omit<FlagsOf<typeof addMapFlags<[], NoFlags>>, 'serve'> & {
+  serve?: number;
+};

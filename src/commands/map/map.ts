@@ -1,25 +1,13 @@
 // `fleet map`: reads the fleet and draws it on a terminal, as a picture, as a page or in a file.
 
 import { extname } from 'node:path';
-import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { openTarget } from '../../list/output-file.js';
-import { isArchivePath, type Size } from './flags.js';
+import type { MapOptions } from './flags.js';
+import { isArchivePath } from './flags.js';
 import type { HtmlOptions } from './html.js';
 import { type MapFilters, readFacts, readFleet } from './read.js';
-
-export interface MapOptions extends MapFilters {
-  size?: Size;
-  live?: boolean;
-  role?: TopicRole;
-  offline?: boolean;
-  /** The port; 0 for any free port. */
-  serve?: number;
-  tiles?: string;
-  /** Attribution of the tiles. */
-  attribution?: string;
-}
 
 /** The form of the drawing. */
 type Form = 'text' | 'svg' | 'html';

@@ -2,6 +2,7 @@
 // alerts.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import type { FlagsOf, NoFlags } from '../../cli/command.js';
 import type { Context } from '../../context.js';
 import { mirrorOf } from '../../list/current-mirror.js';
 import { showOrganizations } from '../../list/find-named.js';
@@ -12,13 +13,12 @@ import { showDuration } from '../../terminal/time.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
 import { readOpenAlerts } from '../bicycles/alerts.js';
-import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
+import { planBicycles } from '../bicycles/list.js';
+import type { addFleetFilters } from '../bicycles/list-flags.js';
+import type { MapOptions } from './flags.js';
 
-/** The filters for the drawn bicycles. */
-export interface MapFilters
-  extends Omit<ListBicyclesOptions, 'page' | 'limit' | 'all' | 'count' | 'ordering' | 'param'> {
-  title?: string;
-}
+/** The filters for the drawn bicycles, and the title. */
+export type MapFilters = FlagsOf<typeof addFleetFilters<[], NoFlags>> & Pick<MapOptions, 'title'>;
 
 /** The facts about a drawn fleet, without its bicycles. */
 export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;

@@ -1,13 +1,10 @@
 // Declares `fleet mirror`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import { BICYCLE } from '../../api/bicycle.js';
 import { addVerb } from '../../cli/examples.js';
-import { collect, portNumber, readSpeed, wholeNumber } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { addIdleFlag, addRoleFlag, readDuration } from '../../follow/flags.js';
-import { readCondition } from '../../list/flags.js';
 import { readTo, TO } from '../../list/mirror-flags.js';
+import { addMirrorRunFlags, addReplayFlags, addWriterFlags } from './flags.js';
 
 const DESCRIPTION = `Keep a copy of the fleet, with its history, in SQLite or PostgreSQL, and query it in SQL. Other
 commands answer from it with --offline, and any SQL tool can read it.`;
@@ -38,13 +35,14 @@ export function addMirror(program: Command, run: Run): void {
     ],
   );
   addRun(mirror, run);
-  addWriter(
+  const once = addVerb(
     mirror,
     ['once', 'bring the mirror up to date and exit', ONCE],
     ['every ten minutes, by cron', 'fleet mirror once --quiet'],
     ['before a report', 'fleet mirror once --quiet && fleet bicycles list --offline --all -o csv'],
-  ).action(run(async () => (await import('./run.js')).mirrorOnce));
-  addMirrorVerb(
+  );
+  addWriterFlags(once).action(run(async () => (await import('./run.js')).mirrorOnce));
+  addVerb(
     mirror,
     ['status', 'show how old and how complete the mirror is', STATUS],
     ['how old, how complete, which gaps', 'fleet mirror status'],
@@ -52,8 +50,10 @@ export function addMirror(program: Command, run: Run): void {
       'only when it is current',
       'fleet mirror status > /dev/null && fleet bicycles list --offline --all -o csv',
     ],
-  ).action(run(async () => (await import('./status.js')).showMirrorStatus));
-  addMirrorVerb(
+  )
+    .option(...TO, readTo)
+    .action(run(async () => (await import('./status.js')).showMirrorStatus));
+  addVerb(
     mirror,
     ['query', 'query the mirror in SQL', QUERY],
     [
@@ -65,6 +65,7 @@ export function addMirror(program: Command, run: Run): void {
       "fleet mirror query 'select * from rentals where start_known limit 1000' -o csv",
     ],
   )
+    .option(...TO, readTo)
     .argument('<sql>', 'the statement, or - for stdin')
     .option(
       '--allow-superuser',
@@ -72,27 +73,14 @@ export function addMirror(program: Command, run: Run): void {
     )
     .action(run(async () => (await import('./query.js')).runQuery));
   addReplay(mirror, run);
-  addMirrorVerb(
+  addVerb(
     mirror,
     ['upgrade', 'bring the mirror of an older version up to date', UPGRADE],
     ['the mirror of the profile in use', 'fleet mirror upgrade'],
     ['from a script, before its writers are started again', 'fleet mirror upgrade --quiet'],
-  ).action(run(async () => (await import('./upgrade.js')).upgradeMirror));
-}
-
-/** Adds a verb of the mirror with `--to` for the database. */
-function addMirrorVerb(...verb: Parameters<typeof addVerb>) {
-  return addVerb(...verb).option(...TO, readTo);
-}
-
-/** Adds a verb with the flags that run and once share. */
-function addWriter(...verb: Parameters<typeof addVerb>) {
-  const organization =
-    'mirror this organization (repeatable; default: from the settings, else all in the token)';
-  const keep = 'forget history older than this, such as 90d (default: keep all)';
-  return addMirrorVerb(...verb)
-    .option('--organization <uuid|name>', organization, collect)
-    .option('--keep <duration>', keep, readDuration('--keep'));
+  )
+    .option(...TO, readTo)
+    .action(run(async () => (await import('./upgrade.js')).upgradeMirror));
 }
 
 const RUN = `Keep the mirror current until Ctrl-C: reads the list once, follows the push channel, catches up after
@@ -100,7 +88,7 @@ every gap, and reads alerts every 30 seconds. Resumes where it stopped, also aft
 One can run for each organization; in SQLite, one for each database.`;
 
 function addRun(mirror: Command, run: Run): void {
-  const writer = addWriter(
+  const writer = addVerb(
     mirror,
     ['run', 'keep the mirror current until Ctrl-C', RUN],
     ['keep a mirror of the profile in use', 'fleet mirror run'],
@@ -113,23 +101,14 @@ function addRun(mirror: Command, run: Run): void {
       'fleet mirror run --to postgres://db/fleet --keep 90d --metrics 9464',
     ],
   );
-  const metrics = 'serve /metrics (Prometheus) and /healthz on this port, on loopback only';
-  const standby = 'where another writer keeps the organization: wait, and take over when it ends';
-  const flagged = writer
-    .option('--metrics <port>', metrics, portNumber('--metrics'))
-    .option('--standby', standby);
-  addRoleFlag(addIdleFlag(flagged)).action(run(async () => (await import('./run.js')).runMirror));
+  addMirrorRunFlags(writer).action(run(async () => (await import('./run.js')).runMirror));
 }
 
 const REPLAY = `Play the recorded changes as "fleet watch" would have shown them: lines, JSON lines with --json, or
 the board with --live. Changes found in the list after a gap are played when they were found.`;
 
-/** One hour takes one minute. */
-const DEFAULT_SPEED = 60;
-
 function addReplay(mirror: Command, run: Run): void {
-  const speed = 'play this many times as fast as it happened; max: without pauses';
-  addMirrorVerb(
+  const replay = addVerb(
     mirror,
     ['replay', 'play what was recorded, at any speed', REPLAY],
     ['the last two hours in two minutes', 'fleet mirror replay --since 2h'],
@@ -137,19 +116,6 @@ function addReplay(mirror: Command, run: Run): void {
       'the bicycles that were lost yesterday, as JSON lines',
       'fleet mirror replay --since 1d --where state=lost --speed max --json',
     ],
-  )
-    .option(
-      '--since <time>',
-      'start at this time: 2h, yesterday, "2026-11-23 08:00" (default: at the beginning)',
-    )
-    .option('--until <time>', 'stop at this time, like --since (default: at the end)')
-    .option('--speed <factor>', speed, readSpeed, DEFAULT_SPEED)
-    .option(
-      '--where <condition>',
-      'show only what matches FIELD=VALUE (repeatable)',
-      readCondition(BICYCLE),
-    )
-    .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
-    .option('--live', 'draw a full-screen board instead of lines')
-    .action(run(async () => (await import('./replay.js')).replayMirror));
+  );
+  addReplayFlags(replay).action(run(async () => (await import('./replay.js')).replayMirror));
 }

@@ -7,8 +7,6 @@ import { IDLE_MS } from '../../follow/flags.js';
 import type { EventSink } from '../../follow/loop.js';
 import type { Client } from '../../http/client.js';
 import { openChosen, withMirror } from '../../list/offline.js';
-import type { Condition } from '../../list/where.js';
-import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import {
   type Happening,
@@ -22,18 +20,7 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
-
-export interface ReplayOptions {
-  to?: MirrorAddress;
-  /** The typed time or age. */
-  since?: string;
-  until?: string;
-  /** The speed factor; Infinity for no pauses. */
-  speed: number;
-  where?: Condition[];
-  maxEvents?: number;
-  live?: boolean;
-}
+import type { ReplayOptions } from './flags.js';
 
 /** More gaps than a replay can show. */
 const MOST_GAPS = 10_000;

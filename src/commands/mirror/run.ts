@@ -2,7 +2,6 @@
 // writer.
 
 import { setFlagsFromString } from 'node:v8';
-import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { followTopics, seesAllOf } from '../../follow/subscribe.js';
@@ -24,17 +23,11 @@ import type { TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { showDuration } from '../../terminal/time.js';
 import { mirrorAlerts, readAlertPages } from './alerts.js';
+import type { MirrorRunOptions, OnceOptions } from './flags.js';
 import { serveCounters } from './metrics.js';
 import { mirrorNames, readNameLists } from './names.js';
-import { type MirrorSession, type OnceOptions, runSession, withMirrorSession } from './session.js';
+import { type MirrorSession, runSession, withMirrorSession } from './session.js';
 import { wholeSeconds } from './status.js';
-
-export interface MirrorRunOptions extends OnceOptions {
-  metrics?: number;
-  /** Milliseconds. */
-  idle: number;
-  role?: TopicRole;
-}
 
 /**
  * Keeps the mirror until it is stopped. Starts again after the database was set back, and with

@@ -29,7 +29,6 @@ import { exactValue } from '../../json/exact.js';
 import { isObject, parseJson } from '../../json/parse.js';
 import { chosenDatabase } from '../../list/offline.js';
 import { requireOrganizations } from '../../list/organization.js';
-import type { MirrorAddress } from '../../mirror/address.js';
 import { Ledger } from '../../mirror/ledger.js';
 import { openOwn } from '../../mirror/open.js';
 import { storableItems, storableJson, storableUuid, utcOf } from '../../mirror/rows.js';
@@ -39,6 +38,7 @@ import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
 import { readTime } from '../../terminal/time.js';
+import type { WriterOptions } from './flags.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
 import { type Keeper, openKeeper } from './writer-database.js';
 
@@ -62,19 +62,10 @@ interface ParsedMessage {
 
 type ReadEvent = Exclude<SessionEvent, Message> | ParsedMessage;
 
-export interface OnceOptions {
-  to?: MirrorAddress;
-  organization?: string[];
-  /** How long history is kept, in milliseconds. Default: forever. */
-  keep?: number;
-  /** Waits without a time limit for the previous writer to end. */
-  standby?: boolean;
-}
-
 /** The state that the parts of the writer share. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
   readonly context: Context;
-  readonly options: OnceOptions;
+  readonly options: WriterOptions;
   readonly counters: Counters;
   readonly report: MirrorReport;
   readonly keeper: Keeper;
@@ -116,7 +107,7 @@ const LATE = 'messages came late: the list had shown newer changes';
  */
 export async function withMirrorSession(
   context: Context,
-  options: OnceOptions,
+  options: WriterOptions,
   follows: boolean,
   use: (session: MirrorSession, client: Client) => Promise<void>,
 ): Promise<void> {

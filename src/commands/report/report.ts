@@ -5,7 +5,6 @@ import { usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
 import { openChosen, withMirror } from '../../list/offline.js';
 import { writeResult } from '../../list/output-file.js';
-import type { MirrorAddress } from '../../mirror/address.js';
 import type { Mirror } from '../../mirror/open.js';
 import { WEEK_MS } from '../../system/time-units.js';
 import { showLocalTime } from '../../system/time-zone.js';
@@ -13,22 +12,14 @@ import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats
 import { readTimeFlag } from '../../terminal/typed-time.js';
 import { labelOf, showFigure, UNCERTAIN } from '../../views/fleet-report.js';
 import type { PartFigure } from './figures.js';
+import type { ReportOptions } from './flags.js';
 import {
   type FleetReport,
   type IdleRow,
   makeFleetReport,
   type ReportInput,
 } from './make-report.js';
-import type { PartKind } from './parts.js';
 import { isEmptyPeriod } from './tables.js';
-
-export interface ReportOptions {
-  /** The typed time or age. */
-  since?: string;
-  until?: string;
-  by?: PartKind;
-  to?: MirrorAddress;
-}
 
 const DEFAULT_LENGTH_MS = WEEK_MS;
 

@@ -1,7 +1,15 @@
-// The parsers of the flags of `fleet rounds`.
+// The flags of `fleet rounds`, and their parsers.
 
+import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
+import { BICYCLE } from '../../api/bicycle.js';
+import { readPlanPath } from '../../bulk/flags.js';
+import type { FlagsOf, NoFlags } from '../../cli/command.js';
+import { wholeNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
+import { addConditionFlags } from '../../list/flags.js';
+import { OFFLINE } from '../../list/mirror-flags.js';
 import type { LatLon } from '../../views/distance.js';
+import { addFilters } from '../bicycles/list-flags.js';
 
 /** More vans are a typing error. */
 export const MOST_VANS = 200;
@@ -97,3 +105,37 @@ export function readServer(flag: string): (text: string) => URL {
     return url;
   };
 }
+
+/**
+ * Adds the flags of `fleet rounds`. `stop` is in minutes, `speed` in kilometres per hour.
+ */
+export function addRoundsFlags<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return addConditionFlags(addFilters(command), BICYCLE)
+    .option(...OFFLINE)
+    .option('--from <lat,lon>', 'where the vans start (needed)', readPlace('--from'))
+    .option('--to <lat,lon>', 'where the tours end (default: --from)', readPlace('--to'))
+    .option('--vans <n>', 'number of vans (default: 1)', wholeNumber('--vans', 1, MOST_VANS))
+    .option('--capacity <n>', 'bicycles that fit into a van', wholeNumber('--capacity', 1))
+    .option('--hours <h>', 'longest duration of a tour, such as 6 or 7.5', readHours)
+    .option('--stop <minutes>', 'time at each bicycle (default: 4)', readMinutes)
+    .option('--speed <kmh>', 'mean speed of a van (default: 18)', readVanSpeed)
+    .option('--balance', 'shorten the longest tour instead of the distance')
+    .option('--start <hh:mm>', 'departure today, for local times of arrival', readClock)
+    .option('--router <url>', 'OSRM server for distances and times', readServer('--router'))
+    .option('--solver <url>', 'VROOM server that orders the stops', readServer('--solver'))
+    .option(
+      '--seconds <n>',
+      'search for this time; results may then differ (default: a fixed number of steps)',
+      readSearchSeconds,
+    )
+    .option(
+      '--plan <file>',
+      'also write a plan for "fleet apply" that puts the bicycles of the tours into maintenance',
+      readPlanPath,
+    )
+    .option('-y, --yes', 'accept a start that is far from every bicycle');
+}
+
+export type RoundsOptions = FlagsOf<typeof addRoundsFlags<[], NoFlags>>;

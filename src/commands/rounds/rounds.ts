@@ -26,32 +26,10 @@ import { numberOf, pointOf, textOf } from '../../terminal/values.js';
 import { ID_DIGITS } from '../../views/bicycle.js';
 import { type LatLon, showDistance } from '../../views/distance.js';
 import { type Spot, straightMatrix } from './distances.js';
-import type { ClockTimeOfDay } from './flags.js';
+import type { ClockTimeOfDay, RoundsOptions } from './flags.js';
 import { chooseRoundForm, writeRounds } from './output.js';
 import type { LeftOutBicycle, Rounds, VanTour } from './plan.js';
 import { type RoundFilters, readSelection } from './selection.js';
-
-export interface RoundsOptions extends RoundFilters {
-  from?: LatLon;
-  to?: LatLon;
-  vans?: number;
-  capacity?: number;
-  hours?: number;
-  /** Minutes. */
-  stop?: number;
-  /** Kilometres per hour. */
-  speed?: number;
-  balance?: boolean;
-  start?: ClockTimeOfDay;
-  router?: URL;
-  solver?: URL;
-  /** Of the search. */
-  seconds?: number;
-  yes?: boolean;
-  offline?: boolean;
-  /** The file for a plan of transitions. */
-  plan?: string;
-}
 
 const DEFAULT_STOP_MINUTES = 4;
 const DEFAULT_KMH = 18;

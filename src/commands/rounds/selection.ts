@@ -5,7 +5,8 @@ import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
 import { readTargets } from '../../input/targets.js';
 import { readList } from '../../list/list.js';
-import { type ListBicyclesOptions, planBicycles } from '../bicycles/list.js';
+import type { ListBicyclesOptions } from '../bicycles/flags.js';
+import { planBicycles } from '../bicycles/list.js';
 
 /** The filters of `bicycles list` that select bicycles. */
 export type RoundFilters = Pick<

@@ -3,7 +3,6 @@
 
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
-import type { MirrorAddress } from '../../mirror/address.js';
 import type { Recorded, Sandbox, SandboxOptions } from '../../sandbox/index.js';
 import { parseFault, parseWebhookUrl, startSandbox } from '../../sandbox/index.js';
 import { findPlace, type SettingsFolder } from '../../settings/config-folder.js';
@@ -16,18 +15,7 @@ import { readExpiry } from '../../settings/token.js';
 import { sleep } from '../../system/clock.js';
 import { setVariables } from '../../system/shell-words.js';
 import { drawList } from '../../terminal/list.js';
-
-type Served = 'port' | 'ssePort' | 'bicycles' | 'seed' | 'rate' | 'pageSize' | 'service';
-
-export interface SandboxFlags extends Required<Pick<SandboxOptions, Served>> {
-  fault?: string[];
-  webhook?: string;
-  webhookSecret?: string;
-  /** The database with the history to replay. */
-  replay?: MirrorAddress;
-  since?: string;
-  speed?: number;
-}
+import type { SandboxFlags } from './flags.js';
 
 /**
  * Runs the sandbox until a signal ends it. Throws a FleetError of kind `usage` when a port is in

@@ -1,10 +1,9 @@
 // Parses the command line of a watch into a plan: topics, filters and ending conditions.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
-import { bicycleTopic, organizationTopic, readTopic, type TopicRole } from '../../api/push.js';
+import { bicycleTopic, organizationTopic, readTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
-import type { EndOptions } from '../../follow/ending.js';
 import { chooseLines } from '../../follow/print.js';
 import type { Form } from '../../follow/stderr.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
@@ -12,23 +11,12 @@ import { firstPage } from '../../http/first-page.js';
 import { checkFields } from '../../list/check-fields.js';
 import { chosenOrganization, requireOrganization } from '../../list/organization.js';
 import type { Meant } from '../../list/pick-one.js';
-import { type Condition, isDocumented } from '../../list/where.js';
+import { isDocumented } from '../../list/where.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
+import type { WatchOptions } from './flags.js';
 import { MESSAGES } from './messages.js';
-
-/** The parsed flags. Times are in milliseconds. */
-export interface WatchOptions extends EndOptions {
-  bicycle?: string[];
-  topic?: string[];
-  role?: TopicRole | undefined;
-  sender?: string[];
-  where?: Condition[] | undefined;
-  idle: number;
-  resyncPages: number;
-  live?: boolean;
-}
 
 /** Settings of a watch that draws a map instead of the board. */
 export interface MapPlan {

@@ -14,9 +14,10 @@ import { followTopics, seesAllOf } from '../../follow/subscribe.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { every, momentOf } from '../../system/clock.js';
+import type { WatchOptions } from './flags.js';
 import type { Display, LiveOptions } from './live.js';
 import { openWatchReport } from './notices.js';
-import { makePlan, type WatchOptions, type WatchPlan } from './plan.js';
+import { makePlan, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
 /** How often the machine checks for work that is due. */
