@@ -366,16 +366,17 @@ const LATE = {
   ],
 };
 
-/** The rest of what its Agent needs: all that `require` leads to from it, and our own two files around it. */
-const undici = ['src/http/agent.ts', 'src/http/connect.ts'].map((file) => resolve(file));
+/** The rest of what its Agent needs: all that `require` leads to from it, and our own files around it. */
+const undici = ['agent', 'connect', 'connection-stream', 'interim'].map((name) =>
+  resolve(`src/http/${name}.ts`),
+);
 const addUndici = (file) => {
   if (undici.includes(file) || apart.has(file)) return;
   undici.push(file);
   for (const [, from] of readFileSync(file, 'utf8').matchAll(/require\('(\.[^']+)'\)/g))
     addUndici(createRequire(file).resolve(from));
 };
-for (const file of ['dispatcher/agent.js', 'core/connect.js'])
-  addUndici(require.resolve(`undici/lib/${file}`));
+addUndici(require.resolve('undici/lib/dispatcher/agent.js'));
 
 /** Loads what is seldom needed when it is needed: parts of undici from files of their own, and what LATE names. */
 const late = {

@@ -1,13 +1,14 @@
-// Opens connections that can be closed at any time, and works around two faults of undici's parser.
+// Opens connections that can be closed at any time. undici's own connector does not return its
+// sockets before they are connected, and is exported only by the whole package.
 
 import { lookup } from 'node:dns';
-import { type LookupFunction, Socket } from 'node:net';
-import type { buildConnector as Connectors } from 'undici';
-// A private path of undici, like the one in agent.ts. The agent loads this file anyway.
-import buildConnector from 'undici/lib/core/connect.js';
-import { kParser } from 'undici/lib/core/symbols.js';
+import { connect, isIP, type LookupFunction, Socket } from 'node:net';
+import { connect as connectTls, type TLSSocket } from 'node:tls';
+import type { buildConnector } from 'undici';
+import { wrapSocket } from './connection-stream.js';
 
-type Connector = Connectors.connector;
+type Connector = buildConnector.connector;
+type Target = buildConnector.Options;
 
 /** The maximum size of the headers of an answer: four times Node's default. */
 export const MAX_HEADER_BYTES = 64 * 1024;
@@ -51,67 +52,81 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
   };
 }
 
-/** Opens connections, TLS included. `timeoutMs` limits each connection attempt. */
+/** As undici's own connector. */
+const KEEP_ALIVE_AFTER_MS = 60_000;
+/** As undici's own connector: how many TLS sessions are kept, to connect again with less work. */
+const MOST_SESSIONS = 100;
+
+/** Opens connections, TLS included. `timeoutMs` limits the silence of each connection attempt. */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  return withParserFixes(
-    withSockets(buildConnector({ timeout: timeoutMs, lookup: sockets.lookUp }), sockets),
-  );
-}
-
-/**
- * Wraps a connector so that a connection can end while its parser is paused, and so that responses
- * with the status 100 are ignored.
- */
-export function withParserFixes(connect: Connector): Connector {
-  return (options, callback) =>
-    connect(options, (...result) => {
-      if (result[0] === null && result[1] !== null) {
-        unpauseAtEnd(result[1]);
-        ignoreContinue(result[1]);
-      }
-      callback(...result);
+  // The limit includes the name look-up and the TLS handshake.
+  const common = { lookup: sockets.lookUp, timeout: timeoutMs };
+  const openTls = openTlsConnector(common);
+  return withStream((options, callback) => {
+    const isTls = options.protocol === 'https:';
+    const socket = isTls ? openTls(options) : openTcp(options, common);
+    sockets.add(socket);
+    socket.setKeepAlive(true, KEEP_ALIVE_AFTER_MS).setNoDelay(true);
+    const fail = (error: Error) => callback(error, null);
+    const late = () => socket.destroy(timeoutError(options, timeoutMs));
+    socket.once('timeout', late).once('error', fail);
+    socket.once(isTls ? 'secureConnect' : 'connect', () => {
+      socket.off('timeout', late).off('error', fail);
+      callback(null, socket);
     });
-}
-
-/**
- * Ignores an unrequested `100 Continue` (RFC 9110, 15.2). undici closes the connection then, but
- * passes on every other interim status, so 100 is reported to it as 102.
- */
-function ignoreContinue(socket: Socket): void {
-  let current: Parser | null = null;
-  // undici sets the parser after the connector has returned.
-  Object.defineProperty(socket, kParser, {
-    get: () => current,
-    set(parser: Parser | null) {
-      current = parser;
-      if (parser === null) return;
-      const complete = parser.onHeadersComplete.bind(parser);
-      parser.onHeadersComplete = (status, ...rest) =>
-        complete(status === 100 ? 102 : status, ...rest);
-    },
   });
 }
 
-/**
- * Resumes a paused parser when its connection ends. undici 7 asserts that the parser is not paused
- * then, and throws where the error cannot be caught (nodejs/undici#5360). undici 8 fixes this but
- * needs Node 22. Resuming is safe: the parser has received all bytes before the connection ends.
- */
-function unpauseAtEnd(socket: Socket): void {
-  const unpause = () => {
-    const parser = (socket as { [kParser]?: Parser | null })[kParser];
-    if (parser?.paused !== true) return;
-    parser.llhttp.llhttp_resume(parser.ptr);
-    parser.paused = false;
-  };
-  // undici adds its own listeners later, so these listeners run first.
-  for (const event of ['end', 'error', 'close']) socket.on(event, unpause);
+/** Options of every socket. */
+interface CommonOptions {
+  lookup: LookupFunction;
+  timeout: number;
 }
 
-/** The members of undici's parser that are used here. */
-interface Parser {
-  paused: boolean;
-  readonly ptr: number;
-  readonly llhttp: { llhttp_resume(ptr: number): void };
-  onHeadersComplete(status: number, upgrade: boolean, shouldKeepAlive: boolean): number;
+function openTcp({ hostname, port }: Target, common: CommonOptions): Socket {
+  return connect({ ...common, host: hostname, port: Number(port || HTTP_PORT) });
+}
+
+function openTlsConnector(common: CommonOptions): (target: Target) => TLSSocket {
+  const sessions = new Map<string, Buffer>();
+  return ({ hostname, port, servername }) => {
+    // RFC 6066 section 3 does not allow an IP address as server name.
+    const name = servername || (isIP(withoutBrackets(hostname)) === 0 ? hostname : '');
+    const session = sessions.get(name || hostname);
+    const socket = connectTls({
+      ...common,
+      host: hostname,
+      port: Number(port || HTTPS_PORT),
+      servername: name,
+      ALPNProtocols: ['http/1.1'],
+      ...(session === undefined ? {} : { session }),
+    });
+    return socket.on('session', (latest) => {
+      if (sessions.size >= MOST_SESSIONS) sessions.clear();
+      sessions.set(name || hostname, latest);
+    });
+  };
+}
+
+const HTTP_PORT = 80;
+const HTTPS_PORT = 443;
+
+function withoutBrackets(host: string): string {
+  return host.replace(/^\[(.*)\]$/, '$1');
+}
+
+function timeoutError({ hostname }: Target, timeoutMs: number): Error {
+  return Object.assign(new Error(`no connection to ${hostname} within ${timeoutMs} ms`), {
+    code: 'UND_ERR_CONNECT_TIMEOUT',
+  });
+}
+
+/** Wraps a connector so that undici gets a stream in front of each socket. */
+export function withStream(connector: Connector): Connector {
+  return (options, callback) =>
+    connector(options, (...result) => {
+      const [error, socket] = result;
+      if (error !== null || socket === null) callback(...result);
+      else callback(null, wrapSocket(socket));
+    });
 }

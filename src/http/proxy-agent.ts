@@ -3,7 +3,7 @@
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
-import { MAX_HEADER_BYTES, type Sockets, withParserFixes, withSockets } from './connect.js';
+import { MAX_HEADER_BYTES, type Sockets, withSockets, withStream } from './connect.js';
 import { proxyToken } from './proxy.js';
 
 /** Error codes that mean that the proxy cannot be reached. */
@@ -28,7 +28,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       new Pool(origin, {
         ...options,
         maxHeaderSize: MAX_HEADER_BYTES,
-        connect: withParserFixes(
+        connect: withStream(
           explainRefusals(withSockets(options.connect as buildConnector.connector, sockets)),
         ),
       }),

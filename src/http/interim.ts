@@ -1,0 +1,65 @@
+// Removes interim responses with the status 100 from the bytes of a connection.
+
+/** The longest head of an interim response that is searched for its end. */
+const LONGEST_HEAD_BYTES = 64 * 1024;
+const INTERIM = /^HTTP\/1\.\d 1\d\d/;
+const CONTINUE = /^HTTP\/1\.\d 100/;
+const SWITCHING = /^HTTP\/1\.\d 101/;
+/** The length of `HTTP/1.1 100`. */
+const STATUS_BYTES = 12;
+
+export interface InterimFilter {
+  /** Call it when a request is written: the next bytes of the service begin a response. */
+  expectResponse(): void;
+  /** Returns the bytes to pass on. Keeps the beginning of a head until its status is known. */
+  filter(chunk: Buffer): Buffer;
+  /** Returns the bytes that are still kept, at the end of the connection. */
+  flush(): Buffer;
+}
+
+/** A client must ignore an unrequested `100 Continue` (RFC 9110, 15.2). undici 7 does not. */
+export function openInterimFilter(): InterimFilter {
+  let isAtStart = true;
+  let kept = Buffer.alloc(0);
+
+  function filter(chunk: Buffer): Buffer {
+    if (!isAtStart) return chunk;
+    let rest = kept.length === 0 ? chunk : Buffer.concat([kept, chunk]);
+    kept = Buffer.alloc(0);
+    const passed: Buffer[] = [];
+    while (rest.length > 0) {
+      if (rest.length < STATUS_BYTES && rest[0] === 'H'.charCodeAt(0)) return keep(rest, passed);
+      const status = rest.toString('latin1', 0, STATUS_BYTES);
+      if (!INTERIM.test(status) || SWITCHING.test(status)) {
+        isAtStart = false;
+        break;
+      }
+      const end = rest.indexOf('\r\n\r\n') + '\r\n\r\n'.length;
+      if (end < '\r\n\r\n'.length) {
+        if (rest.length <= LONGEST_HEAD_BYTES) return keep(rest, passed);
+        isAtStart = false;
+        break;
+      }
+      if (!CONTINUE.test(status)) passed.push(rest.subarray(0, end));
+      rest = rest.subarray(end);
+    }
+    return Buffer.concat([...passed, rest]);
+  }
+
+  function keep(rest: Buffer, passed: readonly Buffer[]): Buffer {
+    kept = Buffer.from(rest);
+    return Buffer.concat(passed);
+  }
+
+  return {
+    expectResponse() {
+      isAtStart = true;
+    },
+    filter,
+    flush() {
+      const rest = kept;
+      kept = Buffer.alloc(0);
+      return rest;
+    },
+  };
+}
