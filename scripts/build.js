@@ -325,7 +325,6 @@ const licences = {
 
 /** Parts of undici that a plain request does without, in files of their own: V8 would read them at each start. */
 const APART = {
-  'undici-http2': 'undici/lib/dispatcher/client-h2.js',
   'undici-body': 'undici/lib/web/fetch/body.js',
   'undici-parser': 'undici/lib/llhttp/llhttp-wasm.js',
 };
@@ -334,42 +333,10 @@ const apart = new Map(
   Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]),
 );
 
-/**
- * What libraries load at their start and a plain line does without, in milliseconds of Node 24: HTTP/2 (4), Node's http (3), assert (1.5)
- * and child_process (1). Each is loaded when it is used; a pair is what stands in the file, and what takes its place.
- */
-const ASSERT = [
-  "const assert = require('node:assert')",
-  "const assert = (holds, message) => { if (!holds) require('node:assert')(holds, message) }",
-];
-const LATE = {
-  'undici/lib/dispatcher/client.js': [
-    ASSERT,
-    [
-      "const connectH2 = require('./client-h2.js')",
-      "const connectH2 = (...input) => require('./client-h2.js')(...input)",
-    ],
-    // For the default of maxHeaderSize, which src/http/network.ts sets.
-    ["const http = require('node:http')", 'const http = { maxHeaderSize: 16 * 1024 }'],
-  ],
-  'undici/lib/dispatcher/client-h1.js': [ASSERT],
-  'undici/lib/core/connect.js': [ASSERT],
-  'undici/lib/core/request.js': [ASSERT],
-  'undici/lib/core/util.js': [
-    ASSERT,
-    ["const { IncomingMessage } = require('node:http')", ''],
-    ['=== IncomingMessage', "=== require('node:http').IncomingMessage"],
-  ],
-  'commander/lib/command.js': [
-    ["const childProcess = require('node:child_process')", ''],
-    ['childProcess.spawn', "require('node:child_process').spawn"],
-  ],
-};
-
 /** The rest of what its Agent needs: all that `require` leads to from it, and our own files around it. */
-const undici = ['agent', 'connect', 'connection-stream', 'interim'].map((name) =>
-  resolve(`src/http/${name}.ts`),
-);
+const undici = ['agent', 'connect', 'connection-stream', 'interim']
+  .map((name) => `src/http/${name}.ts`)
+  .map((file) => resolve(file));
 const addUndici = (file) => {
   if (undici.includes(file) || apart.has(file)) return;
   undici.push(file);
@@ -378,7 +345,7 @@ const addUndici = (file) => {
 };
 addUndici(require.resolve('undici/lib/dispatcher/agent.js'));
 
-/** Loads what is seldom needed when it is needed: parts of undici from files of their own, and what LATE names. */
+/** Loads parts of undici that are seldom needed from files of their own. */
 const late = {
   name: 'late',
   resolveId(source, importer = '') {
@@ -387,16 +354,6 @@ const late = {
       apart.get(resolve(dirname(importer), source)) ??
       apart.get(`${resolve(dirname(importer), source)}.js`);
     return id === undefined ? null : { id, external: true };
-  },
-  transform(code, id) {
-    const [name, pairs] =
-      Object.entries(LATE).find(([file]) => id.endsWith(`/node_modules/${file}`)) ?? [];
-    if (pairs === undefined) return null;
-    const changed = pairs.reduce((text, [from, to]) => {
-      if (!text.includes(from)) throw new Error(`${name} has changed: ${from}`);
-      return text.replaceAll(from, to);
-    }, code);
-    return { code: changed, map: null };
   },
 };
 
