@@ -35,6 +35,19 @@ async function watch(service: AlertService, args: readonly string[]) {
   return running;
 }
 
+test('reads the alerts of a service that refuses page_size, and still orders them by change', () =>
+  withAlertService(async (service) => {
+    service.acceptsPageSize = false;
+    service.put(alertUuid(1), -HOUR_MS);
+    service.put(alertUuid(2), -HOUR_MS);
+    const running = await watch(service, ['--verbose']);
+    service.put(alertUuid(1), 0, { state: 'resolved' });
+    await running.until(() => running.objects().length > 0);
+    const { stderr } = await running.stop();
+    expect(running.objects()).toMatchObject([{ uuid: alertUuid(1), state: 'resolved' }]);
+    expect(stderr).not.toContain('cannot sort alerts by modified');
+  }));
+
 const cases = [
   { countsAlerts: true, times: 1 },
   { countsAlerts: true, times: 3 },

@@ -14,6 +14,8 @@ export interface AlertService {
   skewMs: number;
   /** Whether it orders by `modified` or answers 400 to that ordering. */
   ordersByModified: boolean;
+  /** Whether it accepts `page_size` or answers 400 to it. */
+  acceptsPageSize: boolean;
   /** The answer instead of the list. */
   status: number;
   /** Whether its pages have a `count`. */
@@ -38,6 +40,8 @@ export async function startAlertService(): Promise<AlertService> {
     const query = new URL(path, 'http://localhost').searchParams;
     if (query.get('ordering') === '-modified' && !service.ordersByModified)
       return sendJson(response, 400, { detail: { ordering: ['no such choice'] } }, { date });
+    if (query.has('page_size') && !service.acceptsPageSize)
+      return sendJson(response, 400, { detail: { page_size: ['not a parameter'] } }, { date });
     const field = query.get('ordering') === '-created' ? 'created' : 'modified';
     const page = Number(query.get('page') ?? 1);
     const size = Math.min(100, Number(query.get('page_size') ?? 20));
@@ -61,6 +65,7 @@ export async function startAlertService(): Promise<AlertService> {
     alerts,
     skewMs: 0,
     ordersByModified: true,
+    acceptsPageSize: true,
     status: 200,
     countsAlerts: true,
     onPage: () => {},
