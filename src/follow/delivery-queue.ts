@@ -75,7 +75,10 @@ export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
 export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   const { store, policy, report, clock, send, onFailure } = options;
   const over = new AbortController();
-  /** Aborted when the last round begins: pauses end, and no message is tried twice. */
+  /**
+   * Aborted when the program ends and the queue makes its last attempts. Pauses then end at once,
+   * and no message is tried twice.
+   */
   const ending = new AbortController();
   const counts = { delivered: 0, attempts: 0, failed: 0, setAside: 0 };
   let failingSinceMs: number | undefined;

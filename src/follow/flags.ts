@@ -24,7 +24,7 @@ export const IDLE_MS = 90_000;
 /** How many pages of the list are read at the start and after a gap, by default. */
 export const RESYNC_PAGES = 5;
 
-/** A day is the longest useful limit. Node's timers can wait 24 days at most. */
+/** The longest value of --idle is a day. Node's timers can wait 24 days at most. */
 const LONGEST_IDLE_SECONDS = 86_400;
 
 /** Parses a duration such as `8s`, or a number of seconds. Returns milliseconds. */
@@ -37,7 +37,7 @@ function readIdle(text: string): number {
   );
 }
 
-/** Adds `--idle`, in milliseconds after parsing. */
+/** Adds the flag `--idle`. Its parsed value is in milliseconds. */
 export function addIdleFlag<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

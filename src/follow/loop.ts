@@ -170,7 +170,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     clock,
     endsByMessages,
     deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
-    // A tick wakes the loop when it waits for events.
+    // A tick wakes the loop, which otherwise sleeps until an event arrives.
     onFailure: () => queue.push({ type: 'tick' }),
   });
   const perform = (effect: Effect | CommonEffect): Item | undefined => {

@@ -16,7 +16,7 @@ export interface PostOptions {
   readonly signal: AbortSignal;
 }
 
-/** How long the receiver may take to answer. */
+/** The time limit for the receiver's answer. */
 const ANSWER_LIMIT_MS = 10_000;
 /** Client errors that ask for a retry. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];

@@ -17,7 +17,7 @@ export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'r
   /** The value of `--role`; undefined to use the token's roles. */
   role?: TopicRole | undefined;
   log: HttpLog;
-  /** Called with the token of each connection. */
+  /** Called before each connection with its token. */
   onToken?(token: string): void;
 }
 

@@ -27,7 +27,7 @@ export interface AlertFeedOptions {
   readonly hasLargePages: boolean;
 }
 
-/** How often the pages are read again at once after a deletion. */
+/** How often the pages are read again when an alert was deleted during the reading. */
 const REPEATS_LIMIT = 3;
 /** The feed stops after this many consecutive pages without a new alert, because the pages repeat. */
 const STALE_PAGES_LIMIT = 10;

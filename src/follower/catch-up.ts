@@ -257,8 +257,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // The first time, also read older pages up to the limit, because only known bicycles can be
-        // missed later.
+        // The first reading also reads older pages up to the limit, because changes of unknown
+        // bicycles cannot be recognised later.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -267,8 +267,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (next === undefined) break;
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
-      // In a lagging list a bicycle can move to the first page while later pages are read; look at
-      // the first pages again.
+      // In a list that lags, a bicycle can move to the first page while later pages are read. Look
+      // at the first pages again to find it.
       if (
         !isPast(list) ||
         list.pages === 1 ||
@@ -312,7 +312,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // After one item out of order, later items can be newer.
+      // After one item out of order, the remaining items of the list can be newer.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -338,7 +338,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change === undefined) return;
     found.changes++;
     const { before, after } = change;
-    // Messages leave out some fields, so a list can add to the same version.
+    // Messages leave out some fields. A list item of the same version can therefore have more
+    // fields, which is not a newer change.
     const isSame =
       before?.modified === after.modified &&
       before?.['concurrency_version'] === after['concurrency_version'];
@@ -369,7 +370,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // Keep the mark unchanged. A new mark would be too late if the machine's clock was set back.
+    // Keep the mark of the failed reading. A new mark would begin too late if the user set the
+    // machine's clock back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });

@@ -54,7 +54,7 @@ export type FollowerAnswer = { readonly id: number } & (
       /** The number of merged messages before the page was requested. */
       readonly askedAt: number;
     }
-  /** The result of an asynchronous store for the reading. */
+  /** The comparison of a whole reading with the known bicycles, from a store that answers later. */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }
 );
@@ -68,7 +68,7 @@ export interface Refreshed {
   readonly type: 'refreshed';
   readonly item: Item<Bicycle>;
   readonly followed: string;
-  /** The value of `merged` before the request. */
+  /** The number of merged messages before the request was sent. */
   readonly askedAt: number;
 }
 
@@ -106,7 +106,7 @@ export type FollowerOutput =
    */
   | { readonly type: 'read'; readonly report: Report }
   | ClosedGap
-  /** The lists were read, and without topics nothing is left to do. */
+  /** The lists were read. A follower without topics has nothing left to do. */
   | { readonly type: 'settled' };
 
 export type Emit = (output: FollowerOutput) => void;

@@ -224,7 +224,7 @@ export class Follower {
       reason: gap?.reason ?? 'the mirror was not running',
       wasReplayed: false,
     };
-    // The gap ends now, because the lists show the state after their request.
+    // The gap ends now, because the lists that are read from now on show all earlier changes.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0)
@@ -393,7 +393,7 @@ export class Follower {
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
-      // `mirror once` skips readings that are not due yet.
+      // `mirror once` does not wait for a reading that is not due yet.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
@@ -538,7 +538,7 @@ export class Follower {
     this.#report(stays, isChecking);
   }
 
-  /** Reports a reading, except for a regular comparison without a change. */
+  /** Emits the report of a reading, unless it is a regular comparison that found no change. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
     else if (report.isComplete) this.#settle();

@@ -21,7 +21,7 @@ export type Source = (typeof SOURCES)[number];
 /** A received alert: its JSON text and its value. */
 export type AlertItem = Readonly<Item<Alert>>;
 
-/** A version in the form that is stored for the next run. */
+/** A version of an alert, in the form that the state file stores. */
 export interface Version {
   readonly id: string;
   readonly modified: string;

@@ -6,7 +6,10 @@ import { readTime } from '../terminal/time.js';
 import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
 
-/** The organization of a list or topic, and the JSON text of a list item. */
+/**
+ * The origin of a list item or message: the organization of its list or topic, and the JSON text of
+ * a list item.
+ */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
 const NOWHERE: ItemPlace = { followed: '' };
 
@@ -343,7 +346,7 @@ export class KnownFleet {
   /** Handles an item of a list that was not known. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // When every bicycle was known before, an unknown bicycle was created since.
+    // When every bicycle was known before the gap, an unknown bicycle was created since then.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(

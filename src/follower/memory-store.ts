@@ -23,8 +23,8 @@ export class MemoryStore implements FleetStore {
   /** The last pass that contained each bicycle. */
   readonly #listed = new Map<string, number>();
   /**
-   * The bicycles that were updated or evicted since the last call of `takeTouched`; undefined
-   * before the first call.
+   * The bicycles that were updated or evicted since the last call of `takeTouched`. It is undefined
+   * before the first call, which returns all bicycles.
    */
   #touched: Set<string> | undefined;
 

@@ -18,8 +18,8 @@ const DATE_SLACK_MS = 3_000;
 const MOST_STEPS = 2_000;
 
 /**
- * All times are milliseconds: `modified` and the service's since the epoch, `monotonicMs` on the
- * machine's monotonic clock.
+ * Knows the service's clock and the newest change at each moment. All times are in milliseconds:
+ * times of the service since the epoch, and `monotonicMs` on the machine's monotonic clock.
  */
 export class ServiceTime {
   /**

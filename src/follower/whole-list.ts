@@ -15,7 +15,7 @@ import { type OnEnd, Reader, type Steps } from './reader.js';
 /** The result of a reading. */
 export interface WholeResult {
   readonly gone: number;
-  /** The reason when the reading is not complete. */
+  /** Why the reading is not complete. It is undefined for a complete reading. */
   readonly reason: string | undefined;
   /**
    * The sum of the service's counts of all lists. It is undefined when a list has no count or the

@@ -182,7 +182,10 @@ export function openClient(options: ClientOptions): Client {
   };
 }
 
-/** Throws when the request changes something and the settings only allow reading. */
+/**
+ * Throws the configured error when the request changes something and the profile only allows
+ * reading.
+ */
 function refuseChange({ readOnlyFailure }: ClientOptions, request: HttpRequest): void {
   const { method = 'GET', changesNothing = false } = request;
   if (readOnlyFailure !== undefined && !isSafe(method) && !changesNothing) throw readOnlyFailure;

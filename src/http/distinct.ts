@@ -15,8 +15,8 @@ export interface Seen {
 }
 
 /**
- * How many recent items are remembered: more than can move between two pages while they are in
- * flight.
+ * How many recent items are remembered. Fewer items than this move from one page to the next while
+ * the pages are requested.
  */
 export const RECENT_ITEMS = 5_000;
 

@@ -64,7 +64,10 @@ export class ExchangeError extends Error {
 /** The error code of a request that exceeded its deadline. */
 export const DEADLINE_CODE = 'EDEADLINE';
 
-/** Returns the code of an error or of one of its causes; '' without a code. */
+/**
+ * Returns the code of an error, or the first code among its causes. Returns '' when there is no
+ * code.
+ */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   // undici fails an assertion when the status does not have three digits.

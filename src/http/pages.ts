@@ -238,7 +238,7 @@ function readCount(count: unknown): number | undefined {
  */
 function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
   if (next === null || next === undefined || next === '') return undefined;
-  // The base only makes a relative link parseable. No request is sent to it.
+  // URL needs a base to parse a relative link. No request is sent to this base.
   const url =
     typeof next === 'string' && URL.canParse(next, 'http://localhost/')
       ? new URL(next, 'http://localhost/')
@@ -284,7 +284,10 @@ export interface PageOptions {
    * With 0, each page is requested when it is needed.
    */
   ahead: number;
-  /** How many different items are needed. No page after them is requested. */
+  /**
+   * The number of different items that the caller needs. No further page is requested after that
+   * many items.
+   */
   limit?: number;
   /**
    * Items that were read before, when a list is read again. New items are added. A limited set

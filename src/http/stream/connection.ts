@@ -28,7 +28,7 @@ import type { Tokens } from '../types.js';
 import type { Cause } from './events.js';
 import { filterEvents, type StreamPosition } from './filter.js';
 
-/** The data that all connections of a stream share. */
+/** The settings that all connections of a stream share. */
 export interface ConnectionContext {
   network: Network;
   /** The hint for a refused token. */
@@ -102,7 +102,7 @@ const ERROR_BODY_LIMIT_MS = 5_000;
 /** Matches a valid header value. An id that is not one is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The next step when no role of the token may subscribe. */
+/** The hint when the service refuses the subscription for every role of the token. */
 const ROLE_HINT =
   'no role of this token may subscribe to it; choose one with --role, or name a topic with --topic; "fleet auth status" shows the roles';
 

@@ -120,7 +120,10 @@ export function eventGap(
  */
 export interface Resync extends Happened {
   readonly type: 'resync';
-  /** When the gap began; undefined after the first connection. */
+  /**
+   * When the gap began, by the machine's clock. It is undefined for the resync after the first
+   * connection.
+   */
   readonly sinceWallMs: number | undefined;
 }
 

@@ -67,7 +67,7 @@ export class TopicMachine {
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
-  /** `emit` receives each event; `closed` is the last one. */
+  /** Creates the machine of one topic. `emit` receives each event; the last event is `closed`. */
   constructor(topic: string, clock: Clock, emit: (event: StreamEvent) => void) {
     this.#topic = topic;
     this.#clock = clock;
@@ -153,7 +153,7 @@ export class TopicMachine {
 
   /**
    * Handles the end of a connection or a failed attempt. Returns the next attempt, or undefined
-   * when there is none.
+   * when the topic is closed permanently.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
     // The service may refuse an old id with a 4xx, so try once without it before the 4xx counts.
@@ -245,7 +245,7 @@ function isNextId(last: string, first: string): boolean {
   return number !== undefined && first === `${prefix}${BigInt(number) + 1n}`;
 }
 
-/** Whether the end is a 4xx that a retry cannot fix. */
+/** Whether the connection ended with a 4xx that a retry cannot fix. */
 function isRefusal({ cause, answer }: ConnectionEnd): boolean {
   const status = answer?.status ?? 0;
   return cause === 'status' && status >= 400 && status < 500 && status !== 408 && status !== 429;
