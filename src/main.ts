@@ -31,7 +31,8 @@ const END_SIGNALS: readonly (readonly [signal: NodeJS.Signals, kind: ErrorKind])
 export { systemClock } from './system/clock.js';
 
 /** Runs one command line. Resolves with the exit code of cli.md section 3; never rejects. */
-export async function main(argv: readonly string[], world: World): Promise<number> {
+export async function main(typed: readonly string[], world: World): Promise<number> {
+  const { argv, failure } = await expand(typed, world.env);
   const io = openIo(world, {
     noColor: argv.includes('--no-color'),
     isJson: wantsJson(argv, world.env),
@@ -41,7 +42,7 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
   const signals = listenForSignals(world, io.beginEnd);
   const stopWarnings = listenForWarnings(world.signals, io, isVerbose);
   try {
-    const thrown = await run(argv, world, io, signals);
+    const thrown = failure ?? (await run(argv, world, io, signals));
     await io.stdout.settled();
     const ending = await closePager(io, signals);
     const exitCode = await end(thrown ?? ending, io, signals, isVerbose);
@@ -51,6 +52,25 @@ export async function main(argv: readonly string[], world: World): Promise<numbe
     signals.leaveSignals();
     stopWarnings();
     if (io.stdout.undeliveredBytes() + io.stderr.undeliveredBytes() > 0) world.abandon?.();
+  }
+}
+
+/** The words with which help and versions are asked for. They need no settings. */
+const HELP_WORDS: readonly string[] = [...VERSION_FLAGS, '--help', '-h', 'help'];
+
+/**
+ * Replaces an alias and adds the defaults of the command. `failure` is the error when this is not
+ * possible.
+ */
+async function expand(
+  typed: readonly string[],
+  env: World['env'],
+): Promise<{ argv: readonly string[]; failure?: unknown }> {
+  if (typed.length === 0 || typed.some((word) => HELP_WORDS.includes(word))) return { argv: typed };
+  try {
+    return { argv: await (await import('./program.js')).expandLine(typed, env) };
+  } catch (failure) {
+    return { argv: typed, failure };
   }
 }
 

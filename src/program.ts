@@ -72,6 +72,7 @@ const NOUNS: { readonly [heading: string]: Nouns } = {
     auth: async () => (await import('./commands/auth/index.js')).addAuth,
     config: async () => (await import('./commands/config/index.js')).addConfig,
     profile: async () => (await import('./commands/profile/index.js')).addProfile,
+    alias: async () => (await import('./commands/alias/index.js')).addAlias,
   },
   'Help:': {
     doctor: async () => (await import('./commands/doctor/index.js')).addDoctor,
@@ -156,6 +157,19 @@ export async function runProgram(
     await opened?.close();
   }
   await io.stdout.write(helpText);
+}
+
+/**
+ * Returns the line that a typed line stands for: with its alias replaced and the defaults of its
+ * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
+ */
+export async function expandLine(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<readonly string[]> {
+  const { expandLine: expand } = await import('./commands/alias/expand.js');
+  const run: Run = () => async () => {};
+  return expand(argv, env, (words) => buildProgram(run, { write() {}, words }));
 }
 
 /** Whether `fleet --help --json` asks for every command in a form for programs. */

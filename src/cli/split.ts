@@ -21,6 +21,15 @@ export function splitLine(line: string): string[] {
   return isEnded ? [...words, ''] : words;
 }
 
+/**
+ * Returns the words of a complete line, or undefined for a line with operators of the shell, such as
+ * a pipe.
+ */
+export function wordsOf(line: string): string[] | undefined {
+  const texts = [...line.matchAll(WORD)].map(([text]) => text);
+  return texts.some((text) => OPERATOR.test(text)) ? undefined : texts.map(unquote);
+}
+
 function unquote(text: string): string {
   return text.replace(
     QUOTED,

@@ -77,6 +77,56 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
+/** The parts of config.json that change typed command lines. They contain no secrets. */
+export interface LineSettings {
+  /** The command lines of aliases, without `fleet`. */
+  aliases: ReadonlyMap<string, string>;
+  /** The default values of flags by the name of a command, such as `bicycles list`. */
+  defaults: ReadonlyMap<string, Content>;
+}
+
+/** Reads aliases and defaults. Throws like `loadStored`. */
+export async function loadLineSettings(env: NodeJS.ProcessEnv): Promise<LineSettings> {
+  return readFile(findPlace(env), 'configPath', lineSettingsOf);
+}
+
+function lineSettingsOf(config: Content): LineSettings {
+  const lines = Object.entries(partOf(config, 'aliases')).map(([name, line]) => {
+    if (typeof line !== 'string') throw new Error(`the alias "${name}" is not a text`);
+    return [name, line] as const;
+  });
+  const flags = Object.entries(partOf(config, 'defaults')).map(
+    ([command, values]) => [command, asObject(values, `"defaults" of "${command}"`)] as const,
+  );
+  return { aliases: new Map(lines), defaults: new Map(flags) };
+}
+
+/** Stores the lines of aliases; `undefined` deletes an alias. */
+export async function saveAliases(
+  place: SettingsFolder,
+  lines: Readonly<Record<string, string | undefined>>,
+): Promise<void> {
+  await change(place, 'configPath', (config) => ({
+    ...config,
+    aliases: { ...partOf(config, 'aliases'), ...lines },
+  }));
+}
+
+/** Stores the default of a flag of a command; `undefined` removes it. */
+export async function saveDefault(
+  place: SettingsFolder,
+  command: string,
+  flag: string,
+  value: string | boolean | undefined,
+): Promise<void> {
+  await change(place, 'configPath', (config) => {
+    const defaults = partOf(config, 'defaults');
+    const flags = { ...partOf(defaults, command), [flag]: value };
+    const isEmpty = Object.values(flags).every((each) => each === undefined);
+    return { ...config, defaults: { ...defaults, [command]: isEmpty ? undefined : flags } };
+  });
+}
+
 /** Reads the current profiles. Throws like `loadStored`. */
 export async function loadProfiles(place: SettingsFolder): Promise<Stored['profiles']> {
   return readFile(place, 'configPath', profilesOf).profiles;
@@ -90,6 +140,7 @@ export async function loadTokens(place: SettingsFolder): Promise<ReadonlyMap<str
 /** Parses a text that will replace config.json. Throws an Error that describes the problem. */
 export function parseConfig(text: string): Profiles & { config: Content } {
   const config = parseContent(text);
+  lineSettingsOf(config);
   return { config, ...profilesOf(config) };
 }
 

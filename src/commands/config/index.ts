@@ -47,7 +47,7 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   )
     .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
     .action(run(async () => (await import('./values.js')).getSetting));
-  addChanges(config, run);
+  addChanges(program, config, run);
   addVerb(
     config,
     [
@@ -60,7 +60,7 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
   ).action(run(async () => (await import('./values.js')).printPath));
 }
 
-function addChanges(config: Command, run: Run): void {
+function addChanges(program: Command, config: Command, run: Run): void {
   addVerb(
     config,
     [
@@ -72,11 +72,20 @@ function addChanges(config: Command, run: Run): void {
     ['a token from a password manager', `fleet config set token_command 'pass show fleet/token'`],
     ['a longer timeout, in another profile', 'fleet config set timeout 90 --profile slow'],
     ['ask before every change', 'fleet config set protected true'],
+    [
+      'the default of a flag for one command',
+      'fleet config set "defaults.bicycles list.output" wide',
+    ],
     ['refuse every change, in a profile for a colleague', 'fleet config set read_only true'],
   )
     .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
     .argument('<value>', 'as "fleet config get" prints it', anyText(offerSetting))
-    .action(run(async () => (await import('./values.js')).setSetting));
+    .action(
+      run(async () => {
+        const { setSetting } = await import('./values.js');
+        return (context, key: string, value: string) => setSetting(context, program, key, value);
+      }),
+    );
   addVerb(
     config,
     [

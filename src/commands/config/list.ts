@@ -6,6 +6,7 @@ import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
+import { defaultRows } from './defaults.js';
 
 /** What replaces a token. */
 const HIDDEN = '(hidden)';
@@ -33,7 +34,7 @@ export async function listSettings(context: Context): Promise<void> {
   await printReport(
     context,
     REPORT,
-    [...rows, token],
+    [...rows, token, ...(await defaultRows(io.env))],
     chooseFormat(settings.output, REPORT_FORMATS),
   );
   for (const { problem } of explained)

@@ -1,6 +1,7 @@
 // `fleet config get`, `set`, `unset` and `path`: one setting of a profile, and the path of the
 // settings file.
 
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import { unknownWord } from '../../cli/nearest.js';
@@ -18,12 +19,15 @@ import {
 } from '../../settings/resolve.js';
 import { loadStored, saveProfile } from '../../settings/store.js';
 import { clean } from '../../terminal/clean.js';
+import { getDefault, parseDefaultKey, setDefault, unsetDefault } from './defaults.js';
 
 /**
  * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or
  * invalid.
  */
 export async function getSetting(context: Context, written: string): Promise<void> {
+  const defaultKey = parseDefaultKey(written);
+  if (defaultKey !== undefined) return getDefault(context, defaultKey);
   const { io, flags } = context;
   const sources = { flags, env: io.env, stored: await loadStored(io.env) };
   const profile = findProfile(sources);
@@ -43,7 +47,14 @@ export async function getSetting(context: Context, written: string): Promise<voi
  * Stores a checked value in a profile. The name of an organization is looked up and stored with its
  * UUID.
  */
-export async function setSetting(context: Context, written: string, text: string): Promise<void> {
+export async function setSetting(
+  context: Context,
+  program: Command,
+  written: string,
+  text: string,
+): Promise<void> {
+  const defaultKey = parseDefaultKey(written);
+  if (defaultKey !== undefined) return setDefault(context, program, defaultKey, text);
   const { io, flags, notice } = context;
   const key = readKey(written);
   const parsed = parseForStore(key, text);
@@ -77,7 +88,10 @@ async function warnAboutVariable({ io, notice }: Context, key: KeyName): Promise
 }
 
 /** Removes a value from a profile. */
-export async function unsetSetting({ io, flags, notice }: Context, written: string): Promise<void> {
+export async function unsetSetting(context: Context, written: string): Promise<void> {
+  const { io, flags, notice } = context;
+  const defaultKey = parseDefaultKey(written);
+  if (defaultKey !== undefined) return unsetDefault(context, defaultKey);
   const key = readKey(written);
   const stored = await loadStored(io.env);
   const { value: profile, problem } = findProfile({ flags, env: io.env, stored });

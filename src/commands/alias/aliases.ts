@@ -1,0 +1,152 @@
+// `fleet alias set`, `list`, `delete` and `import`.
+
+import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
+import { findBelow } from '../../cli/line.js';
+import { nearest } from '../../cli/nearest.js';
+import { wordsOf } from '../../cli/split.js';
+import type { Context } from '../../context.js';
+import { FleetError, messageOf, usageError } from '../../errors.js';
+import { printReport } from '../../list/change-report.js';
+import { findPlace } from '../../settings/config-folder.js';
+import { loadLineSettings, saveAliases } from '../../settings/store.js';
+import { type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
+import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
+import { readInput } from '../../terminal/stdin.js';
+
+/** Adds or replaces an alias. Throws a FleetError of kind `usage` for an invalid name or line. */
+export async function setAlias(
+  { io, notice }: Context,
+  program: Command,
+  name: string,
+  line: string,
+): Promise<void> {
+  checkAlias(program, name, line);
+  const before = (await loadLineSettings(io.env)).aliases.get(name);
+  await saveAliases(findPlace(io.env), { [name]: line });
+  await notice(
+    before === undefined
+      ? `✓ "fleet ${name}" now runs: fleet ${line}`
+      : `✓ "fleet ${name}" now runs: fleet ${line} (before: fleet ${before})`,
+  );
+}
+
+export async function listAliases(context: Context): Promise<void> {
+  const { aliases } = await loadLineSettings(context.io.env);
+  const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
+  const rows = [...aliases].map(([name, line]) => ({ name, line }));
+  if (format === 'table' && rows.length === 0)
+    return context.notice("No aliases yet. Add one: fleet alias set NAME 'COMMAND LINE'");
+  await printReport(context, ALIASES, rows, format);
+}
+
+const ALIASES: Shape<object> = {
+  noun: { one: 'alias', many: 'aliases' },
+  isReport: true,
+  fields: ['name', 'line'],
+  columns: [],
+};
+
+/** Deletes an alias. Throws a FleetError of kind `usage` when it does not exist. */
+export async function deleteAlias({ io, notice }: Context, name: string): Promise<void> {
+  const { aliases } = await loadLineSettings(io.env);
+  if (!aliases.has(name)) {
+    const near = nearest(name, [...aliases.keys()]);
+    throw usageError(
+      `there is no alias "${name}"`,
+      near === undefined ? 'fleet alias list shows all of them' : `did you mean "${near}"?`,
+    );
+  }
+  await saveAliases(findPlace(io.env), { [name]: undefined });
+  await notice(`✓ deleted the alias "${name}"`);
+}
+
+/**
+ * Adds the aliases of a file: a mapping of names to lines, or a list of rows with `name` and `line`.
+ * Throws a FleetError of kind `usage` that names the line of the first invalid entry, and adds
+ * nothing then.
+ */
+export async function importAliases(
+  context: Context,
+  program: Command,
+  path: string,
+): Promise<void> {
+  const source = path === '-' ? 'stdin' : path;
+  const text = (await readInput(context, path)).toString('utf8').replace(/^\uFEFF/, '');
+  const entries = entriesOf(await readYamlOf(text, source), source);
+  for (const { name, line, at } of entries) {
+    try {
+      checkAlias(program, name, line);
+    } catch (thrown) {
+      if (!(thrown instanceof FleetError)) throw thrown;
+      throw thrown.with({ message: `line ${at} of ${source}: ${thrown.message}` });
+    }
+  }
+  const lines = Object.fromEntries(entries.map(({ name, line }) => [name, line]));
+  await saveAliases(findPlace(context.io.env), lines);
+  const count = Object.keys(lines).length;
+  await context.notice(`✓ added ${count} ${count === 1 ? 'alias' : 'aliases'}`);
+}
+
+async function readYamlOf(text: string, source: string): Promise<LinedValue> {
+  try {
+    return await readYamlWithLines(text);
+  } catch (error) {
+    throw usageError(`${source} is not valid YAML: ${messageOf(error)}`);
+  }
+}
+
+interface Entry {
+  name: string;
+  line: string;
+  /** The line in the file, from 1. */
+  at: number;
+}
+
+function entriesOf({ value, line }: LinedValue, source: string): Entry[] {
+  if (value instanceof Map)
+    return [...value].map(([name, { value: text, line: at }]) => entryOf(name, text, at, source));
+  if (!Array.isArray(value))
+    throw usageError(`line ${line} of ${source}: aliases must be entries such as "name: line"`);
+  return value.map(({ value: row, line: at }: LinedValue) => {
+    const fields = row instanceof Map ? row : new Map<string, LinedValue>();
+    return entryOf(String(fields.get('name')?.value ?? ''), fields.get('line')?.value, at, source);
+  });
+}
+
+function entryOf(name: string, line: unknown, at: number, source: string): Entry {
+  if (typeof line === 'string') return { name, line, at };
+  throw usageError(`line ${at} of ${source}: the line of an alias must be a text`);
+}
+
+/** Throws a FleetError of kind `usage` when an alias cannot have this name or this line. */
+function checkAlias(program: Command, name: string, line: string): void {
+  if (!/^[a-z][a-z0-9-]*$/i.test(name))
+    throw usageError(
+      `"${name}" cannot be the name of an alias`,
+      'use letters, digits and dashes, beginning with a letter',
+    );
+  if (findBelow(program, name) !== undefined)
+    throw usageError(`"${name}" is a command of fleet, which always wins`, 'choose another name');
+  const words = wordsOf(line);
+  if (words === undefined)
+    throw usageError(
+      'an alias is one command of fleet, without pipes and other signs of the shell',
+      'put such signs into quotes, or use an alias of your shell',
+    );
+  const [first = '', ...others] = words[0] === 'fleet' ? words.slice(1) : words;
+  if (words[0] === 'fleet')
+    throw usageError(
+      'the line of an alias begins without "fleet"',
+      `did you mean: fleet alias set ${name} '${[first, ...others].join(' ')}'`,
+    );
+  if (findBelow(program, first) === undefined) {
+    const near = nearest(
+      first,
+      program.commands.map((each) => each.name()),
+    );
+    throw usageError(
+      `"${first}" is not a command of fleet`,
+      near === undefined ? 'fleet help shows the commands' : `did you mean "${near}"?`,
+    );
+  }
+}

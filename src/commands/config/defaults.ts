@@ -1,0 +1,117 @@
+// Defaults of flags for single commands: `fleet config set "defaults.bicycles list.output" wide`.
+
+import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
+import { findBelow, namesBelow, takesValue } from '../../cli/line.js';
+import { unknownWord } from '../../cli/nearest.js';
+import type { Context } from '../../context.js';
+import { configError, FleetError, messageOf, usageError } from '../../errors.js';
+import { writeResult } from '../../list/output-file.js';
+import { findPlace } from '../../settings/config-folder.js';
+import { loadLineSettings, saveDefault } from '../../settings/store.js';
+import { findFlag, NEVER_DEFAULT, nameOf } from '../alias/expand.js';
+
+/** A key such as `defaults.bicycles list.output`. */
+export interface DefaultKey {
+  command: string;
+  flag: string;
+}
+
+/** Returns the parts of a key, or undefined for the key of a setting. */
+export function parseDefaultKey(written: string): DefaultKey | undefined {
+  const [, command, flag] = /^defaults\.(.+)\.(?:--)?([a-z][a-z-]*)$/.exec(written) ?? [];
+  return command === undefined || flag === undefined ? undefined : { command, flag };
+}
+
+/** Stores a default. Throws a FleetError of kind `usage` for an unknown command, flag or value. */
+export async function setDefault(
+  { io, notice }: Context,
+  program: Command,
+  key: DefaultKey,
+  text: string,
+): Promise<void> {
+  const command = findCommand(program, key.command);
+  const option = requireFlag(command, key.flag);
+  const value = takesValue(option) ? text : readBoolean(key.flag, text);
+  if (typeof value === 'string') checkValue(option, value);
+  await saveDefault(findPlace(io.env), nameOf(command), key.flag, value);
+  await notice(`✓ "fleet ${nameOf(command)}" now has the default --${key.flag} ${text}`);
+}
+
+/** Prints a default. Throws a FleetError of kind `config` when it is not set. */
+export async function getDefault(context: Context, key: DefaultKey): Promise<void> {
+  const { defaults } = await loadLineSettings(context.io.env);
+  const value = defaults.get(key.command)?.[key.flag];
+  if (value === undefined)
+    throw configError(
+      `"fleet ${key.command}" has no default for --${key.flag}`,
+      `set it with: fleet config set "defaults.${key.command}.${key.flag}" VALUE`,
+    );
+  await writeResult(context, `${value}\n`);
+}
+
+/** Removes a default. */
+export async function unsetDefault({ io, notice }: Context, key: DefaultKey): Promise<void> {
+  const { defaults } = await loadLineSettings(io.env);
+  if (defaults.get(key.command)?.[key.flag] === undefined)
+    return notice(`"fleet ${key.command}" has no default for --${key.flag}`);
+  await saveDefault(findPlace(io.env), key.command, key.flag, undefined);
+  await notice(`✓ removed the default --${key.flag} of "fleet ${key.command}"`);
+}
+
+/** Returns the defaults as rows of `config list`. */
+export async function defaultRows(env: NodeJS.ProcessEnv) {
+  const { defaults } = await loadLineSettings(env);
+  return [...defaults].flatMap(([command, flags]) =>
+    Object.entries(flags).map(([flag, value]) => ({
+      key: `defaults.${command}.${flag}`,
+      value: String(value),
+      origin: 'settings',
+      from: 'defaults',
+    })),
+  );
+}
+
+function findCommand(program: Command, name: string): Command {
+  let command = program;
+  for (const word of name.trim().split(/\s+/)) {
+    const inner = findBelow(command, word);
+    if (inner === undefined) throw unknownWord('command', word, namesBelow(command));
+    command = inner;
+  }
+  if (command.commands.length === 0) return command;
+  throw usageError(
+    `"${name}" is a group of commands`,
+    `name one of: ${namesBelow(command)
+      .map((each) => `${nameOf(command)} ${each}`)
+      .join(', ')}`,
+  );
+}
+
+function requireFlag(command: Command, flag: string): Option {
+  if (NEVER_DEFAULT.includes(flag))
+    throw usageError(
+      `--${flag} cannot have a default`,
+      'flags that skip a question or overwrite a file must be typed',
+    );
+  const option = findFlag(command, flag);
+  if (option !== undefined) return option;
+  const names = command.options.flatMap(({ long }) => (long == null ? [] : [long.slice(2)]));
+  throw unknownWord('flag', flag, names);
+}
+
+function readBoolean(flag: string, text: string): boolean {
+  if (text === 'true') return true;
+  throw usageError(
+    `--${flag} has no value; its default must be true`,
+    `to remove it: fleet config unset`,
+  );
+}
+
+function checkValue(option: Option, text: string): void {
+  try {
+    option.parseArg?.(text, undefined as never);
+  } catch (thrown) {
+    if (thrown instanceof FleetError) throw thrown;
+    throw usageError(messageOf(thrown));
+  }
+}

@@ -1,0 +1,165 @@
+// Tests `fleet alias` and the defaults of flags for single commands.
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { newFolder } from '../support/folder.js';
+import { runFleet } from '../support/run.js';
+import { openServer, sendPage, type TestServer } from '../support/server.js';
+
+let folder: string;
+let server: TestServer;
+
+beforeEach(async () => {
+  folder = join(newFolder(), 'settings');
+  await mkdir(folder, { mode: 0o700 });
+  server = await openServer((response) =>
+    sendPage(response, [{ uuid: 'u1', name: 'Ada', state: 'lost' }], { count: 1 }),
+  );
+});
+
+function fleet(args: readonly string[], more: { stdin?: string; env?: NodeJS.ProcessEnv } = {}) {
+  const env = { FLEET_CONFIG_DIR: folder, ...server.env, ...more.env };
+  return runFleet(args, { env, ...(more.stdin === undefined ? {} : { stdin: more.stdin }) });
+}
+
+const config = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
+
+describe('aliases', () => {
+  test('run their line, with further arguments behind it', async () => {
+    const set = await fleet(['alias', 'set', 'low', 'bicycles list --name Ada -o jsonl']);
+    expect(set).toMatchObject({ code: 0, stdout: '' });
+    expect(set.stderr).toContain('now runs: fleet bicycles list --name Ada -o jsonl');
+    const run = await fleet(['low', '--limit', '5']);
+    expect(run).toMatchObject({ code: 0, stdout: '{"uuid":"u1","name":"Ada","state":"lost"}\n' });
+    expect(server.asked[0]?.path).toContain('name=Ada');
+  });
+
+  test.each([
+    ['bicycles list --name $1 --model $2', ['a b', U], ['name=a+b', `model=${U}`]],
+    ['bicycles list --name $@', ['x'], ['name=x']],
+    ["bicycles list --name 'a $1'", ['x'], ['name=a+x']],
+  ])('replace the placeholders of %s', async (line, args, expected) => {
+    await fleet(['alias', 'set', 'find', line]);
+    const { stderr } = await fleet(['find', ...args]);
+    expect(stderr).not.toContain('error');
+    for (const part of expected) expect(server.asked[0]?.path).toContain(part);
+  });
+
+  test('need their arguments', async () => {
+    await fleet(['alias', 'set', 'find', 'bicycles list --name $1']);
+    const { code, stderr } = await fleet(['find']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('the alias "find" needs 1 argument, not 0'),
+    ]);
+    expect(server.asked).toEqual([]);
+  });
+
+  test('choose the format of errors like a typed line', async () => {
+    await fleet(['alias', 'set', 'broken', 'bicycles list --json --nonsense']);
+    const { stderr } = await fleet(['broken']);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage' } });
+  });
+
+  test('never replace a command of fleet, even in settings that a user edited', async () => {
+    const content = { aliases: { bicycles: 'alerts list', bike: 'alerts list' } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
+    await fleet(['bicycles', 'list']);
+    await fleet(['bike', 'list']);
+    expect(server.asked.map(({ path }) => path.split('?')[0])).toEqual([
+      '/bicycles/',
+      '/bicycles/',
+    ]);
+  });
+
+  test.each([
+    ['bicycles', 'alerts list', '"bicycles" is a command of fleet'],
+    ['bike', 'alerts list', '"bike" is a command of fleet'],
+    ['a b', 'alerts list', 'cannot be the name of an alias'],
+    ['x', 'fleet alerts list', 'begins without "fleet"'],
+    ['x', 'alerts list | head', 'without pipes'],
+    ['x', 'allerts list', 'did you mean "alerts"?'],
+  ])('cannot be %s for %s', async (name, line, message) => {
+    const { code, stderr } = await fleet(['alias', 'set', name, line]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test('can be listed, exported, deleted and imported again', async () => {
+    await fleet(['alias', 'set', 'low', 'bicycles list --where state_of_charge<20']);
+    await fleet(['alias', 'set', 'in', 'bicycles list --zone $1']);
+    const { stdout } = await fleet(['alias', 'list', '-o', 'yaml']);
+    await fleet(['alias', 'delete', 'low']);
+    await fleet(['alias', 'delete', 'in']);
+    expect((await fleet(['alias', 'list', '--json'])).stdout).toBe('[]\n');
+    const imported = await fleet(['alias', 'import', '-'], { stdin: stdout });
+    expect(imported.stderr).toContain('added 2 aliases');
+    expect((await config()).aliases).toEqual({
+      low: 'bicycles list --where state_of_charge<20',
+      in: 'bicycles list --zone $1',
+    });
+  });
+
+  test('are not imported when one of them is invalid', async () => {
+    const stdin = 'low: bicycles list\nbad: nonsense\n';
+    const { code, stderr } = await fleet(['alias', 'import', '-'], { stdin });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('line 2 of stdin: "nonsense"')]);
+    expect((await fleet(['alias', 'list', '--json'])).stdout).toBe('[]\n');
+  });
+
+  test('are ignored while the settings cannot be read, so that `config edit` can repair them', async () => {
+    await writeFile(join(folder, 'config.json'), '{"aliases": 5', { mode: 0o600 });
+    const { code, stderr } = await fleet(['config', 'path']);
+    expect([code, stderr]).toEqual([0, '']);
+  });
+});
+
+const U = '0b9f2c1e-0000-4000-8000-000000000001';
+
+describe('defaults of flags', () => {
+  const KEY = 'defaults.bicycles list.output';
+
+  test('apply to their command, and typed flags and variables win', async () => {
+    await fleet(['config', 'set', KEY, 'jsonl']);
+    const list = ['bicycles', 'list'];
+    const jsonl = '{"uuid":"u1","name":"Ada","state":"lost"}\n';
+    expect((await fleet(list)).stdout).toBe(jsonl);
+    expect((await fleet(['bike', 'list'])).stdout).toBe(jsonl);
+    expect((await fleet([...list, '-o', 'uuid'])).stdout).toBe('u1\n');
+    expect((await fleet([...list, '--json'])).stdout).toMatch(/^\[/);
+    expect((await fleet([...list, '--jq', '.[].name'])).stdout).toBe('Ada\n');
+    expect((await fleet(list, { env: { FLEET_OUTPUT: 'uuid' } })).stdout).toBe('u1\n');
+    expect((await fleet(['alerts', 'list', '-o', 'uuid'])).stdout).toBe('u1\n');
+  });
+
+  test('are shown, printed and removed', async () => {
+    await fleet(['config', 'set', KEY, 'jsonl']);
+    expect((await fleet(['config', 'get', KEY])).stdout).toBe('jsonl\n');
+    expect((await fleet(['config', 'list'])).stdout).toContain(KEY);
+    await fleet(['config', 'unset', KEY]);
+    expect((await config()).defaults).toEqual({});
+    expect((await fleet(['config', 'get', KEY])).code).toBe(3);
+  });
+
+  test.each([
+    ['defaults.bicycles act.yes', 'true', '--yes cannot have a default'],
+    ['defaults.bicycles act.unknown', 'resend', '--unknown cannot have a default'],
+    ['defaults.bicycles list.file', 'x.csv', '--file cannot have a default'],
+    ['defaults.bicycles list.nonsense', 'x', 'unknown flag "nonsense"'],
+    ['defaults.bicycles lst.output', 'wide', 'did you mean "list"?'],
+    ['defaults.bicycles.output', 'wide', '"bicycles" is a group of commands'],
+    ['defaults.bicycles list.limit', 'zero', '--limit must be a whole number'],
+    ['defaults.bicycles list.all', 'maybe', 'its default must be true'],
+  ])('cannot be %s = %s', async (key, value, message) => {
+    const { code, stderr } = await fleet(['config', 'set', key, value]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test('never skip a question, even in settings that a user edited', async () => {
+    const content = { defaults: { 'bicycles act': { yes: true, unknown: 'resend' } } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
+    const { code, stderr } = await fleet(['bicycles', 'act', U, 'Ada', 'rent']);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
+    expect(server.asked.some(({ method }) => method === 'POST')).toBe(false);
+  });
+});
