@@ -6,6 +6,7 @@ import { asFleetError, FleetError } from '../errors.js';
 import type { Condition } from '../list/where.js';
 import { ReaderStopped } from '../terminal/delivery.js';
 import type { WatchEnd } from '../views/connection.js';
+import type { EndOptions } from './flags.js';
 
 /** The reason for aborting requests and jq at the end. */
 export const OVER = new FleetError('interrupted', 'the watch is over');
@@ -15,13 +16,6 @@ export interface Stop {
   readonly type: 'stop';
   readonly end: WatchEnd;
   readonly error?: FleetError;
-}
-
-/** The flags that end the command; `for` is in milliseconds. */
-export interface EndOptions {
-  readonly until?: readonly Condition[] | undefined;
-  readonly for?: number | undefined;
-  readonly maxEvents?: number | undefined;
 }
 
 export type Ending = ReturnType<typeof openEnding>;

@@ -2,7 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { TOPIC_ROLES } from '../api/push.js';
-import { createOption } from '../cli/command.js';
+import { createOption, type FlagsOf, type NoFlags } from '../cli/command.js';
 import { oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import type { Condition } from '../list/where.js';
@@ -75,3 +75,6 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
     )
     .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
 }
+
+/** The parsed flags that end the command; `for` is in milliseconds. */
+export type EndOptions = FlagsOf<typeof addEndFlags<[], NoFlags>>;

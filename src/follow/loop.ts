@@ -11,7 +11,8 @@ import { type Moment, momentOf, sleep } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
 import type { WatchEnd } from '../views/connection.js';
 import { openHttpLog } from '../views/exchange.js';
-import { type Ending, type EndOptions, OVER, openEnding, type Stop } from './ending.js';
+import { type Ending, OVER, openEnding, type Stop } from './ending.js';
+import type { EndOptions } from './flags.js';
 import { openOrderedDelivery } from './ordered-delivery.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 

@@ -2,7 +2,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
-import type { EndOptions } from '../../follow/ending.js';
+import type { EndOptions } from '../../follow/flags.js';
 import type { CommonEffect, CommonEvent } from '../../follow/loop.js';
 import type { AlertItem, Version } from '../../follower/known-alerts.js';
 import type { Page, Query } from '../../http/types.js';

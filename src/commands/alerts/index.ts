@@ -1,24 +1,13 @@
 // Declares `fleet alerts`: its verbs, their flags and examples.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
-import {
-  ALERT,
-  ALERT_ACTIONS,
-  ALERT_STATES,
-  ALERT_TYPES,
-  type AlertAction,
-} from '../../api/alert.js';
+import { ALERT_ACTIONS, type AlertAction } from '../../api/alert.js';
 import { addActFlags } from '../../bulk/flags.js';
-import { anyText, BICYCLES, type Complete, collectWith, NOTHING } from '../../cli/completions.js';
+import { type Complete, collectWith, NOTHING } from '../../cli/completions.js';
 import { addVerb } from '../../cli/examples.js';
 import { showPairs } from '../../cli/help.js';
-import { collect, portNumber, someOf } from '../../cli/options.js';
 import type { Run } from '../../context.js';
-import { usageError } from '../../errors.js';
-import { addDeliveryFlags } from '../../follow/delivery-flags.js';
-import { addEndFlags, readDuration } from '../../follow/flags.js';
-import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags.js';
-import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
+import { addAlertListFlags, addAlertWatchFlags, addListenFlags } from './flags.js';
 
 export function addAlerts(program: Command, run: Run): void {
   const alerts = addVerb(
@@ -48,21 +37,8 @@ function addList(alerts: Command, run: Run): void {
       'the latest 100, one JSON object per line',
       'fleet alerts list --ordering -created --limit 100 -o jsonl',
     ],
-  )
-    .option(
-      '--state <state,…>',
-      `filter by state: ${ALERT_STATES.join(', ')} (repeatable)`,
-      someOf('state', ALERT_STATES, OTHER_STATES),
-    )
-    .option(
-      '--type <type,…>',
-      `filter by type: ${ALERT_TYPES.join(', ')} (repeatable)`,
-      someOf('type', ALERT_TYPES, OTHER_TYPES),
-    )
-    .option('--bicycle <bicycle>', `filter by bicycle: ${BICYCLE_ARGUMENT}`, anyText(BICYCLES));
-  addListFlags(list, ALERT, '-created').action(
-    run(async () => (await import('./list.js')).listAlerts),
   );
+  addAlertListFlags(list).action(run(async () => (await import('./list.js')).listAlerts));
 }
 
 const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
@@ -136,38 +112,8 @@ function addWatch(alerts: Command, run: Run): void {
       'wait for a theft, an hour at most',
       'fleet alerts watch --until alert_type=bicycle.bike_stolen --for 1h',
     ],
-  )
-    .option(...ORGANIZATION_FLAG)
-    .option(
-      '--type <type,…>',
-      'filter by type (repeatable)',
-      someOf('type', ALERT_TYPES, OTHER_TYPES),
-    )
-    .option(
-      '--state <state,…>',
-      'only alerts that enter these states (repeatable)',
-      someOf('state', ALERT_STATES, OTHER_STATES),
-    )
-    .option(
-      '--every <duration>',
-      'how often to read the list',
-      readDuration('--every', SHORTEST_PAUSE_MS),
-      15_000,
-    )
-    .option(
-      '--since <time>',
-      'also show what changed since this time: 2h, yesterday, "2026-11-23 08:00"',
-    )
-    .option('--state-file <path>', 'remember the printed alerts in this file, across restarts')
-    .option(
-      '--topic <topic>',
-      'also follow this topic of the push channel, not encoded (repeatable)',
-      collect,
-    );
-  addEndFlags(addDeliveryFlags(watch, 'alert'), 'alerts', readCondition(ALERT)).action(
-    run(async () => (await import('./watch.js')).watchAlerts),
   );
-  for (const option of watch.options) if (option.long === '--every') option.default(15_000, '15s');
+  addAlertWatchFlags(watch).action(run(async () => (await import('./watch.js')).watchAlerts));
 }
 
 const LISTEN_DESCRIPTION = `Receive alerts as webhooks and print each once, until Ctrl-C, also across restarts. A webhook
@@ -185,62 +131,6 @@ function addListen(alerts: Command, run: Run): void {
       'forward to a program on this machine',
       'fleet alerts listen --path /alerts --forward http://127.0.0.1:8080/hooks/alerts',
     ],
-  )
-    .option('--port <n>', 'port to listen on, 0 for any free one', portNumber('--port'), 4020)
-    .option(
-      '--host <address>',
-      'address to listen on; a secret is required beyond loopback',
-      '127.0.0.1',
-    )
-    .option('--path <path>', 'path of the webhook', readPath, '/')
-    .option('--secret-env <name>', 'environment variable with the secret for signatures')
-    .option('--signature-header <name>', 'header with the signature', 'X-Fleet-Signature')
-    .option('--forward <url>', 'pass each webhook on to this address', readForward)
-    .option(
-      '--backfill <duration>',
-      'how often to read the list for missed alerts; 0: never',
-      readBackfill,
-      300_000,
-    );
-  addEndFlags(listen, 'alerts', readCondition(ALERT)).action(
-    run(async () => (await import('./listen.js')).listenAlerts),
   );
-  for (const option of listen.options)
-    if (option.long === '--backfill') option.default(300_000, '5m');
-}
-
-/** Words that users type for states and types of alerts, by the words of the service. */
-const OTHER_STATES = { open: 'new,escalated', closed: 'resolved,stopped' };
-const OTHER_TYPES = {
-  battery: 'lock.bat.low',
-  low_battery: 'lock.bat.low',
-  stolen: 'bicycle.bike_stolen',
-};
-
-/** The shortest pause between two reads of the list. */
-const SHORTEST_PAUSE_MS = 100;
-
-function readBackfill(text: string): number {
-  return /^0(ms|s|m|h|d)?$/.test(text.trim())
-    ? 0
-    : readDuration('--backfill', SHORTEST_PAUSE_MS)(text);
-}
-
-function readPath(text: string): string {
-  if (/^\/[!-~]*$/.test(text) && !/[?#]/.test(text)) return text;
-  throw usageError(`--path must be a path such as /alerts, not "${text}"`);
-}
-
-function readForward(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The text is not repeated, because the path of a webhook is often its secret.
-    throw usageError(
-      '--forward must be an http or https address',
-      'for example: --forward https://hooks.example.com/alerts',
-    );
-  if (url.username !== '' || url.password !== '')
-    throw usageError('--forward must be an address without a user name or password');
-  url.hash = '';
-  return url;
+  addListenFlags(listen).action(run(async () => (await import('./listen.js')).listenAlerts));
 }

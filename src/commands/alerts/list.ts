@@ -3,23 +3,17 @@
 import { ALERT } from '../../api/alert.js';
 import type { Context } from '../../context.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
-import type { ListOptions } from '../../list/flags.js';
 import { printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
 import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
+import type { ListAlertsOptions } from './flags.js';
 
 /** The default order. The interface does not define one for alerts. */
 const NEWEST_FIRST = '-created';
 
 /** Formats that show alerts unchanged. */
 const AS_SENT: readonly string[] = ['json', 'jsonl', 'yaml', 'geojson', 'uuid'];
-
-export interface ListAlertsOptions extends ListOptions {
-  state?: string[];
-  type?: string[];
-  bicycle?: string;
-}
 
 /**
  * Lists alerts with the parameters of interface.md section 4.5. Assumed: several states or types

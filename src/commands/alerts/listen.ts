@@ -5,7 +5,6 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, reasonOf, usageError } from '../../errors.js';
-import type { EndOptions } from '../../follow/ending.js';
 import type { Session } from '../../follow/loop.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
@@ -15,21 +14,11 @@ import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { count } from '../../terminal/count.js';
 import type { AlertsEvent } from './events.js';
+import type { ListenOptions } from './flags.js';
 import { followAlerts, type Receiver } from './follow.js';
 import { openForwarder } from './forward.js';
 import { type Forwarded, type Memory, openMemory } from './state-file.js';
 import { openReceiver, type Webhook } from './webhook-receiver.js';
-
-export interface ListenOptions extends EndOptions {
-  port: number;
-  host: string;
-  path: string;
-  secretEnv?: string;
-  signatureHeader: string;
-  forward?: URL;
-  /** Milliseconds between reads of the list; 0 to never read it. */
-  backfill: number;
-}
 
 /** A refusal with the same status is reported again after this time. */
 const SAID_AGAIN_MS = 60_000;

@@ -3,30 +3,15 @@
 
 import type { Context } from '../../context.js';
 import { checkDeliveryFlags } from '../../follow/delivery-flags.js';
-import type { EndOptions } from '../../follow/ending.js';
-import type { Template } from '../../follow/post-templates.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import { showOrganizations } from '../../list/find-named.js';
 import { chosenOrganization } from '../../list/organization.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
+import type { WatchAlertsOptions } from './flags.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './state-file.js';
-
-export interface WatchAlertsOptions extends EndOptions {
-  organization?: string;
-  type?: string[];
-  state?: string[];
-  every: number;
-  since?: string;
-  stateFile?: string;
-  exec?: string;
-  post?: URL;
-  template?: Template;
-  attempts: number;
-  topic?: string[];
-}
 
 export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
   checkDeliveryFlags(options);
