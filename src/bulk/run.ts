@@ -3,6 +3,7 @@
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';
+import { isGone } from '../http/failure.js';
 import type { HttpAnswer } from '../http/types.js';
 import { sleep } from '../system/clock.js';
 import { ReaderLeft } from '../terminal/delivery.js';
@@ -224,11 +225,6 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   if (hasLeave && gate.leave(isWell) >= OUTAGE_FAILURES) stop(error);
   if (run.options.failFast === true && isBad(result.outcome)) stop(FAILED_FAST);
   return { ...end, isRecorded: sentAtMs !== undefined };
-}
-
-/** Whether the service does not show the target of a change any more. */
-function isGone({ status }: FleetError): boolean {
-  return status === 404 || status === 410;
 }
 
 const NOT_SENT = endOf('not-sent', {});

@@ -10,7 +10,7 @@ import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 /** Returns the kind of failure for an HTTP status (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
   if (status === 401 || status === 403) return 'auth';
-  if (status === 404 || status === 410) return 'not-found';
+  if (isGone({ status })) return 'not-found';
   if (status === 429 || status >= 500 || status < 400) return 'service';
   return 'rejected';
 }
@@ -162,6 +162,16 @@ export function answerFailure(
     trace: traceOf(headers),
     hint,
   });
+}
+
+/** Whether the service does not show the requested object (any more). */
+export function isGone({ status }: Pick<FleetError, 'status'>): boolean {
+  return status === 404 || status === 410;
+}
+
+/** Returns the service's own words in a message, or undefined when it has none. */
+export function reasonIn({ message }: Pick<FleetError, 'message'>): string | undefined {
+  return /: (.*)$/s.exec(message)?.[1];
 }
 
 /** Observed: the service's message when the address exists but the requested object does not. */

@@ -5,7 +5,7 @@ import { widthOf } from '../terminal/cells.js';
 import { cleanMultiline } from '../terminal/clean.js';
 import { xlsxCellOf } from '../terminal/formats/xlsx-cell.js';
 import { packRows, writeXlsx } from '../terminal/formats/xlsx-file.js';
-import { escapeMarkup } from '../terminal/markup.js';
+import { escapeMarkup, startPage } from '../terminal/markup.js';
 
 export interface JournalReport {
   title: string;
@@ -47,11 +47,7 @@ export function drawReportPage({ title, facts, header, rows }: JournalReport): s
   const cellsOf = (tag: string, texts: readonly string[]) =>
     texts.map((text) => `<${tag}>${escapeText(text)}</${tag}>`).join('');
   return [
-    '<!doctype html>',
-    '<html lang="en"><head><meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
-    '<meta name="viewport" content="width=device-width">',
-    `<title>${escapeText(title)}</title><style>${STYLE}</style></head><body>`,
+    ...startPage(escapeText(title), STYLE),
     `<h1>${escapeText(title)}</h1>`,
     '<dl>',
     ...facts.map(([label, text]) => `${cellsOf('dt', [label])}${cellsOf('dd', [text])}`),

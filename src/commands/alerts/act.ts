@@ -9,6 +9,7 @@ import type { Task } from '../../bulk/plan.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
+import { reasonIn } from '../../http/failure.js';
 import { readFields, readWords } from '../../input/act-words.js';
 import { scopeOf } from '../../list/organization.js';
 import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
@@ -60,7 +61,7 @@ const explainMissing =
     const { status = 0, message } = error;
     if (![404, 405, 410].includes(status)) return error;
     const explain = (what: string, hint: string) =>
-      error.with({ message: `${what}: ${/: (.*)$/s.exec(message)?.[1] ?? ''}`, hint });
+      error.with({ message: `${what}: ${reasonIn(error) ?? ''}`, hint });
     if (/No Alert matches/i.test(message))
       return explain(
         `alert ${uuid} was not found, or you have no access`,

@@ -8,6 +8,7 @@ import type { ActOptions } from '../../bulk/flags.js';
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import type { FleetError } from '../../errors.js';
+import { isGone, reasonIn } from '../../http/failure.js';
 import { readFields, readWords } from '../../input/act-words.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import { findBicycle } from './find.js';
@@ -66,10 +67,9 @@ export async function actOnBicycles(
  * transition also answers 404.
  */
 function explainUnknown(error: FleetError, uuid: string, transition: string): FleetError {
-  if (error.status !== 404 && error.status !== 410) return error;
-  const reason = /: (.*)$/s.exec(error.message)?.[1] ?? '';
+  if (!isGone(error)) return error;
   const hint = `look for it: fleet bicycles get ${uuid}; it may also be "${transition}" that this service does not know`;
-  const message = `bicycle ${uuid} was not found, or you have no access: ${reason}`;
+  const message = `bicycle ${uuid} was not found, or you have no access: ${reasonIn(error) ?? ''}`;
   return error.with({ message, hint });
 }
 

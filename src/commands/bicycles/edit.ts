@@ -4,6 +4,7 @@
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
 import { type FleetError, usageError } from '../../errors.js';
+import { isGone, reasonIn } from '../../http/failure.js';
 import type { HttpAnswer } from '../../http/types.js';
 import { readInputSource, refuseFileNames } from '../../input/flags.js';
 import { describe } from '../../list/pick-one.js';
@@ -131,8 +132,8 @@ function explainFailure(
       'section 4.4 of the interface only announces the operation; edit the bicycle in the fleet management system';
     return error.with({ kind: 'not-found', message: words, hint });
   }
-  if ((status !== 404 && status !== 410) || !message.includes(SUBJECT)) return error;
-  const reason = /: (.*)$/s.exec(message)?.[1] ?? 'no reason given';
+  if (!isGone(error) || !message.includes(SUBJECT)) return error;
+  const reason = reasonIn(error) ?? 'no reason given';
   const hint =
     'nothing was changed: it was not found, you have no access, or this service cannot edit bicycles';
   return error.with({ message: `the service cannot edit ${label}: ${reason}`, hint });

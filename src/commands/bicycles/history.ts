@@ -8,6 +8,7 @@ import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
+import { reasonIn } from '../../http/failure.js';
 import { firstPage } from '../../http/first-page.js';
 import { ifOffered } from '../../http/optional.js';
 import type { Item, Query } from '../../http/types.js';
@@ -165,7 +166,7 @@ async function explainMissing(
   if (refusal?.status === 401) return refusal;
   if (refusal?.status === 403)
     return refusal.with({
-      message: `this token may not read the history of ${uuid}: ${reasonIn(refusal)}`,
+      message: `this token may not read the history of ${uuid}: ${reasonIn(refusal) ?? refusal.message}`,
       hint: `the history needs another role; "fleet auth status" shows yours; ${mirror}`,
     });
   const isDeleted =
@@ -179,11 +180,6 @@ async function explainMissing(
   return new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
     hint: mirror,
   });
-}
-
-/** Returns the service's part of a message. */
-function reasonIn({ message }: FleetError): string {
-  return /: (.*)$/s.exec(message)?.[1] ?? message;
 }
 
 /**

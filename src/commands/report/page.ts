@@ -3,7 +3,7 @@
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { cleanMultiline } from '../../terminal/clean.js';
-import { escapeMarkup } from '../../terminal/markup.js';
+import { escapeMarkup, startPage } from '../../terminal/markup.js';
 import { labelOf, showFigure } from '../../views/fleet-report.js';
 import type { PartFigure } from './figures.js';
 import type { FleetReport } from './make-report.js';
@@ -45,11 +45,8 @@ export function drawFleetPage(report: FleetReport, zone: TimeZone): string {
   const parts = partsTable(report);
   const idle = idleTable(report, zone);
   return [
-    '<!doctype html>',
-    '<html lang="en"><head><meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>Fleet report</title><style>${STYLE}</style></head><body><main>`,
+    ...startPage('Fleet report', STYLE),
+    '<main>',
     '<h1>Fleet report</h1>',
     ...describeReport(report, zone).map((line) => `<p>${escapeText(line)}</p>`),
     drawTable(figuresTable(report)),

@@ -11,7 +11,7 @@ import {
 } from '../../globe/projection.js';
 import { clean } from '../../terminal/clean.js';
 import { count } from '../../terminal/count.js';
-import { escapeMarkup } from '../../terminal/markup.js';
+import { escapeMarkup, startPage } from '../../terminal/markup.js';
 import { textOf } from '../../terminal/values.js';
 import { lookOf } from '../../views/bicycle.js';
 import { showDistance } from '../../views/distance.js';
@@ -75,11 +75,7 @@ export function drawTourPage(rounds: Rounds): string {
   const title = `Rounds: ${count(stops, 'bicycle')}, ${count(rounds.vans.length, 'van')}`;
   const left = rounds.leftOut.length;
   return [
-    '<!doctype html>',
-    '<html lang="en"><head><meta charset="utf-8">',
-    `<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">`,
-    '<meta name="viewport" content="width=device-width, initial-scale=1">',
-    `<title>${title}</title><style>${STYLE}</style></head><body>`,
+    ...startPage(title, STYLE),
     `<header><h1>${title}</h1>`,
     `<p>${showStart(rounds)}${left === 0 ? '' : ` <a href="#left-out">${count(left, 'bicycle')} left out.</a>`}</p>`,
     `<nav aria-label="Vans"><ul>${rounds.vans.map(navItem).join('')}</ul></nav></header><main>`,
