@@ -16,6 +16,15 @@ const TABLES_OF = {
     "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
 };
 
+/**
+ * Lets no writer commit until the end of the transaction. Otherwise PostgreSQL would copy each table
+ * at another moment, unlike a backup or a standby, which has all tables at one moment.
+ */
+async function waitForWriters(database: Database): Promise<void> {
+  if (database.kind === 'postgres')
+    await database.all('lock table writers in access exclusive mode');
+}
+
 /** @param file the path of the copy of an SQLite database, which does not exist yet */
 export function openBackup(file: string): Backup {
   let copies = 0;
@@ -31,6 +40,7 @@ export function openBackup(file: string): Backup {
       }
       const tables = await tablesOf(database);
       await database.transaction(async () => {
+        await waitForWriters(database);
         await database.all('drop schema if exists backup cascade');
         await database.all('create schema backup');
         for (const table of tables)
@@ -41,6 +51,7 @@ export function openBackup(file: string): Backup {
       if (database.kind === 'sqlite') await database.all(`attach '${fileOf(copies)}' as backup`);
       const tables = await tablesOf(database);
       await database.transaction(async () => {
+        await waitForWriters(database);
         for (const table of tables) {
           await database.all(`delete from ${table}`);
           await database.all(`insert into ${table} select * from backup.${table}`);
