@@ -75,6 +75,12 @@ export const DISORDER_MS = 10_000;
 const CLOCK_SLACK_MS = 2_000;
 
 /**
+ * A list that is read this long after a change contains the change. A longer lag cannot be
+ * detected.
+ */
+const LONGEST_LAG_MS = 120_000;
+
+/**
  * How many changes from lists are kept for a bicycle until their messages arrive. When one topic is
  * down for the longest reconnect pause while other topics reconnect, the list is read every ten
  * seconds.
@@ -309,7 +315,10 @@ export class KnownFleet {
       : { ...item, ...before };
     const fields = isNews ? changedFields(before, after) : [];
     const isStale =
-      !isMergedSince && this.#isOlder(item, entry, now) && changedFields(item, before).length > 0;
+      !isMergedSince &&
+      !isNews &&
+      this.#isOlder(item, entry, now) &&
+      changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
     // The bicycle is only known from a list that was read after the last message. That list may
@@ -429,8 +438,29 @@ export class KnownFleet {
     return this.#hasFallen && isEarlier ? byTime : order;
   }
 
+  /**
+   * Whether a list shows a lower version long after the last known change of the bicycle, with a time
+   * that is not older. A service that was restored within the same second does this, and no
+   * later time tells its versions apart.
+   */
+  #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const version = versionOf(item);
+    if (version === undefined || entry.version === undefined || version >= entry.version)
+      return false;
+    const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
+    const ageMs =
+      entry.modifiedMs === undefined
+        ? now.monotonicMs - entry.touchedMs
+        : this.time.at(now.monotonicMs) - entry.modifiedMs;
+    if (isOlder || ageMs <= LONGEST_LAG_MS) return false;
+    this.loweredVersions++;
+    this.#hasFallen = true;
+    return true;
+  }
+
   /** Whether a list item is newer than the messages. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
+    if (!isMergedSince && this.#hasLowVersionForLong(item, entry, now)) return true;
     const order = this.#versionOrder(item, entry, now);
     if (order !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? order >= 0 : order > 0;

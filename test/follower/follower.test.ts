@@ -534,6 +534,26 @@ test.each([
   expect(notices).toHaveLength(1);
 });
 
+test('takes a list with a lower version of the same second when it shows it minutes later', () => {
+  const { follower, connect, wholePage, lose, page, happened, state } = openFollower(['t']);
+  const versioned = (to: string, seconds: number, number: number): Bicycle => ({
+    ...bicycle(to, seconds),
+    concurrency_version: number,
+  });
+  connect('t', 0);
+  wholePage(1, versioned('available', -60, 10));
+  follower.merge('a', versioned('rented', 5, 500), happened('t', 5));
+  // The service was restored in second 5, and its next change has the same second.
+  lose('t', 20, 10_000);
+  connect('t', 30, at(12).wallMs);
+  page(31, versioned('lost', 5, 11));
+  expect(state()).toBe('rented');
+  lose('t', 190, 10_000);
+  connect('t', 200, at(182).wallMs);
+  page(201, versioned('lost', 5, 11));
+  expect(state()).toBe('lost');
+});
+
 test('reads a list that lags once more 30 s after a gap, and doubles the pause while it finds changes', () => {
   const { follower, log, connect, wholePage, lose, page, take, state, reports } = openFollower([
     't',
