@@ -68,7 +68,7 @@ async function expand(
 ): Promise<{ argv: readonly string[]; failure?: unknown }> {
   if (typed.length === 0 || typed.some((word) => HELP_WORDS.includes(word))) return { argv: typed };
   try {
-    return { argv: await (await import('./program.js')).expandLine(typed, env) };
+    return { argv: await (await import('./program.js')).expandTyped(typed, env) };
   } catch (failure) {
     return { argv: typed, failure };
   }

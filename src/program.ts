@@ -163,7 +163,7 @@ export async function runProgram(
  * Returns the line that a typed line stands for: with its alias replaced and the defaults of its
  * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
  */
-export async function expandLine(
+export async function expandTyped(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<readonly string[]> {

@@ -212,6 +212,6 @@ test.each(['watch 0f8fad5b-d9cb-469f-a165-70867728950e', 'doctor', 'doctor --jso
     expect(run.code).not.toBe(0);
     expect(windowsLeft(run.stdout + run.stderr, SECRET)).toEqual([]);
     if (line.startsWith('watch'))
-      expect(run.stderr).toContain('FLEET_TOKEN is set and wins over every other token');
+      expect(run.stderr).toContain('FLEET_TOKEN is set, so fleet uses no other token');
   },
 );

@@ -203,7 +203,7 @@ export async function settleDoubts(
     left = unknown.map(turnOf);
     await send(run, [...untouched, ...done].map(turnOf));
     void run.context.notice(
-      `${doubts.length} without an answer in an earlier run: ${done.length} done, ${untouched.length} not done and sent now, ${unknown.length} unknown`,
+      `an earlier run got no answer for ${doubts.length}: ${done.length} were done, ${untouched.length} were not done and are sent now, ${unknown.length} are still uncertain`,
     );
     if (over.aborted || unknown.length === 0) return;
     const choice = options.unknown ?? (await askForChoice(run, unknown));
@@ -241,7 +241,7 @@ async function askForChoice(
   const label = first === undefined ? '' : await describeTask(context, plan.change, first.task);
   const state = first?.state == null ? '' : ` is ${first.state}`;
   const more = unknown.length > 1 ? ', …' : '';
-  const question = `${unknown.length} may or may not have been done before (${label}${state}${more}); ${plan.change.verb} them again?`;
+  const question = `it is uncertain whether ${unknown.length === 1 ? 'a change was' : `${unknown.length} changes were`} done before (${label}${state}${more}); send ${plan.change.verb} again?`;
   return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
 }
 

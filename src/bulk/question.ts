@@ -73,7 +73,7 @@ export async function askBefore(
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
 }
 
-/** Concurrent requests for the preview of a question. */
+/** How many bicycles are read at the same time before a question shows them. */
 const READS_AT_ONCE = 8;
 
 /**

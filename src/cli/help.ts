@@ -142,9 +142,15 @@ export function helpFirstPage(program: Command, groups: readonly (readonly strin
       return `${MARGIN}${name.padEnd(FIRST_PAGE_TERM_COLUMNS)}${summary}`;
     }),
   );
-  const usage = embolden('Usage: fleet <command> [flags]');
-  const begin = `${MARGIN}flags of every command: fleet help flags`;
-  return [[usage], ...lines, [begin]].map((group) => `${group.join('\n')}\n`).join('\n');
+  const opening = [
+    'See and change a fleet of rental bicycles. A change is sent at most once.',
+    embolden('Usage: fleet <command> [flags]'),
+  ];
+  const closing = [
+    `${MARGIN}flags of every command: fleet help flags`,
+    `${MARGIN}example: fleet bicycles list --state lost`,
+  ];
+  return [opening, ...lines, closing].map((group) => `${group.join('\n')}\n`).join('\n');
 }
 
 const FIRST_PAGE_TERM_COLUMNS = 15;

@@ -69,7 +69,10 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['stats', 'bicycles stats'],
 ];
 
-/** Flags of other tools, by the flag of fleet. A flag without a value may replace one with a value. */
+/**
+ * Flags of other tools by the flag of fleet that replaces them. A flag of fleet without a value can
+ * replace a flag with a value.
+ */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '--ordering': '--sort --sort-by --order --order-by',

@@ -72,7 +72,10 @@ const TOKEN_FLAG = /^--(?:token|jwt|access-token|api-key)(?:=|$)/;
 const TOKEN_HINT =
   'the token is never a flag, as other users could read it in the list of processes: use "fleet auth login", or set FLEET_TOKEN';
 
-/** Returns a hint with the lines that a refused line may mean, or undefined without such a line. */
+/**
+ * Returns a hint with the command lines that the user may have meant, or undefined when there are
+ * none.
+ */
 export function suggestionFor(program: Command, argv: readonly string[]): string | undefined {
   const lines = suggestLines(program, argv);
   return lines.length === 0 ? undefined : `did you mean: ${lines.join(', or: ')}`;

@@ -429,9 +429,9 @@ interface Judgement {
 const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
 
 /**
- * Keeps the absences of named bicycles over the passes. Two lists prove a deletion only together.
- * Otherwise the address has to answer 404 for longer. The proof of a bicycle begins again when a
- * pass finds it, or when a message about it arrives.
+ * Remembers which of the bicycles in --bicycle were missing. A bicycle is deleted when two lists in
+ * a row lack it, or when its URL answers 404 for long enough. A message about the bicycle starts
+ * the proof again.
  */
 function openAbsences(mergedOf: (uuid: string) => number) {
   let known = new Map<string, Absence>();

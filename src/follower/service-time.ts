@@ -4,7 +4,8 @@ import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
 /**
- * A `modified` that is further ahead of the service's clock is wrong and does not define an order.
+ * A `modified` that is ahead of the service's clock by more than this is wrong and does not define
+ * an order.
  */
 const AHEAD_MS = 5_000;
 /**

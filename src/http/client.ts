@@ -17,7 +17,7 @@ import { acceptJson, authorization, hideInHeaders, traceOf } from './headers.js'
 import { isSafe } from './methods.js';
 import type { Network } from './network.js';
 import { openPageSizer } from './page-size.js';
-import { followPages, type ListPage, type PageOptions } from './pages.js';
+import { followPages, type ListPage, PAGES_AHEAD, type PageOptions } from './pages.js';
 import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, RequestPreview, Tokens } from './types.js';
 
@@ -90,12 +90,6 @@ export interface Client {
 
 /** The default deadline of a request, as a multiple of its timeout. */
 const DEADLINE_TIMEOUTS = 10;
-
-/**
- * How many pages are requested ahead: enough to hide 20 ms of latency without burdening the
- * service.
- */
-const PAGES_AHEAD = 10;
 
 /**
  * Returns the URL of a request. Keeps the prefix of the base URL and every trailing slash (`new

@@ -278,6 +278,12 @@ function withPage(query: Query, page: number): Query {
   return query.map(([name, value]) => (name === 'page' ? [name, String(page)] : [name, value]));
 }
 
+/**
+ * How many pages are requested ahead: enough to hide 20 ms of latency without burdening the
+ * service.
+ */
+export const PAGES_AHEAD = 10;
+
 export interface PageOptions {
   /**
    * How many pages may be in flight or waiting while one is processed. Fewer when pages are large.

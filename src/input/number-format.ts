@@ -245,7 +245,10 @@ function isCurrency(prefix: string): boolean {
   return CURRENCY_WORDS.has(text.replace(/\.$/, ''));
 }
 
-/** Text between digits changes the number, unless it separates thousands: `# ##0`, `#'##0`. */
+/**
+ * Literal text between the digits of a number format changes the shown number, unless it separates
+ * thousands: `# ##0`, `#'##0`.
+ */
 function changesDigits(tokens: readonly Token[]): boolean {
   return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
 }

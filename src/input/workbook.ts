@@ -19,7 +19,9 @@ import {
 export interface WorkbookOptions {
   /** The name of the sheet to read; the first visible sheet without it. */
   sheet?: string | undefined;
-  /** Whether hidden rows are read or left out; hidden rows are refused without it. */
+  /**
+   * Whether hidden rows are read or skipped. When undefined, a sheet with hidden rows is refused.
+   */
   hiddenRows?: 'take' | 'skip' | undefined;
   signal: AbortSignal;
 }

@@ -77,7 +77,7 @@ export async function findTokenPlace(
 ): Promise<TokenPlace | undefined> {
   const { FLEET_TOKEN: token = '', FLEET_TOKEN_FILE: path = '' } = env;
   if (token.trim() !== '') {
-    const refusalHint = `FLEET_TOKEN is set and wins over every other token; set it to a new one, or: ${unsetVariable('FLEET_TOKEN')}`;
+    const refusalHint = `FLEET_TOKEN is set, so fleet uses no other token; set it to a new token, or: ${unsetVariable('FLEET_TOKEN')}`;
     return {
       kind: 'variable',
       level: 'environment',

@@ -11,7 +11,7 @@ export class ReaderLeft extends Error {}
 /** The program ends and the reader takes nothing more. `undeliveredBytes` counts the rest. */
 export class ReaderStopped extends Error {}
 
-/** How long a reader may take nothing while the program ends. */
+/** How long the end of the program waits for a reader that takes no output. */
 const END_LIMIT_MS = 500;
 
 /** A stream, or an object with the same methods. */

@@ -22,7 +22,7 @@ export type Format = (typeof FORMATS)[number];
 /** The formats of fleet's own results. The other formats only apply to bicycles. */
 export const REPORT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'xlsx'] as const;
 
-/** The formats of requests and other facts. */
+/** Constants of the service: the forms of requests, and limits. */
 export const FACT_FORMATS = ['table', 'json', 'jsonl'] as const;
 
 /**

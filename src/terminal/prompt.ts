@@ -150,7 +150,8 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
   const onData = (chunk: Buffer | string) => {
     hasNul ||= chunk.includes('\0');
-    // A terminal forgets the keys after Ctrl-Z. A second Ctrl-Z would stop fleet again after `fg`.
+    // A terminal discards the keys that follow Ctrl-Z. Drop them here too, because a second Ctrl-Z
+    // would stop fleet again after `fg`.
     const end = chunk.indexOf(CTRL_Z) + 1;
     input.write(end === 0 ? chunk : chunk.slice(0, end));
   };

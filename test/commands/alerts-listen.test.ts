@@ -92,7 +92,7 @@ describe('input of `alerts listen`', () => {
     expect(lines.map((line) => JSON.parse(line).uuid)).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
   });
 
-  test('prints an alert with the same modification time once, and every change within a second', async () => {
+  test('prints each version of an alert once, also when several changes have the same second', async () => {
     const { post, objects } = await listen([]);
     for (const one of [
       alert('a'),

@@ -130,7 +130,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
   });
 
-  test('shows an unknown old alert when it changes', () => {
+  test('prints an old alert that it has not seen yet when the alert changes', () => {
     const { read } = follow();
     read([item('a', 100)], [item('b', 50)]);
     expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);

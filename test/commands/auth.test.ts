@@ -329,7 +329,7 @@ describe('a refused token', () => {
   it.each<[NodeJS.ProcessEnv, string]>([
     [
       { FLEET_TOKEN: 'a-token-1' },
-      'FLEET_TOKEN is set and wins over every other token; set it to a new one, or: unset',
+      'FLEET_TOKEN is set, so fleet uses no other token; set it to a new token, or: unset',
     ],
     [
       { FLEET_TOKEN_FILE: '/proc/self/comm' },

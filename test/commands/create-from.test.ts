@@ -380,7 +380,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
         expect(await run()).toMatchObject({
           code: 0,
           stderr: expect.stringContaining(
-            '2 without an answer in an earlier run: 1 done, 1 not done and sent now',
+            'an earlier run got no answer for 2: 1 were done, 1 were not done and are sent now',
           ),
         });
         expect(made).toHaveLength(3);
@@ -426,7 +426,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
       const second = await create(sandbox, args);
       expect([second.code, second.stderr]).toEqual([
         0,
-        expect.stringContaining('1 not done and sent now'),
+        expect.stringContaining('1 were not done and are sent now'),
       ]);
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });

@@ -220,7 +220,7 @@ describe('a service with wrong results for a box', () => {
     expect(count.stdout).toBe(`${inside.length}\n`);
   });
 
-  test('rejects `--param fields` without the position', async () => {
+  test('rejects `--param fields` that leaves out the position of the bicycles', async () => {
     const { code, stderr, asked } = await list(['--param', 'fields=uuid,name']);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain('latitude,longitude');

@@ -178,7 +178,11 @@ describe('`doctor` and the settings', () => {
     const { code, wrong, find, stderr } = await examine();
     expect([code, wrong]).toEqual([0, ['warning file modes']]);
     expect(find('file modes')?.next).toBe(`chmod 600 ${folder}/credentials.json`);
-    expect(JSON.parse(stderr)).toEqual({ notice: '1 warning, no failure' });
+    const notices = stderr
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(notices.at(-1)).toEqual({ notice: '1 warning, no failure' });
   });
 
   it('exits with 2 for an invalid flag', async () => {
@@ -251,7 +255,7 @@ it.each<[string, NodeJS.ProcessEnv, number, RegExp[]]>([
     4,
     [
       /^ok token/m,
-      /^failure access: .* > FLEET_TOKEN is set and wins over every other token.*unset FLEET_TOKEN$/m,
+      /^failure access: .* > FLEET_TOKEN is set, so fleet uses no other token.*unset FLEET_TOKEN$/m,
     ],
   ],
   [

@@ -246,7 +246,7 @@ test('reads a bicycle again after an edit without an answer, and repeats the edi
   const again = await edit(TWO, args, env);
   expect([again.code, again.stderr]).toEqual([
     0,
-    expect.stringContaining('2 not done and sent now'),
+    expect.stringContaining('2 were not done and are sent now'),
   ]);
   expect(edits).toHaveLength(4);
 });

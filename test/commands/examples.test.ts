@@ -39,6 +39,9 @@ interface Way extends RunOptions {
 const CTRL_C = '\u0003';
 const ANY_FREE_PORTS = '--port 0 --sse-port 0';
 const AVAILABLE = 'fleet bicycles list --all --where state=available --limit 1 -o uuid';
+/** Changes the bicycles of a workbook, and continues the run. */
+const ROUND =
+  'fleet bicycles list --state available --limit 2 -o xlsx --file round.xlsx && fleet bicycles act put_in_maintenance --from round.xlsx --journal round.jsonl --yes';
 const WRITE_PLAN = `${AVAILABLE} | fleet bicycles act - put_in_maintenance --plan monday.plan`;
 const APPLY_PLAN = `${WRITE_PLAN} && fleet apply monday.plan --yes`;
 const WRITE_JOURNAL = `${AVAILABLE} | fleet bicycles act - put_in_maintenance --yes --journal j.jsonl`;
@@ -164,6 +167,17 @@ const WAYS: { readonly [beginning: string]: Way } = {
   },
   'fleet journal undo j.jsonl --yes': {
     instead: `${WRITE_JOURNAL} && fleet journal undo j.jsonl --yes`,
+  },
+  'fleet alias delete low': {
+    instead: "fleet alias set low 'bicycles list' && fleet alias delete low",
+  },
+  'fleet alias import aliases.yaml': {
+    instead:
+      "fleet alias set low 'bicycles list' && fleet alias list -o yaml | fleet alias import -",
+  },
+  'fleet bicycles act put_in_maintenance --from round.xlsx': { instead: ROUND },
+  'fleet journal show round.jsonl': {
+    instead: `${ROUND} && fleet journal show round.jsonl --file round.html`,
   },
   'fleet journal show j.jsonl': { instead: 'fleet journal show test/support/j.jsonl' },
   'fleet journal show j.jsonl --jq': {

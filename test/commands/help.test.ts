@@ -40,7 +40,7 @@ describe('the first help page', () => {
     for (const page of pages)
       expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
     const lines = pages[0]?.stdout.split('\n') ?? [];
-    expect(lines[0]).toBe('Usage: fleet <command> [flags]');
+    expect(lines[0]).toBe('See and change a fleet of rental bicycles. A change is sent at most once.');
     for (const noun of [
       'bicycles       list, create',
       'organizations  list organizations; also: zones',

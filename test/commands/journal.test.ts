@@ -182,7 +182,9 @@ describe.concurrent('a second run with the same journal', () => {
       expect((await act(sandbox, args, { stdin })).code).toBe(9);
       sandbox.setFaults([]);
       const second = await act(sandbox, args, { stdin });
-      expect(second.stderr).toContain(' done, 0 not done and sent now, 0 unknown');
+      expect(second.stderr).toContain(
+        ' were done, 0 were not done and are sent now, 0 are still uncertain',
+      );
       expect(second.code).toBe(0);
       for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
     });
@@ -212,7 +214,7 @@ describe.concurrent('a second run with the same journal', () => {
       const args = [untouched, carriedOut, fresh, 'reserve', '--yes', '--journal', path];
       const { code, outcomes, stderr } = await act(sandbox, args);
       expect(stderr).toContain(
-        '2 without an answer in an earlier run: 1 done, 1 not done and sent now, 0 unknown',
+        'an earlier run got no answer for 2: 1 were done, 1 were not done and are sent now, 0 are still uncertain',
       );
       expect([code, outcomes]).toEqual([
         0,
@@ -322,7 +324,7 @@ describe.concurrent('a second run with the same journal', () => {
       stdin.write('\r');
       expect((await running).code).toBe(code);
       expect(said).toContain(
-        `1 may or may not have been done before (touched is available); reserve them again?`,
+        `it is uncertain whether a change was done before (touched is available); send reserve again?`,
       );
       expect(sandbox.actionCount(moved)).toBe(count);
     });

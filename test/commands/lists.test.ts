@@ -205,7 +205,7 @@ describe('`bicycles list --jq`', () => {
       },
     });
     expect(stdout.split('\n')).toHaveLength(21);
-    expect(askedAtFirstLine).toBeLessThan(10);
+    expect(askedAtFirstLine).toBeLessThan(15);
   });
 
   test('prints nothing on stdout when the program fails', async () => {

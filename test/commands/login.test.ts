@@ -174,7 +174,7 @@ describe('`auth login --email`', () => {
     expect(JSON.parse(asked[0]?.body ?? '').password).toBe(PASSWORD);
   });
 
-  it('sends no token and follows no redirect with the password', async () => {
+  it('a login with a password sends no token and follows no redirect', async () => {
     const { url, asked } = await openServer((response, { path }) =>
       sendJson(response, 307, {}, { location: `http://127.0.0.1:9${path}` }),
     );

@@ -431,7 +431,7 @@ describe('a plan of another program', () => {
 });
 
 describe('fleet apply in hostile cases', () => {
-  test('does not call a target done that changes between its reading and its request', async () => {
+  test('does not report a target as done when it changes between the reading and the request', async () => {
     const scene = await openScene();
     const [uuid = ''] = await planMaintenance(scene, 1);
     let reads = 0;

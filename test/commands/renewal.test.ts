@@ -167,7 +167,7 @@ describe('a token that cannot be renewed', () => {
   });
 });
 
-describe('a token lifetime of 60 s', () => {
+describe('renewal of a token with a lifetime of 60 s', () => {
   const openShortLived = () =>
     openSandbox({ bicycles: 40, now: () => nowMs, faults: [parseFault('expire=60s')] });
 
@@ -197,7 +197,7 @@ describe('a token lifetime of 60 s', () => {
     }
   });
 
-  it('a token lifetime of 60 s is renewed three times by a long bulk run', async () => {
+  it('renewal of a token with a lifetime of 60 s is renewed three times by a long bulk run', async () => {
     const sandbox = await openSandbox({
       bicycles: 60,
       now: () => nowMs,
@@ -216,7 +216,7 @@ describe('a token lifetime of 60 s', () => {
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('a token lifetime of 60 s is renewed by one of two processes, and the other uses the new token', async () => {
+  it('renewal of a token with a lifetime of 60 s is renewed by one of two processes, and the other uses the new token', async () => {
     // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();

@@ -351,7 +351,7 @@ describe('--solver', () => {
     },
   );
 
-  test('orders the stops itself when a tour exceeds the hours', async () => {
+  test('replaces the order of the server when its tour exceeds --hours', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];
     const { stderr } = await rounds(words, 12);

@@ -533,7 +533,7 @@ describe('files', () => {
     ]);
   });
 
-  test('keeps an existing file without a result', async () => {
+  test('leaves an existing file unchanged when there is no result', async () => {
     const file = join(folder, 'out.json');
     await writeFile(file, 'yesterday');
     expect((await edit('', '--file', file)).code).toBe(0);

@@ -97,7 +97,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(database, 'latin1')).not.toContain(text.slice(20, 32));
   });
 
-  test('a token is hidden in data for commands, for other origins and in state files', async () => {
+  test('hides a token in data for commands, for other servers and for state files', async () => {
     const env = await serveRows(text, {
       alert_type: 'lock.bat.low',
       message: `m ${text}`,
@@ -184,7 +184,7 @@ test('api --include shows nothing of a refusal that may quote a password', async
   expect(run.stdout).toBe('HTTP/1.1 400 Bad Request\n\n');
 });
 
-test('the signature of a token is hidden in data, because the other parts are not secret', async () => {
+test('hides the signature of a token in data, but not its other parts, which are not secret', async () => {
   for (const text of [SIGNATURE, Buffer.from(SIGNATURE).toString('hex')]) {
     const env = await serveRows(text);
     const run = await runFleet(['bicycles', 'list', '--json'], { env });

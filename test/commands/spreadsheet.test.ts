@@ -293,7 +293,7 @@ describe('input rows with names of bicycles', () => {
     );
   });
 
-  test('input rows with names of bicycles are not ignored or assigned to another bicycle when a value looks empty or like a comment', async () => {
+  test('finds the bicycle of an input row whose name looks empty or like a comment', async () => {
     const [one, two] = usual();
     sandbox().changeBicycle(one?.uuid ?? '', { serial_number: null, description: '' });
     for (const word of ['null', 'undefined']) {

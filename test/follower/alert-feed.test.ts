@@ -76,7 +76,7 @@ test('finds every alert when another alert is deleted between two pages', async 
   expect(isProven).toBe(true);
 });
 
-test('reads at least as many pages again as before when known alerts end the reading', async () => {
+test('reads at least as many pages as the last reading when it reaches known alerts', async () => {
   const known = new Set(Array.from({ length: 30 }, (_, index) => `alert-${index + 25}`));
   // After page 2 the list loses an alert, so that alert 20 moves from page 3 to page 2.
   const list = openList(55, { change: onceAfter(2, () => list.names.splice(0, 1)) });

@@ -140,7 +140,7 @@ test.each(['text/html; charset=iso-8859-1', 'text/html'])(
   },
 );
 
-test('the answer to a change that does not fit its charset leaves the outcome unknown', async () => {
+test('reports an unknown outcome when the answer to a change cannot be decoded', async () => {
   const { env } = await openServer((response, { method }) =>
     method === 'GET'
       ? sendBytes(response, 'application/json', Buffer.from(bicycle('Ada')))

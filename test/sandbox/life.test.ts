@@ -46,7 +46,7 @@ test('simulates rides, rentals, returns, expiring reservations and alerts', () =
 test.each([
   [500, 0],
   [0, 1000],
-])('does not change %i bicycles at %i events per second', (bicycles, rate) =>
+])('keeps the values of %i bicycles while %i events per second change others', (bicycles, rate) =>
   withSandbox({ bicycles, rate }, async (sandbox) => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(sandbox.pushLog).toEqual([]);

@@ -157,7 +157,7 @@ describe('the source of the token', () => {
   });
 });
 
-it('rejects a stored token without a renewal before it takes the renewal lock', async () => {
+it('rejects a stored token that cannot be renewed before it takes the renewal lock', async () => {
   await saveToken(await loadStored(env), 'default', 'stored');
   await mkdir(join(folder, 'credentials.json.renewal.lock'));
   const source = await open();

@@ -171,7 +171,7 @@ test.each(readers('/dev/zero').slice(1))(
     const words =
       what === 'create --from'
         ? 'a line of /dev/zero is longer than a megabyte'
-        : 'holds more than 64 MB';
+        : 'has more than 64 MB';
     expect(await runFleet(args, { env })).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(words),

@@ -85,7 +85,7 @@ describe('a question', () => {
     expect(windowsLeft(screen, TOKEN)).toEqual([]);
   });
 
-  it('keeps back other lines on stderr until it is answered', async () => {
+  it('holds other lines on stderr back until the question is answered', async () => {
     const asking = openAsking();
     const answer = answered(askText(asking, QUESTION), 'https://x\r');
     await type('');

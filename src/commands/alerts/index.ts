@@ -43,7 +43,7 @@ function addList(alerts: Command, run: Run): void {
 
 const ACTION_MEANINGS: { readonly [action in AlertAction]: string } = {
   resolve: 'mark it as dealt with',
-  silence: 'hide it while it lasts; afterwards only stop is possible',
+  silence: 'mute it until it ends; afterwards only stop is possible',
   escalate: 'turn it into a task: --field severity=high --field description=…',
   stop: 'mark that its cause is gone',
 };

@@ -84,7 +84,7 @@ function addDefaults(
   env: NodeJS.ProcessEnv,
 ): readonly string[] {
   const { command, values } = followLine(program, line);
-  const flags = defaults.get(nameOf(command)) ?? {};
+  const flags = defaults.get(commandName(command)) ?? {};
   const added = Object.entries(flags).flatMap(([flag, value]) => {
     const option = findFlag(command, flag);
     if (option === undefined || values.has(option.long ?? '') || isReplaced(option, values, env))
@@ -98,7 +98,7 @@ function addDefaults(
 }
 
 /** Returns the name of a command as a default names it: `bicycles list`. */
-export function nameOf(command: Command): string {
+export function commandName(command: Command): string {
   return pathOf(command).replace(/^\S+ ?/, '');
 }
 

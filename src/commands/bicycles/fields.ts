@@ -14,7 +14,7 @@ type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 /** Typed texts by field. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
-/** Whether a bicycle can be created with this field. An edit may also change it. */
+/** Whether a creation can set this field. An edit can set it too. */
 export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }

@@ -182,7 +182,7 @@ function addAct(bicycles: Command, run: Run): void {
       [
         'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or an',
         'exact name, serial number or bleid. With "-" they come from stdin: one UUID per line, JSON lines, a JSON array, or CSV or .xlsx',
-        'with a column uuid, name, serial_number or bleid. Each request is sent at most once. Without a clear answer the outcome is "unknown", and the request',
+        'with a column uuid, name, serial_number or bleid. Each request is sent at most once. When no answer is certain, the outcome is "unknown", and the request',
         'is not sent again unless --unknown says so. Ctrl-C gives requests in flight a second.',
         '',
         'Transitions:',

@@ -46,7 +46,7 @@ function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): 
   const isByDistance = sent?.split(',').some((field) => DISTANCE_ORDERING.test(field.trim()));
   if (isByDistance === true && bbox !== undefined && crossesDateLine(bbox))
     throw usageError(
-      '--ordering distance cannot be used with a --bbox that crosses the date line: the service measures from the middle of a box, and reads two',
+      '--ordering distance cannot be used with a --bbox that crosses the date line: fleet requests such a box as two boxes, and the service measures distances from the middle of each',
       'use --near LAT,LON --radius METRES, which shows the nearest first',
     );
   // With --near, fleet itself computes the distances and shows the nearest first.

@@ -8,7 +8,7 @@ import { configError, FleetError, messageOf, usageError } from '../../errors.js'
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
-import { findFlag, NEVER_DEFAULT, nameOf } from '../alias/expand.js';
+import { commandName, findFlag, NEVER_DEFAULT } from '../alias/expand.js';
 
 /** A key such as `defaults.bicycles list.output`. */
 export interface DefaultKey {
@@ -33,8 +33,8 @@ export async function setDefault(
   const option = requireFlag(command, key.flag);
   const value = takesValue(option) ? text : readBoolean(key.flag, text);
   if (typeof value === 'string') checkValue(option, value);
-  await saveDefault(findPlace(io.env), nameOf(command), key.flag, value);
-  await notice(`✓ "fleet ${nameOf(command)}" now has the default --${key.flag} ${text}`);
+  await saveDefault(findPlace(io.env), commandName(command), key.flag, value);
+  await notice(`✓ "fleet ${commandName(command)}" now has the default --${key.flag} ${text}`);
 }
 
 /** Prints a default. Throws a FleetError of kind `config` when it is not set. */
@@ -82,7 +82,7 @@ function findCommand(program: Command, name: string): Command {
   throw usageError(
     `"${name}" is a group of commands`,
     `name one of: ${namesBelow(command)
-      .map((each) => `${nameOf(command)} ${each}`)
+      .map((each) => `${commandName(command)} ${each}`)
       .join(', ')}`,
   );
 }
@@ -91,7 +91,7 @@ function requireFlag(command: Command, flag: string): Option {
   if (NEVER_DEFAULT.includes(flag))
     throw usageError(
       `--${flag} cannot have a default`,
-      'flags that skip a question or overwrite a file must be typed',
+      'type flags that skip a question or overwrite a file in each command line',
     );
   const option = findFlag(command, flag);
   if (option !== undefined) return option;

@@ -89,7 +89,7 @@ function checkFlags(
   if (range !== undefined && range < LEAST_RANGE_METRES)
     throw usageError(`--range ${range} is ${range} metres`, 'write kilometres like 60km');
   return out === undefined && serve === undefined
-    ? ['no destination: pass --out DIR, or --serve PORT']
+    ? ['the feed needs a destination: pass --out DIR, or --serve PORT']
     : [];
 }
 

@@ -3,6 +3,7 @@
 export const TOPICS = {
   install: 'as a package or one file; completion, manual, upgrade',
   settings: 'profiles, environment variables, the token, proxies',
+  aliases: 'short names for command lines, defaults of flags',
   lists: 'one page or all of it, filters',
   conditions: 'what --where and --until take',
   states: 'states of bicycles and alerts',
@@ -11,6 +12,7 @@ export const TOPICS = {
   check: 'rules for the fleet, and their verdicts',
   report: 'figures of the fleet, and their definitions in SQL',
   excel: 'spreadsheets: export, edit and import again',
+  recipes: 'command lines for common jobs',
   watching: 'gaps, endings and connections of fleet watch',
   'push-topics': 'what fleet watch can follow',
   alerts: 'alerts as they happen, and webhooks',
@@ -23,6 +25,7 @@ export const TOPICS = {
   output: 'formats, files, jq; what goes to stdout and what to stderr',
   agents: 'assistants: the server, its tools, and what they may do',
   'exit-codes': 'exit codes, errors as JSON, retries, limits',
+  troubleshooting: 'what to do when something goes wrong',
   flags: 'the flags of every command',
 } as const;
 

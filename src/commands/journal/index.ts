@@ -5,12 +5,12 @@ import { addRunFlags, readPlanPath } from '../../bulk/flags.js';
 import { addVerb } from '../../cli/examples.js';
 import type { Run } from '../../context.js';
 
-const SHOW = `Show what a journal says of each bicycle: what became of it, when, in which run, and how that is known:
+const SHOW = `Report a bulk run by its journal: the outcome of each bicycle, its time and run, and the evidence:
 answered (the service said so), history (its list of transitions shows it), list (the new bicycle is there),
 state (it was in another state before), operator (--unknown done). Nothing is sent, and the journal is only read.
 --file run.xlsx and --file run.html write a report: who ran what, where and when, whether the run was killed and
 resumed, counts, and a row for each bicycle with before and after. -o wide adds the columns RUN and REQUEST.
-Exit code 9 when records are missing or were changed. Missing records at the end look like a crash, unless the counter
+Exit code 9 when records are missing or were changed. A file that was cut short looks like a crash, unless the counter
 file beside the journal (FILE.count) shows that there were more.`;
 
 const UNDO = `Undo the run of a journal. A bicycle returns to its state before the run when one transition leads there

@@ -108,7 +108,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   if (live === true && !io.stdout.isTerminal)
     throw usageError(
       '--live draws on a terminal, and stdout is not one',
-      'pass --serve for a browser',
+      'to show the map in a browser, pass --serve',
     );
   if (role !== undefined && follower === undefined)
     throw usageError('--role needs --live or --serve');

@@ -62,7 +62,7 @@ export function readStatement(text: string): string {
   if (first.toUpperCase() === 'PRAGMA' && text.includes('='))
     throw usageError(
       'a query must be read-only: a PRAGMA that sets a value is refused',
-      'leave the value out to read it',
+      'remove the value to read the setting',
     );
   const [beyond] = BEYOND.exec(text) ?? [];
   if (beyond !== undefined)

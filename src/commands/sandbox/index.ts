@@ -15,12 +15,18 @@ export function addSandbox(program: Command, run: Run): void {
 organization and a token, and saves them as the profile "sandbox". "fleet auth login --email" works as
 admin@example.org, operator@example.org and renter@example.org with any password but "wrong".
 
-Faults: latency delays answers. error refuses a share of the requests, or the next two (2x); cut carries them out and
-breaks the connection. drop cuts push connections after a time, stall silences them, late delays their events. noreplay sends nothing that was
-missed, resend all of it. norented: only the renter gets messages of a rental. shrink: a list loses a bicycle while it is read.
-nocount: no list says how many it has. nodate: no answer says the service's time. links: lists have links.next and meta.pagination; linkheader: bare arrays with a
-Link header. latin1: answers in iso-8859-1. trim: texts of creations and edits lose the white space at their ends. lag: lists lag by up to that time. cache: lists come from a cache that old.
-throttle: 429 for a second action within a time. expire ends tokens.
+Faults:
+- latency=200ms delays every answer
+- error=503:5% refuses a part of the requests; error=503:2x the next two
+- cut=5% carries requests out, and closes the connection before the answer
+- drop=30s closes push connections; stall=30s silences them; late=45s delays their events
+- noreplay: missed events are lost; resend: all events are sent again
+- norented: only the renter gets the messages of a rental
+- shrink: a list loses a bicycle while it is read; nocount: lists have no total
+- lag=3s: lists are old; cache=60s: a cache answers lists
+- nodate, links, linkheader, latin1, trim: other forms of answers and texts
+- throttle=5s: 429 for a second action on a bicycle; expire=60s: tokens expire
+
 "fleet api -X DELETE /bicycles/UUID/" deletes a bicycle, which no message announces.`,
     ],
     ['then, in the next terminal: fleet --profile sandbox bicycles list', 'fleet sandbox'],

@@ -173,8 +173,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 }
 
 /**
- * Yields the data lines of complete events. Reads no more from the socket until the library has
- * consumed them and the consumer has room.
+ * Yields the data lines of complete events. Applies back-pressure: reads from the socket only after
+ * `eventsource` has taken the lines and the consumer has room.
  */
 async function* readEvents(
   body: Readable,
