@@ -12,13 +12,20 @@ const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
 export const PEER = '--input-type=module';
 
 const { values, positionals } = parseArgs({
-  options: { rounds: { type: 'string' }, node: { type: 'string', multiple: true } },
+  options: {
+    rounds: { type: 'string' },
+    node: { type: 'string', multiple: true },
+    against: { type: 'string' },
+  },
   allowPositionals: true,
 });
 /** What is to be measured; everything where none is named. */
 export const CHOSEN_PARTS = positionals;
 /** How often at most, for every row; undefined where each has its own number. */
 export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
+
+/** The folder of another build to compare with in alternating pairs; undefined without one. */
+export const AGAINST = values.against;
 
 /** Other Nodes to measure start-up on: versions or paths. */
 export const CHOSEN_NODES = values.node ?? [];

@@ -1,17 +1,17 @@
-// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page rounds] [--rounds N] [--node 24]`
+// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page rounds] [--rounds N] [--node 24] [--against PATH]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { CHOSEN_PARTS, isInstalled } from './measure.js';
+import { AGAINST, CHOSEN_PARTS, isInstalled } from './measure.js';
 
 /** Columns of a row; one that is wider moves what follows it. */
 const WIDTHS = [64, 24, 44, 5, 7, 7];
 
 const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page', 'rounds'];
-const chosen = CHOSEN_PARTS.length > 0 ? CHOSEN_PARTS : PARTS;
+const chosen = AGAINST !== undefined ? ['against'] : CHOSEN_PARTS.length > 0 ? CHOSEN_PARTS : PARTS;
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
 
@@ -39,8 +39,16 @@ const secure =
     ? undefined
     : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
 
+/** A busier machine makes the figures useless. */
+const MOST_LOAD = 0.5;
+
 try {
   for (const part of chosen) {
+    const [load] = loadavg();
+    if (load > MOST_LOAD)
+      process.stderr.write(
+        `warning: the load of this machine is ${load.toFixed(2)}, above ${MOST_LOAD}: do not trust the figures\n`,
+      );
     process.stderr.write(`measuring ${part} …\n`);
     const measures = await import(`./${part}.js`);
     const measure = Object.values(measures).find(

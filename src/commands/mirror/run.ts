@@ -1,7 +1,6 @@
 // `fleet mirror run` and `fleet mirror once`: what they follow, and the tasks that run besides the
 // writer.
 
-import { setFlagsFromString } from 'node:v8';
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { followTopics, seesAllOf } from '../../follow/subscribe.js';
@@ -58,7 +57,6 @@ async function follow(
   isSetBack: boolean,
 ): Promise<void> {
   const sseUrl = requireSseUrl(await context.settings());
-  keepYoungGenerationSmall();
   await withMirrorSession(context, options, true, async (session, client) => {
     const { signal, log, room, life, queue } = session;
     if (options.metrics !== undefined)
@@ -168,7 +166,6 @@ function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
  * not be read.
  */
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
-  keepYoungGenerationSmall();
   try {
     await catchUpOnce(context, options, false);
   } catch (error) {
@@ -210,18 +207,6 @@ async function catchUpOnce(
 
 function learnRights({ shown, writer }: MirrorSession, token: string): void {
   shown.seesAll = seesAllOf(token, writer.organizations);
-}
-
-/**
- * Batches are garbage immediately after they are written. Without this limit, V8 would grow its
- * young generation by 40 MB (measured: bench/mirror.js).
- */
-function keepYoungGenerationSmall(): void {
-  try {
-    setFlagsFromString('--semi-space-growth-factor=1');
-  } catch {
-    // The engine does not have this flag.
-  }
 }
 
 function announce(
