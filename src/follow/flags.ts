@@ -43,7 +43,7 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
 ) {
   const idle = createOption(
     '--idle <duration>',
-    'treat the connection as dead after this much silence: 8s, 2m, or seconds',
+    'silence after which the connection is dead: 8s, 2m',
   );
   // The default is stored in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
@@ -67,7 +67,13 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
   readUntil: (text: string, before: Condition[] | undefined) => Condition[],
 ) {
   return command
-    .option('--until <condition>', 'exit with 0 at the first match (repeatable)', readUntil)
+    .option(
+      '--until <condition>',
+      nouns === 'messages'
+        ? 'exit with 0 at the first match; also entered, left (repeatable)'
+        : 'exit with 0 at the first match (repeatable)',
+      readUntil,
+    )
     .option(
       '--for <duration>',
       'exit after this time: with 0, or 124 when --until was not met',

@@ -30,8 +30,10 @@ export async function chooseLines(
 /** A message, or a change found in the list, for printing. */
 export interface Printable {
   readonly entry: ShownEntry;
-  /** The time of arrival by the machine's date. */
+  /** The time of the event by the service, or the time of arrival when it has none. */
   readonly atMs: number;
+  /** The time of arrival by the machine's date. */
+  readonly receivedMs: number;
   /**
    * The original JSON text of the message or alert. It is undefined when the entry has no such
    * text.
@@ -79,11 +81,17 @@ export async function openPrinter(
   };
 }
 
-async function openLines({ io: { stdout } }: Context, { zone, unshown }: Stderr) {
+async function openLines({ io: { stdout }, flags }: Context, { zone, unshown }: Stderr) {
   const paint = await loadPaint(stdout.colorLevel);
-  const lineOf = ({ entry, atMs, data }: Printable) => {
+  const lineOf = ({ entry, atMs, receivedMs, data }: Printable) => {
     try {
-      const place = { width: stdout.width(), terminal: stdout.isTerminal, zone, paint };
+      const place = {
+        width: stdout.width(),
+        terminal: stdout.isTerminal,
+        zone,
+        paint,
+        receivedMs: flags.wide === true ? receivedMs : undefined,
+      };
       return `${changeLine(entry, atMs, place)}\n`;
     } catch (error) {
       unshown(asFleetError(error), data ?? '');

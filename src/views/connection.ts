@@ -27,6 +27,8 @@ export interface WatchCounts {
   readonly unknown: number;
   /** Bicycles that left the list. */
   readonly gone: number;
+  /** Moves that are too short to be shown without `--all`. */
+  readonly hiddenMoves: number;
 }
 
 /** The data of the summary at the end of a watch. */
@@ -179,6 +181,7 @@ export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: 
       ? 'no gaps'
       : `${count(gapCount, 'gap')}${summary.downMs > 0 ? `, not connected for ${showDuration(summary.downMs)}` : ''}`,
     ...describeFound(summary.caughtUp, summary.unknown, summary.gone),
+    ...countSome(summary.hiddenMoves, 'move', 'of less than 5 m hidden (--all shows them)'),
     ...countSome(summary.dropped, 'event', 'lost'),
   ];
   const lines = [
@@ -218,6 +221,7 @@ export function summaryRecord(summary: WatchSummary): { [field: string]: unknown
     caught_up: summary.caughtUp,
     unknown: summary.unknown,
     gone: summary.gone,
+    hidden_moves: summary.hiddenMoves,
     dropped_events: summary.dropped,
     undelivered: summary.undelivered,
     blind_seconds: seconds(summary.downMs),

@@ -14,6 +14,9 @@ import { lookOf, showCharge, showPosition, showText } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 import { drawRow, type PlacedCell } from './rows.js';
 
+/** A change that moved a bicycle into the selection or out of it. */
+export type Crossing = 'entered' | 'left';
+
 /** The data of one line. */
 export type ShownEntry =
   | {
@@ -27,9 +30,18 @@ export type ShownEntry =
       after: Bicycle;
       /** The fields that differ, without bookkeeping fields. */
       fields: readonly string[];
+      crossing?: Crossing | undefined;
+      /** The time of the change by the service, if the message or list has it. */
+      eventMs?: number | undefined;
     }
   /** Assumed: the state of a `bicycle_leaving_state` message is the state that the bicycle left. */
-  | { type: 'leaving'; uuid: string | undefined; state: unknown; bicycle: Bicycle | undefined }
+  | {
+      type: 'leaving';
+      uuid: string | undefined;
+      state: unknown;
+      bicycle: Bicycle | undefined;
+      crossing?: Crossing | undefined;
+    }
   | {
       type: 'alert';
       alert: Alert;
@@ -53,6 +65,8 @@ export interface LinePlace {
   /** The time zone of local times. */
   zone: TimeZone;
   paint: Paint;
+  /** The time of receipt, which `-o wide` adds; undefined without it. */
+  receivedMs?: number | undefined;
 }
 
 /** The columns of a line. A narrow terminal drops the place first and then the charge. */
@@ -62,6 +76,7 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'what', keep: 3, minimum: 19, room: 48 },
   { header: '', field: 'charge', keep: 2, minimum: 5, align: 'right' },
   { header: '', field: 'place', keep: 1, minimum: 19 },
+  { header: '', field: 'received', keep: 0, minimum: 17 },
 ];
 
 /** Fields that follow from place or charge, or only show that a message arrived. */
@@ -97,14 +112,32 @@ export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }
 
-/** Describes the change, in the colour of the new state. */
+/** Whether the position changed, by any distance. */
+export function isMove({ before, after, fields }: ShownEntry & { type: 'bicycle' }): boolean {
+  const isMoved = fields.includes('latitude') || fields.includes('longitude');
+  return isMoved && (distanceMetres(before ?? {}, after) ?? 0) > 0;
+}
+
+/** Describes the change, with the crossing first. */
 function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
+  const { crossing, before } = entry;
+  const change = describeFields(entry);
+  if (crossing === undefined) return change;
+  const isPlain = before !== undefined && changesOf(entry).length === 0;
+  return { ...change, text: isPlain ? crossing : `${crossing}: ${change.text}` };
+}
+
+/** Describes the changed fields, in the colour of the new state. */
+function describeFields(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { before, after, fields } = entry;
   if (before === undefined)
     return after.state === undefined ? { text: 'first seen' } : stateCell(after.state);
   const changes = changesOf(entry);
-  if (changes.length === 0)
+  if (changes.length === 0) {
+    const metres = isMove(entry) ? distanceMetres(before, after) : undefined;
+    if (metres !== undefined) return { text: `moved ${showDistance(metres)}`, color: 'gray' };
     return { text: fields.length > 0 ? 'seen' : 'no change', color: 'gray' };
+  }
   return {
     text: changes.join(', '),
     color: fields.includes('state') ? lookOf(after.state).color : undefined,
@@ -142,6 +175,8 @@ interface Content {
   /** Undefined when the description of the change needs the room of this cell. */
   charge?: Cell;
   place?: Cell;
+  /** The time of receipt with `-o wide`. */
+  received?: Cell;
 }
 
 function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
@@ -162,7 +197,12 @@ function contentOf(entry: ShownEntry, shown: CellContext): Content {
     case 'bicycle':
       return ofBicycle(entry.after, entry.uuid, describeChange(entry), shown);
     case 'leaving':
-      return ofBicycle(entry.bicycle, entry.uuid, stateCell(entry.state, 'leaves '), shown);
+      return ofBicycle(
+        entry.bicycle,
+        entry.uuid,
+        stateCell(entry.state, entry.crossing === undefined ? 'leaves ' : 'left: leaves '),
+        shown,
+      );
     case 'gone':
       return ofBicycle(
         entry.bicycle,
@@ -223,11 +263,16 @@ export function changeText(entry: ShownEntry): { name: string; text: string } {
 
 /** Returns a line without its newline: time, name, change, charge, place. */
 export function changeLine(entry: ShownEntry, at: number, line: LinePlace): string {
-  const { paint, width, terminal, zone } = line;
+  const { paint, width, terminal, zone, receivedMs } = line;
   const content = contentOf(entry, { now: at, terminal });
   const { name, what, charge, place } = content;
   const mark = markOf(entry);
-  const clock = terminal ? showClock(at, zone) : new Date(at).toISOString();
+  const showTime = (ms: number) => (terminal ? showClock(ms, zone) : new Date(ms).toISOString());
+  const clock = showTime(at);
+  const received: Cell | undefined =
+    receivedMs === undefined
+      ? undefined
+      : { text: `received ${showTime(receivedMs)}`, color: 'gray' };
   if (width === undefined) {
     const text = `${mark === undefined ? '' : `${mark}: `}${what.text}`;
     const cells = [
@@ -236,6 +281,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       { ...what, text },
       charge,
       place,
+      received,
     ];
     return cells
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
@@ -244,10 +290,11 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   // The mark replaces the time of the change, which is unknown.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
-  const laid = layOut(COLUMNS, [], { width, terminal, gap: 1 });
+  const columns = COLUMNS.filter(({ field }) => field !== 'received' || received !== undefined);
+  const laid = layOut(columns, [], { width, terminal, gap: 1 });
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
-    const cell = { ...content, time }[field];
+    const cell = { ...content, time, received }[field];
     // Without charge and place, the description uses their room.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined

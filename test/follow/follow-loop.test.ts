@@ -85,7 +85,12 @@ test('does not report entries from a list as undelivered messages with --json', 
   const print = await openPrinter(context, 'json', stderr, new AbortController().signal);
   const entry = { type: 'other', envelope: undefined, text: '' } as const;
   let delivered = 0;
-  const items = [undefined, '{"a":1}', undefined].map((data) => ({ entry, atMs: 0, data }));
+  const items = [undefined, '{"a":1}', undefined].map((data) => ({
+    entry,
+    atMs: 0,
+    receivedMs: 0,
+    data,
+  }));
   await print(items, (count) => {
     delivered += count;
   });

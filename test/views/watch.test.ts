@@ -110,7 +110,7 @@ test('draws lines for 80 columns', () => {
     15:03:59  Ada 0042         rented -> in_maintenance     57 % 52.5200, 13.4050
     15:03:59  Ada 0042         unrecoverable -> in_mainte…  57 % 52.5200, 13.4050
     15:03:59  Ada 0042         moved 122 m, charge -0.2 %   57 % 52.5211, 13.4050
-    15:03:59  Ada 0042         seen                         57 % 52.5200, 13.4050
+    15:03:59  Ada 0042         moved 1 m                    57 % 52.5200, 13.4050
     15:03:59  Grace 0007       name, description            57 % 52.5200, 13.4050
     15:03:59  Ada 0042         position lost                57 % -
     15:03:59  Ada 0042         no change                    57 % 52.5200, 13.4050
@@ -148,7 +148,7 @@ test('prints complete columns and ISO 8601 times to a pipe', () => {
     2026-11-21T14:03:59.000Z  Ada 0042          rented -> in_maintenance  57.4  52.52, 13.405
     2026-11-21T14:03:59.000Z  Ada 0042          unrecoverable -> in_maintenance  57.4  52.52, 13.405
     2026-11-21T14:03:59.000Z  Ada 0042          moved 122 m, charge -0.2 %  57.2  52.5211, 13.405
-    2026-11-21T14:03:59.000Z  Ada 0042          seen  57.4  52.52001, 13.405
+    2026-11-21T14:03:59.000Z  Ada 0042          moved 1 m  57.4  52.52001, 13.405
     2026-11-21T14:03:59.000Z  Grace 0007        name, description  57.4  52.52, 13.405
     2026-11-21T14:03:59.000Z  Ada 0042          position lost  57.4  -
     2026-11-21T14:03:59.000Z  Ada 0042          no change  57.4  52.52, 13.405

@@ -193,7 +193,8 @@ async function openPrinting(
       mark,
       name: nameOf(item.value.bicycle),
     } as const;
-    return { entry, atMs: lastMsOf(item.value) ?? context.clock.wallMs(), data: item.json };
+    const receivedMs = context.clock.wallMs();
+    return { entry, atMs: lastMsOf(item.value) ?? receivedMs, receivedMs, data: item.json };
   };
   return (shows) => print(shows.map(printableOf), () => {});
 }

@@ -7,6 +7,8 @@ import { collect, portNumber, readSpeed, wholeNumber } from '../../cli/options.j
 import { addIdleFlag, addRoleFlag, readDuration } from '../../follow/flags.js';
 import { readCondition } from '../../list/flags.js';
 import { readTo, TO } from '../../list/mirror-flags.js';
+import { addFilters } from '../bicycles/list-flags.js';
+import { ALL_FLAG } from '../watch/flags.js';
 
 /** Adds the flags that `run` and `once` share. History older than `keep` milliseconds is forgotten. */
 export function addWriterFlags<A extends unknown[], O extends OptionValues>(
@@ -48,7 +50,7 @@ export function addReplayFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
   const speed = 'play this many times as fast as it happened; max: without pauses';
-  return command
+  return addFilters(command)
     .option(...TO, readTo)
     .option(
       '--since <time>',
@@ -61,6 +63,7 @@ export function addReplayFlags<A extends unknown[], O extends OptionValues>(
       'show only what matches FIELD=VALUE (repeatable)',
       readCondition(BICYCLE),
     )
+    .option(...ALL_FLAG)
     .option('--max-events <n>', 'exit after this many messages', wholeNumber('--max-events', 1))
     .option('--live', 'draw a full-screen board instead of lines');
 }

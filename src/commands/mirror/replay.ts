@@ -17,6 +17,7 @@ import {
 } from '../../mirror/past.js';
 import { readGaps } from '../../mirror/status.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
+import { checkSelectionFlags, compileFilters } from '../watch/crossing.js';
 import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
@@ -34,17 +35,21 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     options.until === undefined ? undefined : readTimeFlag('--until', options.until, now);
   if (sinceMs !== undefined && untilMs !== undefined && untilMs <= sinceMs)
     throw usageError('--until is not after --since', 'pass the earlier time to --since');
+  checkSelectionFlags(options);
   const form = await chooseForm(context, options, 'mirror replay');
+  const selection = await compileFilters(context, options);
   await withMirror(openChosen(context, options.to), async (mirror) => {
     const range = rangeOf(sinceMs, untilMs);
     const sql = 'SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1';
     const found = await mirror.database.all(sql, [range.since, range.until]);
     if (found.length === 0) return context.notice('No changes are recorded in that time');
     const topics = mirror.organizations.map((each) => organizationTopic(each));
-    const { where, maxEvents, speed } = options;
+    const { where, maxEvents, speed, all } = options;
     const shown = {
       form,
-      zone: context.zone,
+      zoneOfTimes: context.zone,
+      selection,
+      all,
       where,
       maxEvents,
       topics,

@@ -3,17 +3,18 @@
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { SENDERS } from '../../api/push.js';
 import type { FlagsOf, NoFlags } from '../../cli/command.js';
-import { BICYCLES, collectWith } from '../../cli/completions.js';
+import { BICYCLES, collectWith, offersOf, plain, withOffers } from '../../cli/completions.js';
 import { collect, someOf, wholeNumber } from '../../cli/options.js';
 import { addEndFlags, addIdleFlag, addRoleFlag, RESYNC_PAGES } from '../../follow/flags.js';
 import { readCondition } from '../../list/flags.js';
-import type { ShowAnyOf } from '../../list/where.js';
+import type { Condition, ShowAnyOf } from '../../list/where.js';
+import { addFilters } from '../bicycles/list-flags.js';
+import { CROSSINGS, crossingCondition } from './crossing.js';
 import { MESSAGES } from './messages.js';
 
-const BICYCLE_HELP = 'follow only this bicycle, named as in "bicycles get" (repeatable)';
-const SENDER_HELP = `show only messages from this sender, such as ${SENDERS.join(', ')} (repeatable)`;
-const WHERE_HELP =
-  'show only what matches FIELD=VALUE; also != < <= > >= ~ (repeatable: all must match)';
+const BICYCLE_HELP = 'follow only this bicycle (repeatable)';
+const SENDER_HELP = `show only messages from this sender: ${SENDERS.join(', ')} (repeatable)`;
+const WHERE_HELP = 'show only what matches FIELD=VALUE (repeatable: all must match)';
 
 const showAnyOf: ShowAnyOf = (field, values) => {
   const path = ['sender', 'topic'].includes(field) ? field : `message.${field}`;
@@ -21,19 +22,38 @@ const showAnyOf: ShowAnyOf = (field, values) => {
   return `fleet watch --json --jq 'select(.${path} | IN(${texts}))'`;
 };
 
+const readFieldCondition = readCondition(MESSAGES);
+
+/** A parser for commander: a condition, or `entered` or `left` for the selection. */
+const readUntil = withOffers(
+  (text: string, before: Condition[] | undefined) => {
+    const crossing = crossingCondition(text);
+    if (crossing === undefined) return readFieldCondition(text, before);
+    return [...(before ?? []), crossing];
+  },
+  async (point) => {
+    const offers = await offersOf(readFieldCondition)?.(point);
+    return { ...offers, words: [...plain(CROSSINGS), ...(offers?.words ?? [])] };
+  },
+);
+
+/** The flag of watches and replays that shows changes which are hidden by default. */
+export const ALL_FLAG = ['--all', 'also show moves of less than 5 m'] as const;
+
 /** Adds the flags of `fleet watch`. Times are in milliseconds. */
 export function addWatchFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
-  const filtered = command
+  const filtered = addFilters(command)
     .option('--bicycle <bicycle>', BICYCLE_HELP, collectWith(BICYCLES))
     .option('--topic <topic>', 'follow any topic, not encoded (repeatable)', collect)
     .option('--sender <name>', SENDER_HELP, someOf('sender', SENDERS))
-    .option('--where <condition>', WHERE_HELP, readCondition(MESSAGES, showAnyOf));
-  return addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readCondition(MESSAGES))))
+    .option('--where <condition>', WHERE_HELP, readCondition(MESSAGES, showAnyOf))
+    .option(...ALL_FLAG);
+  return addRoleFlag(addIdleFlag(addEndFlags(filtered, 'messages', readUntil)))
     .option(
       '--resync-pages <n>',
-      'read at most this many pages of the list at the start and after a gap; 0: none, and no count every 5 minutes',
+      'read this many pages of the list at most, at the start and after gaps; 0: none',
       wholeNumber('--resync-pages', 0),
       RESYNC_PAGES,
     )

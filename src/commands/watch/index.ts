@@ -7,15 +7,15 @@ import { readNamed } from '../../list/flags.js';
 import { addWatchFlags } from './flags.js';
 
 const DESCRIPTION = `Follow updates as the service pushes them, until Ctrl-C. Follows all bicycles of the
-organization unless --bicycle or --topic is given.
+organization unless --bicycle or --topic is given. With the filters of "bicycles list" it
+shows the bicycles that match, and those that "entered" or "left" the selection.
 
 FIELD in --where and --until is a field of the bicycle after the update (state,
 state_of_charge ...), else of the message (alert_type), else sender or topic. message.FIELD
 is a field of the message alone.
 
-Lost connections, returns and gaps are reported on stderr, also with --quiet. With --json
-stdout has one message per line exactly as received, and stderr has JSON lines. In --live, ?
-lists the keys.`;
+With --json stdout has one message per line exactly as received, and stderr has JSON lines.
+In --live, ? lists the keys. More: fleet help watching`;
 
 export function addWatch(program: Command, run: Run): void {
   const watch = addVerb(
@@ -23,7 +23,7 @@ export function addWatch(program: Command, run: Run): void {
     ['watch', 'follow updates as they happen', DESCRIPTION],
     ['follow an organization', 'fleet watch a087eaf3-00b3-49c9-8706-c4ebfb2627fd'],
     ['show the fleet as a board', 'fleet watch --live'],
-    ['only lost bicycles, as JSON lines', 'fleet watch --where state=lost --json'],
+    ['the bicycles that become lost or are found', 'fleet watch --state lost --json'],
     [
       'wait until a bicycle is back, for a minute at most',
       'fleet watch --bicycle 14c6d2ad-7236-46f1-b76f-6d356b2105d2 --until state=available --for 60s',

@@ -124,12 +124,16 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
   const title = plan.topics.map(titleOf).join(', ');
   const rateOf = openRate();
   const map = openLiveMap();
+  const isSelected = (bicycle: Bicycle) => plan.selection?.has(bicycle) ?? true;
+  const bicyclesShown = () =>
+    plan.selection === undefined ? store.bicycles() : [...store.bicycles()].filter(isSelected);
   const drawBoard = (size: Size): { lines: string[]; seen: Partial<BoardSeen> } => {
     const { view, changes, alerts, staleAlerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const { keep, problem } = readFilter(view.filter, { ms: nowMs, zone });
     const rows = bicycleRows(size.height);
-    const picked = pickRows(store.bicycles(), { sort: view.sort, keep }, view.scroll, rows);
+    const shown = [...bicyclesShown()];
+    const picked = pickRows(shown, { sort: view.sort, keep }, view.scroll, rows);
     const { counts, lastMessageMs } = watched;
     const input: BoardInput = {
       ...{
@@ -145,7 +149,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
       },
       traffic: { ...counts, perSecond: rateOf(counts.messages, monotonicMs), lastMessageMs },
       fleet: {
-        ...{ ...picked, ...extentOf(watched), counts: countStates(store.bicycles()) },
+        ...{ ...picked, ...extentOf(watched), counts: countStates(shown) },
         filterProblem: problem,
         card: view.panel.type === 'card' ? watched.known.get(view.panel.uuid) : undefined,
       },
@@ -159,7 +163,7 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     const { wallMs, monotonicMs } = momentOf(context.clock);
     const look = { ...size, hasColor: stdout.colorLevel > 0, hasUnicode: stdout.hasUnicode };
     const { keep } = readFilter(board.view.filter, { ms: wallMs, zone });
-    const bicycles = [...store.bicycles()].filter(
+    const bicycles = [...bicyclesShown()].filter(
       (each) => (plan.map?.keep(each) ?? true) && keep(each),
     );
     const { isWhole, known, total = '?' } = extentOf(watched);

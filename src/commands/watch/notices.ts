@@ -19,8 +19,11 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
   return {
     /** Prints an effect. Entries that are shown on stdout are only printed there. */
     effect(effect: WatchEffect): void {
-      if (effect.type === 'show') print(true, foundRecord(effect.entry), undefined);
-      else if (effect.type === 'read') {
+      if (effect.type === 'show') {
+        const { entry, atMs } = effect;
+        print(true, foundRecord(entry), undefined);
+        print(true, crossingRecord(entry, atMs), undefined);
+      } else if (effect.type === 'read') {
         const { report } = effect;
         print(
           report.sinceWallMs !== undefined && !report.isComplete,
@@ -61,6 +64,15 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
       return stderr.summary(summary.undelivered > 0, summaryRecord(summary), lines);
     },
   };
+}
+
+/** Returns the record of a bicycle that entered or left the selection. */
+function crossingRecord(entry: ShownEntry, atMs: number): LogFields | undefined {
+  if (entry.type !== 'bicycle' && entry.type !== 'leaving') return undefined;
+  const { crossing, uuid } = entry;
+  if (crossing === undefined) return undefined;
+  const bicycle = entry.type === 'bicycle' ? entry.after : entry.bicycle;
+  return { event: crossing, at: iso(atMs), uuid, bicycle };
 }
 
 /** Returns the record of a change that was found in the list instead of a message. */

@@ -15,6 +15,12 @@ import { isDocumented } from '../../list/where.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
+import {
+  type BicycleSelection,
+  CROSSING_FIELD,
+  checkSelectionFlags,
+  compileFilters,
+} from './crossing.js';
 import type { WatchOptions } from './flags.js';
 import { MESSAGES } from './messages.js';
 
@@ -28,7 +34,7 @@ export interface MapPlan {
 export interface WatchPlan extends WatchOptions {
   form: Form;
   /** The time zone of times in conditions. Default: the machine's zone. */
-  zone?: TimeZone;
+  zoneOfTimes?: TimeZone;
   topics: readonly string[];
   sseUrl: URL;
   /** Undefined when the watch opens with the board. */
@@ -40,6 +46,8 @@ export interface WatchPlan extends WatchOptions {
    * followed.
    */
   bicycles: ReadonlySet<string> | undefined;
+  /** The part of the fleet that is shown; undefined for all bicycles. */
+  selection?: BicycleSelection | undefined;
 }
 
 /** Makes a plan from argument and flags. Throws a usage error before anything is sent. */
@@ -48,6 +56,7 @@ export async function makePlan(
   organization: string | undefined,
   options: WatchOptions,
 ): Promise<WatchPlan> {
+  checkSelectionFlags(options, options.until);
   const form = await chooseForm(context, options);
   const sseUrl = requireSseUrl(await context.settings());
   const patient = await beginFollowing(context, options.for);
@@ -59,7 +68,17 @@ export async function makePlan(
     ? undefined
     : new Set(bicycles.filter((uuid) => uuid !== undefined));
   if (known.length === topics.length) await refuseUnknownFields(patient, organizations, options);
-  return { ...options, form, zone: context.zone, sseUrl, topics, organizations, bicycles: named };
+  const selection = await compileFilters(patient, options);
+  return {
+    ...options,
+    form,
+    zoneOfTimes: context.zone,
+    sseUrl,
+    topics,
+    organizations,
+    bicycles: named,
+    selection,
+  };
 }
 
 /**
@@ -71,7 +90,7 @@ async function refuseUnknownFields(
   organizations: readonly string[],
   { where = [], until = [] }: WatchOptions,
 ): Promise<void> {
-  const documented = { fields: [...MESSAGES.fields, 'message'] };
+  const documented = { fields: [...MESSAGES.fields, 'message', CROSSING_FIELD] };
   const conditions = [...where, ...until].filter((each) => !isDocumented(each, documented));
   if (conditions.length === 0) return;
   const [organization = ''] = organizations;

@@ -6,6 +6,7 @@
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
 import { bicycleTopic, type PushEnvelope, uuidOfMessage } from '../../api/push.js';
 import { FleetError, messageOf } from '../../errors.js';
 import type { Stop } from '../../follow/ending.js';
@@ -13,6 +14,7 @@ import type { CommonEffect } from '../../follow/loop.js';
 import type { Printable } from '../../follow/print.js';
 import type { FollowerAnswer, FollowerOutput, OpenDoubt } from '../../follower/events.js';
 import { Follower } from '../../follower/follower.js';
+import { lastMsOf } from '../../follower/known-alerts.js';
 import type { Change, KnownFleet } from '../../follower/known-fleet.js';
 import { MemoryStore } from '../../follower/memory-store.js';
 import { eventGap, type Message, type StreamEvent } from '../../http/stream/events.js';
@@ -20,9 +22,11 @@ import { isObject, parseJson } from '../../json/parse.js';
 import { type Condition, matches } from '../../list/where.js';
 import type { Moment } from '../../system/clock.js';
 import { MACHINE_ZONE } from '../../system/time-zone.js';
+import { readTime } from '../../terminal/time.js';
 import type { WatchCounts, WatchEnd, WatchSummary } from '../../views/connection.js';
-import { namesChange, type ShownEntry } from '../../views/watch.js';
+import { type Crossing, isMove, namesChange, type ShownEntry } from '../../views/watch.js';
 import { ConnectionLog } from './connections.js';
+import { CROSSING_FIELD } from './crossing.js';
 import type { WatchPlan } from './plan.js';
 
 export type WatchEvent =
@@ -51,7 +55,12 @@ interface Content {
   /** The fields that conditions are checked against. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
+  /** The bicycle as it was known before the message. */
+  readonly known?: Bicycle | undefined;
 }
+
+/** The place of an entry relative to the selection: inside, outside, or crossing its border. */
+type Place = 'inside' | 'outside' | Crossing;
 
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
@@ -69,7 +78,7 @@ export class Watch {
   /** When the last message arrived, on the monotonic clock. */
   lastMessageMs: number | undefined;
   readonly connections: ConnectionLog;
-  readonly #counts = { messages: 0, shown: 0, caughtUp: 0, unknown: 0, gone: 0 };
+  readonly #counts = { messages: 0, shown: 0, caughtUp: 0, unknown: 0, gone: 0, hiddenMoves: 0 };
   readonly #startedAt: Moment;
   readonly follower: Follower;
   readonly store = new MemoryStore();
@@ -85,8 +94,18 @@ export class Watch {
    */
   readonly #leaving = new Map<
     string,
-    { readonly entry: ShownEntry & { type: 'leaving' }; readonly event: Message }
+    {
+      readonly entry: ShownEntry & { type: 'leaving' };
+      readonly event: Message;
+      /** Whether the message was printed when it arrived, as with `--json`. */
+      readonly isShown: boolean;
+    }
   >();
+  /**
+   * Bicycles that were shown as `left` because they left a selected state. Their new state was not
+   * published, so the known state is still the old one.
+   */
+  readonly #left = new Set<string>();
   #effects: WatchEffect[] = [];
   #now: Moment;
 
@@ -95,7 +114,9 @@ export class Watch {
     this.#startedAt = now;
     this.#now = now;
     this.connections = new ConnectionLog(plan.topics, now);
-    const isWhole = (plan.form === 'board' || plan.form === 'page') && wantsFleet(plan);
+    const draws = plan.form === 'board' || plan.form === 'page';
+    // Only a bicycle that was known before can be shown as `entered` or `left`.
+    const isWhole = (draws || plan.selection !== undefined) && wantsFleet(plan);
     const topics = new Map(plan.topics.map((topic) => [topic, '']));
     const options = {
       ...plan,
@@ -157,19 +178,62 @@ export class Watch {
     this.lastMessageMs = event.monotonicMs;
     const { plan } = this;
     const envelope = isObject(parsed) ? (parsed as PushEnvelope) : undefined;
-    const { entry, fields, kind }: Content = isRemembering(plan)
+    const { entry, fields, kind, known }: Content = isRemembering(plan)
       ? this.#readMessage(envelope, event)
       : asItCame(envelope, event.data);
-    const { isWanted, isMet } = this.#judge(envelope, fields);
+    const place = this.#placeOf(entry, known, envelope);
+    const { isWanted, isMet } = this.#judge(envelope, fields, place);
     if (!isWanted) return;
-    const shown = entry.type === 'bicycle' ? this.#withLeft(entry) : entry;
-    if (plan.form === 'json' || isMet) return this.#show(shown, event, isMet && kind !== 'late');
-    if (shown.type === 'leaving' && shown.uuid !== undefined && isSender(plan, 'bicycle'))
-      return void this.#leaving.set(shown.uuid, { entry: shown, event });
-    // Messages without a visible change are not shown.
-    const isSilent =
-      kind === 'repeat' || (kind === 'update' && shown.type === 'bicycle' && !namesChange(shown));
-    if (!isSilent) this.#show(shown, event, false);
+    const shown = entry.type === 'bicycle' ? crossed(this.#withLeft(entry), place) : entry;
+    const isHeld =
+      shown.type === 'leaving' && shown.uuid !== undefined && isSender(plan, 'bicycle');
+    if (plan.form === 'json' || isMet) {
+      if (isHeld && plan.selection !== undefined)
+        this.#leaving.set(shown.uuid ?? '', { entry: shown, event, isShown: true });
+      return this.#show(shown, event, isMet && kind !== 'late');
+    }
+    if (isHeld)
+      return void this.#leaving.set(shown.uuid ?? '', { entry: shown, event, isShown: false });
+    if (shown.type === 'bicycle' && !isCrossing(place) && this.#isHidden(shown, kind)) return;
+    this.#show(shown, event, false);
+  }
+
+  /** Whether an update is hidden because it has no visible change. Counts moves that are hidden. */
+  #isHidden(entry: BicycleEntry, kind: Change['kind'] | undefined): boolean {
+    if (kind === 'repeat') return true;
+    if (kind !== 'update' || namesChange(entry)) return false;
+    if (!isMove(entry)) return true;
+    if (this.plan.all === true) return false;
+    this.#counts.hiddenMoves++;
+    return true;
+  }
+
+  /** Returns where an entry is relative to the selection. */
+  #placeOf(entry: ShownEntry, known: Bicycle | undefined, envelope?: PushEnvelope): Place {
+    const { selection } = this.plan;
+    if (selection === undefined) return 'inside';
+    if (entry.type === 'bicycle') return this.#placeOfBicycle(entry, known);
+    const uuid =
+      entry.type === 'alert'
+        ? wholeUuid(String(entry.alert.bicycle ?? ''))
+        : envelope && uuidOfMessage(envelope);
+    const bicycle =
+      entry.type === 'leaving' || entry.type === 'gone' ? entry.bicycle : this.known.get(uuid);
+    return bicycle !== undefined && selection.has(bicycle) ? 'inside' : 'outside';
+  }
+
+  #placeOfBicycle({ kind, uuid = '', after }: BicycleEntry, known: Bicycle | undefined): Place {
+    const has = (bicycle: Bicycle) => this.plan.selection?.has(bicycle) ?? true;
+    const isInside = has(after);
+    // The bicycle is known in a newer form, which was shown already.
+    if (kind === 'late') return isInside ? 'inside' : 'outside';
+    const hasLeft = this.#left.delete(uuid);
+    // The place of a bicycle that was never seen is only certain when the whole fleet is known.
+    if (known === undefined && !hasLeft && !this.known.isWhole)
+      return isInside ? 'inside' : 'outside';
+    const wasInside = !hasLeft && known !== undefined && has(known);
+    if (isInside === wasInside) return isInside ? 'inside' : 'outside';
+    return isInside ? 'entered' : 'left';
   }
 
   /** Adds the bicycle's earlier state to the line that reports its new state. */
@@ -186,16 +250,27 @@ export class Watch {
    * clock.
    */
   #showLeft(untilMs: number) {
-    for (const [uuid, { entry, event }] of this.#leaving) {
+    for (const [uuid, { entry, event, isShown }] of this.#leaving) {
       if (event.monotonicMs > untilMs || this.#effects.at(-1)?.type === 'end') continue;
       this.#leaving.delete(uuid);
-      this.#show(entry, event, false);
+      const hasLeft = this.plan.selection?.states?.includes(String(entry.state)) === true;
+      if (hasLeft) this.#left.add(uuid);
+      const crossing = hasLeft ? 'left' : undefined;
+      if (isShown && crossing === undefined) continue;
+      const { isMet } = this.#judge({ sender: 'bicycle' }, entry.bicycle ?? {}, crossing);
+      const printed = isShown ? { ...event, data: undefined } : event;
+      this.#show({ ...entry, crossing }, printed, crossing !== undefined && isMet);
     }
   }
 
-  #show(entry: ShownEntry, { atMs, data }: Message, isMet: boolean) {
-    this.#counts.shown++;
-    this.#showLast({ type: 'show', entry, atMs, data }, isMet);
+  #show(
+    entry: ShownEntry,
+    { atMs, data }: Pick<Message, 'atMs'> & { readonly data: string | undefined },
+    isMet: boolean,
+  ) {
+    if (data !== undefined) this.#counts.shown++;
+    const eventMs = eventMsOf(entry) ?? atMs;
+    this.#showLast({ type: 'show', entry, atMs: eventMs, receivedMs: atMs, data }, isMet);
   }
 
   /** Shows an entry, and ends the watch when it meets --until or reaches --max-events. */
@@ -224,9 +299,11 @@ export class Watch {
     const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
       // The time of arrival counts, because messages may wait in the queue when the output is slow.
+      const known = this.known.get(uuid);
       const change = this.follower.merge(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
-      return { entry: entryOf(change), fields: change.after, kind: change.kind };
+      const entry = { ...entryOf(change), eventMs: readTime(message['modified']) };
+      return { entry, fields: change.after, kind: change.kind, known };
     }
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
@@ -240,14 +317,21 @@ export class Watch {
   }
 
   /** Returns whether an entry passes the filters, and whether it satisfies --until. */
-  #judge(envelope: PushEnvelope | undefined, fields: Content['fields']) {
+  #judge(
+    envelope: PushEnvelope | undefined,
+    fields: Content['fields'],
+    place: Place | undefined = 'inside',
+  ) {
     const { where = [], until = [] } = this.plan;
-    const isOurs = isSender(this.plan, envelope?.sender);
+    const isOurs = isSender(this.plan, envelope?.sender) && place !== 'outside';
     if (!isOurs || where.length + until.length === 0) return { isWanted: isOurs, isMet: false };
     const { sender, topic, message } = envelope ?? {};
-    const value = { sender, topic, message, ...fields };
+    const value = { sender, topic, message, ...fields, [CROSSING_FIELD]: place };
     const holds = (condition: Condition) =>
-      matches(condition, value, { ms: this.#now.wallMs, zone: this.plan.zone ?? MACHINE_ZONE });
+      matches(condition, value, {
+        ms: this.#now.wallMs,
+        zone: this.plan.zoneOfTimes ?? MACHINE_ZONE,
+      });
     const isWanted = where.every(holds);
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
@@ -257,7 +341,7 @@ export class Watch {
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
     else if (output.type === 'caught-up')
-      this.#takeFound(entryOf(output.change), output.change.after);
+      this.#takeFound(entryOf(output.change), output.change.after, output.change.before);
     else if (output.type === 'gone') this.#takeGone(output.uuid, output.bicycle);
     else if (output.type === 'counted') this.total = output.total ?? this.total;
     else {
@@ -281,28 +365,30 @@ export class Watch {
       after,
       fields: [],
     });
-    if (this.#judge(FROM_LIST, after).isMet) this.#takeFound(entry, after);
+    const place = this.#placeOf(entry, after);
+    if (this.#judge(FROM_LIST, after, place).isMet) this.#takeFound(entry, after, after);
   }
 
-  #takeFound(entry: BicycleEntry, bicycle: Bicycle) {
+  #takeFound(entry: BicycleEntry, bicycle: Bicycle, known: Bicycle | undefined) {
     this.#lastSeen = bicycle;
-    const { isWanted, isMet } = this.#judge(FROM_LIST, bicycle);
+    const place = this.#placeOf(entry, known);
+    const { isWanted, isMet } = this.#judge(FROM_LIST, bicycle, place);
     if (!isWanted) return;
     if (entry.kind === 'caught-up') this.#counts.caughtUp++;
     const data = isMet ? envelopeOf(this.plan, bicycle) : undefined;
-    this.#showLast({ type: 'show', entry, atMs: this.#now.wallMs, data }, isMet);
+    const shown = { ...crossed(entry, place), eventMs: readTime(bicycle.modified) };
+    const receivedMs = this.#now.wallMs;
+    const atMs = eventMsOf(shown) ?? receivedMs;
+    this.#showLast({ type: 'show', entry: shown, atMs, receivedMs, data }, isMet);
   }
 
   #takeGone(uuid: string, bicycle: Bicycle) {
     const { bicycles, until } = this.plan;
     this.#counts.gone++;
-    if (this.#judge(FROM_LIST, bicycle).isWanted)
-      this.#add({
-        type: 'show',
-        entry: { type: 'gone', uuid, bicycle },
-        atMs: this.#now.wallMs,
-        data: undefined,
-      });
+    const entry = { type: 'gone', uuid, bicycle } as const;
+    const atMs = this.#now.wallMs;
+    if (this.#judge(FROM_LIST, bicycle, this.#placeOf(entry, bicycle)).isWanted)
+      this.#add({ type: 'show', entry, atMs, receivedMs: atMs, data: undefined });
     if (bicycles === undefined || until === undefined) return;
     if ([...bicycles].some((each) => this.known.get(each) !== undefined)) return;
     const which =
@@ -379,8 +465,9 @@ function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
  * Whether earlier values of bicycles are needed. They are not needed when messages are printed
  * unchanged and the list is not read after a gap.
  */
-function isRemembering({ form, resyncPages, where, until }: WatchPlan): boolean {
-  return form !== 'json' || resyncPages > 0 || where !== undefined || until !== undefined;
+function isRemembering({ form, resyncPages, where, until, selection }: WatchPlan): boolean {
+  const hasFilters = where !== undefined || until !== undefined || selection !== undefined;
+  return form !== 'json' || resyncPages > 0 || hasFilters;
 }
 
 function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefined): boolean {
@@ -401,4 +488,19 @@ function entryOf({ kind, uuid, before, after, fields }: Change): BicycleEntry {
     after,
     fields,
   };
+}
+
+function isCrossing(place: Place): place is Crossing {
+  return place === 'entered' || place === 'left';
+}
+
+/** Adds the crossing to an entry that entered or left the selection. */
+function crossed(entry: BicycleEntry, place: Place): BicycleEntry {
+  return isCrossing(place) ? { ...entry, crossing: place } : entry;
+}
+
+/** Returns the time of the event by the service; undefined when the message has no time. */
+function eventMsOf(entry: ShownEntry): number | undefined {
+  if (entry.type === 'bicycle') return entry.eventMs;
+  return entry.type === 'alert' ? lastMsOf(entry.alert) : undefined;
 }

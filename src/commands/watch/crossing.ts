@@ -1,0 +1,76 @@
+// The flags that select a part of the fleet in a watch, and the changes that move a bicycle into the
+// selection or out of it.
+
+import type { Bicycle } from '../../api/bicycle.js';
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { type Condition, parseCondition } from '../../list/where.js';
+import type { LatLon } from '../../views/distance.js';
+import type { Crossing } from '../../views/watch.js';
+import { type Box, readCircle } from '../bicycles/area.js';
+
+/** The filters of `bicycles list` that select bicycles by their own fields. */
+export interface SelectionFilters {
+  state?: string[] | undefined;
+  name?: string | undefined;
+  zone?: string | undefined;
+  bbox?: Box | undefined;
+  near?: LatLon | undefined;
+  radius?: number | undefined;
+  model?: string | undefined;
+}
+
+export interface BicycleSelection {
+  /** Whether the bicycle is selected. A bicycle without a position is outside every area. */
+  has(bicycle: Bicycle): boolean;
+  /** The selected states; undefined for all states. */
+  readonly states: readonly string[] | undefined;
+}
+
+export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
+
+/** The field of conditions for a crossing: `--until left` is `selection=left`. */
+export const CROSSING_FIELD = 'selection';
+
+/** Returns the condition of `--until entered` or `--until left`; undefined for other texts. */
+export function crossingCondition(text: string): Condition | undefined {
+  const word = text.trim();
+  if (CROSSINGS.every((crossing) => crossing !== word)) return undefined;
+  return { ...parseCondition(`${CROSSING_FIELD}=${word}`), text: word };
+}
+
+/** Whether the command line selects a part of the fleet. */
+export function hasSelection(filters: SelectionFilters): boolean {
+  const { state, name, zone, bbox, near, radius, model } = filters;
+  return [state, name, zone, bbox, near, radius, model].some((filter) => filter !== undefined);
+}
+
+/**
+ * Checks the flags of a selection before anything is sent. Throws a usage error for half a circle,
+ * and for `--until entered` without a selection.
+ */
+export function checkSelectionFlags(
+  filters: SelectionFilters,
+  until: readonly Condition[] = [],
+): void {
+  readCircle(filters.near, filters.radius);
+  const crossing = until.find(({ field }) => field === CROSSING_FIELD);
+  if (crossing === undefined || hasSelection(filters)) return;
+  throw usageError(
+    `--until ${crossing.text} needs a selection that bicycles enter and leave`,
+    'add --state, --zone, --bbox, --near with --radius, --model or --name',
+  );
+}
+
+/**
+ * Prepares the selection of the flags; undefined without filters. Geometry is loaded only when it is
+ * needed.
+ */
+export async function compileFilters(
+  context: Context,
+  filters: SelectionFilters,
+): Promise<BicycleSelection | undefined> {
+  if (!hasSelection(filters)) return undefined;
+  const { readWatchSelection } = await import('./selection.js');
+  return readWatchSelection(context, filters);
+}

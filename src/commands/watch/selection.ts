@@ -1,0 +1,38 @@
+// The part of the fleet that a watch shows: the filters of `bicycles list`, applied to each bicycle
+// that a message or a list shows.
+
+import type { Context } from '../../context.js';
+import { textOf } from '../../terminal/values.js';
+import { compileSelection, readZoneOutlines } from '../check/selection.js';
+import type { BicycleSelection, SelectionFilters } from './crossing.js';
+
+/**
+ * Prepares the selection: looks up names, and reads the outline of a zone. Throws a FleetError for unknown names.
+ */
+export async function readWatchSelection(
+  context: Context,
+  filters: SelectionFilters,
+): Promise<BicycleSelection> {
+  const { state, name, zone, model, bbox, near, radius } = filters;
+  const compiled = await compileSelection(
+    context,
+    {
+      where: [],
+      ...(state === undefined ? {} : { state }),
+      ...(zone === undefined ? {} : { zone: [zone] }),
+      ...(model === undefined ? {} : { model: [model] }),
+      ...(bbox === undefined ? {} : { bbox }),
+      ...(near === undefined ? {} : { near }),
+      ...(radius === undefined ? {} : { radius }),
+    },
+    () => readZoneOutlines(context),
+  );
+  const text = name?.toLowerCase();
+  const now = context.now();
+  return {
+    states: state,
+    has: (bicycle) =>
+      (text === undefined || (textOf(bicycle.name) ?? '').toLowerCase().includes(text)) &&
+      compiled.membershipOf(bicycle, now) === 'in',
+  };
+}
