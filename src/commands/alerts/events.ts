@@ -8,6 +8,7 @@ import type { AlertItem, Version } from '../../follower/known-alerts.js';
 import type { Page, Query } from '../../http/types.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import type { Marks } from './state-file.js';
+import type { AlertSubjects } from './subjects.js';
 import type { Webhook } from './webhook-receiver.js';
 
 /** What to follow and when to end. */
@@ -20,6 +21,8 @@ export interface AlertsPlan extends EndOptions {
   /** Shows only alerts of these types, and only when they enter these states. */
   readonly type?: readonly string[] | undefined;
   readonly state?: readonly string[] | undefined;
+  /** The part of the fleet whose alerts are shown; undefined for all alerts. */
+  readonly subjects?: AlertSubjects | undefined;
   /** The pause between two reads of the list; undefined to never read it. */
   readonly everyMs: number | undefined;
   /** Whether the list only adds alerts that webhooks missed. */

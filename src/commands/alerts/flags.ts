@@ -2,6 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { ALERT, ALERT_STATES, ALERT_TYPES } from '../../api/alert.js';
+import { BICYCLE_STATES } from '../../api/bicycle.js';
 import { createOption, type FlagsOf, type NoFlags } from '../../cli/command.js';
 import { anyText, BICYCLES } from '../../cli/completions.js';
 import { collect, portNumber, someOf } from '../../cli/options.js';
@@ -9,6 +10,7 @@ import { usageError } from '../../errors.js';
 import { addDeliveryFlags } from '../../follow/delivery-flags.js';
 import { addEndFlags, readDuration } from '../../follow/flags.js';
 import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags.js';
+import { addOtherFilters } from '../bicycles/list-flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 
 /** Words that users type for states and types of alerts, by the words of the service. */
@@ -50,7 +52,7 @@ export function addAlertWatchFlags<A extends unknown[], O extends OptionValues>(
   const every = createOption('--every <duration>', 'how often to read the list')
     .argParser(readDuration('--every', SHORTEST_PAUSE_MS))
     .default(15_000, '15s');
-  const filtered = command
+  const typed = command
     .option(...ORGANIZATION_FLAG)
     .option(
       '--type <type,…>',
@@ -62,6 +64,12 @@ export function addAlertWatchFlags<A extends unknown[], O extends OptionValues>(
       'only alerts that enter these states (repeatable)',
       someOf('state', ALERT_STATES, OTHER_STATES),
     )
+    .option(
+      '--bicycle-state <state,…>',
+      'only alerts of bicycles in these states (repeatable)',
+      someOf('state', BICYCLE_STATES),
+    );
+  const filtered = addOtherFilters(typed)
     .addOption(every)
     .option(
       '--since <time>',

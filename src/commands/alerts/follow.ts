@@ -1,6 +1,7 @@
 // Follows alerts: performs the effects of the state machine in state.ts. Prints alerts, queues them
 // for --exec and --post, and stores the state, one alert after another.
 
+import type { Alert } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
@@ -14,14 +15,14 @@ import { followTopics } from '../../follow/subscribe.js';
 import { lastMsOf, openKnownAlerts } from '../../follower/known-alerts.js';
 import type { Client } from '../../http/client.js';
 import { readRetryAfter } from '../../http/retry.js';
-import type { Query } from '../../http/types.js';
+import type { Page, Query } from '../../http/types.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import { type Clock, momentOf, openTimer } from '../../system/clock.js';
 import type { AlertsEffect, AlertsEvent, AlertsPlan, Show } from './events.js';
 import { openAlertsReport, type SummaryPart } from './notices.js';
 import { deliveryMessageOf, openNotifications } from './notification.js';
-import { alertsState, startAlerts } from './state.js';
+import { alertsState, newAlertsOf, startAlerts } from './state.js';
 import type { Memory } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
 
@@ -112,7 +113,10 @@ async function openAlerts(
       report.effect(effect);
       if (effect.type === 'wake') timer.want(effect.inMs);
       else if (effect.type === 'read-page' && client !== undefined && !signal.aborted)
-        void readAlerts(client, effect.query, clock).then(emit);
+        void readAlerts(client, effect.query, clock, (page) => {
+          const alerts = newAlertsOf(state, page);
+          return alerts.length === 0 ? undefined : plan.subjects?.read(client, alerts);
+        }).then(emit);
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },
     /**
@@ -200,10 +204,15 @@ async function openPrinting(
 }
 
 /**
- * Requests a page of the list once. Never rejects. The service's time is the `Date` of the answer,
+ * Requests a page of the list once, and the bicycles of its new alerts. Never rejects. The service's time is the `Date` of the answer,
  * otherwise the machine's time.
  */
-async function readAlerts(client: Client, query: Query, clock: Clock): Promise<AlertsEvent> {
+async function readAlerts(
+  client: Client,
+  query: Query,
+  clock: Clock,
+  readSubjects: (page: Page<Alert>) => Promise<void> | undefined,
+): Promise<AlertsEvent> {
   let retryAfter: string | undefined;
   const readPage = openAlertPages(client, {
     retries: 0,
@@ -213,6 +222,7 @@ async function readAlerts(client: Client, query: Query, clock: Clock): Promise<A
   });
   try {
     const page = await readPage(query);
+    await readSubjects(page);
     return { type: 'page', page, serviceMs: page.dated?.dateMs ?? clock.wallMs() };
   } catch (thrown) {
     return {

@@ -19,6 +19,7 @@ import {
 } from '../../follower/known-alerts.js';
 import { LONGEST_ASKED_PAUSE_MS } from '../../http/retry.js';
 import type { StreamEvent } from '../../http/stream/events.js';
+import type { Page } from '../../http/types.js';
 import { matches } from '../../list/where.js';
 import { doublingPauseMs, type Moment } from '../../system/clock.js';
 import { SECOND_MS } from '../../system/time-units.js';
@@ -185,6 +186,17 @@ function repair(turn: Turn, { atMs }: ListReading) {
   moveCursor(turn, atMs);
 }
 
+/**
+ * Returns the alerts of a page that may be shown: those that are not known, and not older than the
+ * start or the cursor.
+ */
+export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): Alert[] {
+  const fromMs = (marks.cursorMs ?? marks.beganMs) - CLOCK_MARGIN_MS;
+  const isNew = (item: AlertItem) =>
+    known.look(item).source === undefined && (lastMsOf(item.value) ?? fromMs) >= fromMs;
+  return page.items.filter(isNew).map(({ value }) => value);
+}
+
 /** Completes a read: shows new alerts, oldest first, and remembers the others. */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
@@ -336,6 +348,8 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
+  // The list shows the alert again, after its bicycle was read.
+  if (state.plan.subjects?.isSelected(alert.value) === 'unread') return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);
 }
@@ -384,8 +398,9 @@ function show(
  * Whether the filters include the alert. fleet also checks them because a service may ignore a
  * parameter.
  */
-function isWanted({ type, state }: AlertsPlan, alert: Alert): boolean {
+function isWanted({ type, state, subjects }: AlertsPlan, alert: Alert): boolean {
   const isOne = (words: readonly string[] | undefined, word: unknown) =>
     words?.includes(textOf(word) ?? '') ?? true;
-  return isOne(type, alert.alert_type) && isOne(state, alert.state);
+  if (!isOne(type, alert.alert_type) || !isOne(state, alert.state)) return false;
+  return subjects === undefined || subjects.isSelected(alert) === true;
 }

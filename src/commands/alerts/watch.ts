@@ -9,12 +9,17 @@ import { showOrganizations } from '../../list/find-named.js';
 import { chosenOrganization } from '../../list/organization.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
+import { compileFilters } from '../watch/compile-filters.js';
+import { checkSelectionFlags } from '../watch/crossing.js';
 import type { WatchAlertsOptions } from './flags.js';
 import { followAlerts } from './follow.js';
 import { openMemory } from './state-file.js';
+import { openSubjects } from './subjects.js';
 
 export async function watchAlerts(context: Context, options: WatchAlertsOptions): Promise<void> {
   checkDeliveryFlags(options);
+  const filters = { ...options, state: options.bicycleState };
+  checkSelectionFlags(filters);
   const settings = await context.settings();
   const form = await chooseLines(context, 'alerts watch');
   const sinceMs =
@@ -22,13 +27,15 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
   const baseUrl = requireBaseUrl(settings);
   const patient = await beginFollowing(context, options.for);
   const organization = await chosenOrganization(patient, options.organization);
+  const selection = await compileFilters(patient, filters);
   const { stateFile, exec, post, topic: topics = [] } = options;
   const memory =
     stateFile === undefined ? undefined : await openMemory(context, stateFile, baseUrl.href);
   const plan = {
     form,
-    zone: context.zone,
     ...options,
+    zone: context.zone,
+    subjects: selection && openSubjects(selection),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
       // States are not sent: an alert that leaves the filtered list during a read would move

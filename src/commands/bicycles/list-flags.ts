@@ -11,12 +11,20 @@ import { parseBbox, parseNear, parseRadius } from './area.js';
 export function addFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
-  return command
-    .option(
+  return addOtherFilters(
+    command.option(
       '--state <state,…>',
       `filter by state: ${BICYCLE_STATES.join(', ')} (repeatable)`,
       someOf('state', BICYCLE_STATES),
-    )
+    ),
+  );
+}
+
+/** Adds the filters for names, places and models, for a command with another `--state`. */
+export function addOtherFilters<A extends unknown[], O extends OptionValues>(
+  command: TypedCommand<A, O>,
+) {
+  return command
     .option('--name <text>', 'filter by text in the name, ignoring case')
     .option(
       '--bbox <ne_lon,ne_lat,sw_lon,sw_lat>',

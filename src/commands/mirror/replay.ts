@@ -17,7 +17,8 @@ import {
 } from '../../mirror/past.js';
 import { readGaps } from '../../mirror/status.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
-import { checkSelectionFlags, compileFilters } from '../watch/crossing.js';
+import { compileFilters } from '../watch/compile-filters.js';
+import { checkSelectionFlags } from '../watch/crossing.js';
 import { chooseForm, type WatchPlan } from '../watch/plan.js';
 import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';

@@ -2,7 +2,6 @@
 // selection or out of it.
 
 import type { Bicycle } from '../../api/bicycle.js';
-import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { type Condition, parseCondition } from '../../list/where.js';
 import type { LatLon } from '../../views/distance.js';
@@ -60,17 +59,4 @@ export function checkSelectionFlags(
     `--until ${crossing.text} needs a selection that bicycles enter and leave`,
     'add --state, --zone, --bbox, --near with --radius, --model or --name',
   );
-}
-
-/**
- * Prepares the selection of the flags; undefined without filters. Geometry is loaded only when it is
- * needed.
- */
-export async function compileFilters(
-  context: Context,
-  filters: SelectionFilters,
-): Promise<BicycleSelection | undefined> {
-  if (!hasSelection(filters)) return undefined;
-  const { readWatchSelection } = await import('./selection.js');
-  return readWatchSelection(context, filters);
 }

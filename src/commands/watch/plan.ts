@@ -15,12 +15,8 @@ import { isDocumented } from '../../list/where.js';
 import { requireSseUrl } from '../../settings/resolve.js';
 import type { TimeZone } from '../../system/time-zone.js';
 import { findBicycle } from '../bicycles/find.js';
-import {
-  type BicycleSelection,
-  CROSSING_FIELD,
-  checkSelectionFlags,
-  compileFilters,
-} from './crossing.js';
+import { compileFilters } from './compile-filters.js';
+import { type BicycleSelection, CROSSING_FIELD, checkSelectionFlags } from './crossing.js';
 import type { WatchOptions } from './flags.js';
 import { MESSAGES } from './messages.js';
 

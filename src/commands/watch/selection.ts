@@ -7,7 +7,8 @@ import { compileSelection, readZoneOutlines } from '../check/selection.js';
 import type { BicycleSelection, SelectionFilters } from './crossing.js';
 
 /**
- * Prepares the selection: looks up names, and reads the outline of a zone. Throws a FleetError for unknown names.
+ * Prepares the selection: looks up names, and reads the outline of a zone. Throws a FleetError for
+ * unknown names.
  */
 export async function readWatchSelection(
   context: Context,

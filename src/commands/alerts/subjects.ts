@@ -1,0 +1,91 @@
+// The bicycles that alerts are about, for an alerts watch of a part of the fleet.
+
+import type { Alert } from '../../api/alert.js';
+import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { wholeUuid } from '../../api/links.js';
+import { readOneIfShown } from '../../api/read-one.js';
+import type { Client } from '../../http/client.js';
+import { LARGE_PAGE } from '../../http/first-page.js';
+import { readPath, textOf } from '../../terminal/values.js';
+import type { BicycleSelection } from '../watch/crossing.js';
+
+/** More bicycles than an alerts watch needs at once. The oldest ones are removed first. */
+const KEPT_BICYCLES = 10_000;
+
+/** How many bicycles are requested at once. */
+const READ_TOGETHER = 4;
+
+export type AlertSubjects = ReturnType<typeof openSubjects>;
+
+/** Keeps the bicycles of alerts, and decides which alerts are about selected bicycles. */
+export function openSubjects(selection: BicycleSelection) {
+  /** By UUID. The value is undefined for a bicycle that the service does not show. */
+  const bicycles = new Map<string, Bicycle | undefined>();
+  return {
+    /**
+     * Whether the alert is about a selected bicycle, or `unread` when that bicycle was not read. The
+     * alert's own position counts before the bicycle's present position.
+     */
+    isSelected(alert: Alert): boolean | 'unread' {
+      const uuid = uuidOf(alert);
+      if (uuid === undefined) return false;
+      if (!bicycles.has(uuid)) return 'unread';
+      return selection.has({ ...bicycles.get(uuid), ...seenIn(alert) });
+    },
+    /** Reads the bicycles of these alerts. Throws like the client. */
+    async read(client: Client, alerts: readonly Alert[]): Promise<void> {
+      const wanted = new Set(alerts.flatMap((alert) => uuidOf(alert) ?? []));
+      const found = await readBicycles(client, wanted);
+      for (const uuid of wanted) {
+        bicycles.delete(uuid);
+        bicycles.set(uuid, found.get(uuid));
+      }
+      for (const oldest of bicycles.keys()) {
+        if (bicycles.size <= KEPT_BICYCLES) break;
+        bicycles.delete(oldest);
+      }
+    },
+  };
+}
+
+function uuidOf({ bicycle, extra }: Alert): string | undefined {
+  return wholeUuid(String(bicycle ?? readPath(extra, 'bicycle_uuid') ?? ''));
+}
+
+/** Returns the position and the name of the bicycle that the alert itself has. */
+function seenIn({ extra }: Alert): Partial<Bicycle> {
+  const place = ['location.coordinates', 'bicycle_coordinates']
+    .map((path) => [0, 1].map((index) => readPath(extra, `${path}.${index}`)))
+    .find((degrees) => degrees.every((value) => typeof value === 'number'));
+  const name = textOf(readPath(extra, 'bicycle_name'));
+  return {
+    ...(place === undefined ? {} : { longitude: place[0], latitude: place[1] }),
+    ...(name === undefined ? {} : { name }),
+  } as Partial<Bicycle>;
+}
+
+/** Reads bicycles at their URLs, and those that are not shown there from the list. */
+async function readBicycles(
+  client: Client,
+  wanted: ReadonlySet<string>,
+): Promise<Map<string, Bicycle>> {
+  const found = new Map<string, Bicycle>();
+  const left = wanted.values();
+  const work = async () => {
+    for (const uuid of left) {
+      const item = await readOneIfShown<Bicycle>(client, BICYCLE, uuid);
+      if (item !== undefined) found.set(uuid, item.value);
+    }
+  };
+  await Promise.all(Array.from({ length: READ_TOGETHER }, work));
+  if (found.size === wanted.size) return found;
+  const request = { path: BICYCLE.listPath, query: [LARGE_PAGE], subject: 'the list of bicycles' };
+  for await (const { items } of client.pages<Bicycle>(request)) {
+    for (const { value } of items) {
+      const uuid = bicycleUuid(value);
+      if (uuid !== undefined && wanted.has(uuid)) found.set(uuid, value);
+    }
+    if (found.size === wanted.size) break;
+  }
+  return found;
+}

@@ -1,0 +1,14 @@
+// Prepares the selection of a watch, and loads geometry only for a command line with filters.
+
+import type { Context } from '../../context.js';
+import { type BicycleSelection, hasSelection, type SelectionFilters } from './crossing.js';
+
+/** Prepares the selection of the flags; undefined without filters. */
+export async function compileFilters(
+  context: Context,
+  filters: SelectionFilters,
+): Promise<BicycleSelection | undefined> {
+  if (!hasSelection(filters)) return undefined;
+  const { readWatchSelection } = await import('./selection.js');
+  return readWatchSelection(context, filters);
+}
