@@ -36,7 +36,7 @@ export function pickOne<T extends { [field: string]: unknown }>(
   if (others.length === 0) return { uuid: first[0], item: first[1] };
   throw usageError(
     `"${shorten(text)}" matches ${matches.size} ${many}; nothing was sent`,
-    `use more digits, or the UUID of one of them: ${listSome([...matches].map(([uuid, { value }]) => [uuid, value[nameField]]))}`,
+    `use more of it, or the UUID of one of them: ${listSome([...matches].map(([uuid, { value }]) => [uuid, value[nameField]]))}`,
   );
 }
 

@@ -11,7 +11,7 @@ import type { FleetError } from '../../errors.js';
 import { isGone, reasonIn } from '../../http/failure.js';
 import { readFields, readWords } from '../../input/act-words.js';
 import { pointOf, textOf } from '../../terminal/values.js';
-import { findBicycle } from './find.js';
+import { findBicycleToChange } from './find.js';
 import { fetchBicycle } from './get.js';
 
 /** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
@@ -51,7 +51,7 @@ export async function actOnBicycles(
     verb: transition,
     fields: readFields(options.field),
     targets,
-    find: (text) => findBicycle(context, text),
+    find: (text) => findBicycleToChange(context, text, options),
     lookAt: (uuid) => lookAt(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
     warning: WARNINGS[transition],

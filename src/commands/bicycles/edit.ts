@@ -21,7 +21,7 @@ import {
 import { editMany } from './edit-many.js';
 import { readFlagValue, refuseControlCharacters } from './field-values.js';
 import { refuseFlags, textsOf } from './fields.js';
-import { findBicycle } from './find.js';
+import { findBicycleToChange } from './find.js';
 import type { EditOptions } from './flags.js';
 import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
@@ -63,7 +63,7 @@ export async function editBicycles(
   const edits = new Map<string, Edit>();
   let isFound = false;
   for (const text of texts) {
-    const { uuid, item } = await findBicycle(context, text);
+    const { uuid, item } = await findBicycleToChange(context, text, options);
     isFound ||= item !== undefined;
     const edit = await prepareEdit(context, await context.client(), uuid, async (before) => {
       const wanted = new Map<string, unknown>();

@@ -1,6 +1,7 @@
-// Finds a bicycle by UUID, a prefix of one, or an exact name, serial number or bleid.
+// Finds a bicycle by UUID, a prefix of one, or a name, serial number or bleid: exact, in another case,
+// or a part of it.
 
-import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
+import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { refuseOtherKind } from '../../api/other-kind.js';
 import type { Context } from '../../context.js';
@@ -8,18 +9,25 @@ import { FleetError, usageError } from '../../errors.js';
 import type { Client } from '../../http/client.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import { cutTo } from '../../http/server-text.js';
-import type { Item, Query } from '../../http/types.js';
+import type { Query } from '../../http/types.js';
 import { holdsAll, mirrorOf, withCurrentMirror } from '../../list/current-mirror.js';
 import { chosenOrganization } from '../../list/organization.js';
-import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
+import { describe, type Meant, pickOne, shorten } from '../../list/pick-one.js';
 import { findByPrefix } from '../../list/uuid-prefix.js';
 import type { Mirror } from '../../mirror/open.js';
 import { quoteForShell } from '../../system/shell-words.js';
 import { clean } from '../../terminal/clean.js';
+import { canAsk } from '../../terminal/prompt.js';
+import { type Matches, openMatches } from './matching.js';
 import { findRemembered } from './remembered.js';
 
 /** A prefix with this many digits is rarely also a name. */
 const CERTAIN_PREFIX_DIGITS = 8;
+
+/** A bicycle, and whether the typed text is exactly its name or UUID. */
+export interface FoundBicycle extends Meant<Bicycle> {
+  isExact: boolean;
+}
 
 /**
  * Finds one bicycle in the organization of `scope`, or of the settings. A whole UUID or a link
@@ -30,11 +38,11 @@ export async function findBicycle(
   context: Context,
   text: string,
   scope?: string,
-): Promise<Meant<Bicycle>> {
+): Promise<FoundBicycle> {
   const uuid = wholeUuid(text);
   if (uuid !== undefined) {
     refuseOtherKind({ one: BICYCLE.one, path: BICYCLE.listPath }, text, shorten(text));
-    return { uuid, item: undefined };
+    return { uuid, item: undefined, isExact: true };
   }
   if (text.trim() === '')
     throw usageError(
@@ -49,9 +57,37 @@ export async function findBicycle(
   const where = organization === undefined ? '' : ` in organization ${organization}`;
   const search = quoteForShell(clean(cutTo(text, LONGEST_QUERY_CHARACTERS)));
   const missing = new FleetError('not-found', `no bicycle${where} is named "${shorten(text)}"`, {
-    hint: `use a UUID, its first four or more digits, or an exact name, serial number or bleid; search names with: fleet bicycles list --name ${search}`,
+    hint: `use a UUID, its first four or more digits, or a part of a name, serial number or bleid; look for it in the list: fleet bicycles list --name ${search}`,
   });
-  return pickOne(text, matches, BICYCLE, missing);
+  const isExact = matches.kind === 'exact';
+  return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };
+}
+
+/** The flags of a change that decide whether it is sent without a question. */
+interface ChangeFlags {
+  yes?: boolean | undefined;
+  dryRun?: boolean | undefined;
+  plan?: string | undefined;
+}
+
+/**
+ * Finds the bicycle of a change. Without a terminal nobody sees which bicycle was found, so a text
+ * that is not its exact name or UUID needs `--yes`. Throws a FleetError of kind `usage` otherwise.
+ */
+export async function findBicycleToChange(
+  context: Context,
+  text: string,
+  { yes, dryRun, plan }: ChangeFlags,
+): Promise<FoundBicycle> {
+  const found = await findBicycle(context, text);
+  const isSeen = canAsk(context) && context.flags.quiet !== true;
+  const isSent = dryRun !== true && plan === undefined;
+  if (found.isExact || isSeen || yes === true || !isSent) return found;
+  const name = found.item?.value.name;
+  throw usageError(
+    `"${shorten(text)}" is not the exact name of ${describe(found.uuid, name)}; nothing was sent`,
+    'pass the exact name or the UUID, or add --yes',
+  );
 }
 
 /**
@@ -63,7 +99,7 @@ async function remember(
   client: Client,
   text: string,
   organization: string | undefined,
-): Promise<Map<string, Item<Bicycle>> | undefined> {
+): Promise<Matches | undefined> {
   const find = async ({ database, organizations }: Mirror) => {
     const scope = organizations.length === 1 ? undefined : organization;
     return findRemembered(database, text, scope);
@@ -74,7 +110,7 @@ async function remember(
     const token = async () => (await context.token()).get();
     return (await holdsAll(mirror, organization, token)) ? find(mirror) : undefined;
   });
-  return found?.size === 1 ? found : undefined;
+  return found?.found.size === 1 ? found : undefined;
 }
 
 /**
@@ -92,20 +128,21 @@ export async function lookUp(
   client: Client,
   text: string,
   organization: string | undefined,
-): Promise<Map<string, Item<Bicycle>>> {
+): Promise<Matches> {
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
-  const matches = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
+  const matches = openMatches(text);
+  const begun = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
+  for (const item of begun.values()) matches.add(item, 'exact');
   // A shorter prefix may also be the name of another bicycle.
-  if (matches.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches;
-  const query: Query = [...scope, ['query', cutTo(text, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
+  if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
+  const query: Query = [
+    ...scope,
+    ['query', cutTo(text.trim(), LONGEST_QUERY_CHARACTERS)],
+    LARGE_PAGE,
+  ];
   for await (const { items } of client.pages<Bicycle>({ ...list, query })) {
-    for (const item of items) {
-      const uuid = bicycleUuid(item.value);
-      const { name, serial_number, bleid } = item.value;
-      if (uuid !== undefined && [name, serial_number, bleid].includes(text))
-        matches.set(uuid, item);
-    }
+    for (const item of items) matches.add(item);
   }
-  return matches;
+  return matches.closest();
 }

@@ -35,7 +35,7 @@ const CHANGES_SHOWN = 5;
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
- * Shows one bicycle. `text` is a UUID, a prefix of one, or an exact name, serial number or bleid.
+ * Shows one bicycle. `text` is a UUID, a prefix of one, or a name, serial number or bleid, or a part of one.
  */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
@@ -103,7 +103,7 @@ export async function fetchBicycle(
     // without it answers with an HTML page.
     if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
   }
-  const found = (await lookUp(client, uuid, await chosenOrganization(context))).get(uuid);
+  const found = (await lookUp(client, uuid, await chosenOrganization(context))).found.get(uuid);
   if (found !== undefined) return found;
   throw new FleetError('not-found', `no bicycle ${uuid}: not found, or you have no access`, {
     hint: 'look for it with: fleet bicycles list --all --where uuid=…',

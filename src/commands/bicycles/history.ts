@@ -98,13 +98,13 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
     mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
   if (
     matches === undefined ||
-    (matches.size === 0 && (await context.settings()).baseUrl.value !== undefined)
+    (matches.found.size === 0 && (await context.settings()).baseUrl.value !== undefined)
   )
     return findBicycle(context, text);
   const missing = new FleetError('not-found', `the mirror knows no bicycle "${shorten(text)}"`, {
-    hint: 'use a UUID, its first four or more digits, or an exact name, serial number or bleid',
+    hint: 'use a UUID, its first four or more digits, or a part of a name, serial number or bleid',
   });
-  return pickOne(text, matches, BICYCLE, missing);
+  return pickOne(text, matches.found, BICYCLE, missing);
 }
 
 /**

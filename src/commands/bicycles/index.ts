@@ -180,8 +180,8 @@ function addAct(bicycles: Command, run: Run): void {
       'act',
       'run a transition on bicycles',
       [
-        'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or an',
-        'exact name, serial number or bleid. With "-" they come from stdin: one UUID per line, JSON lines, a JSON array, or CSV or .xlsx',
+        'Run a transition such as rent, take_over or retire on one bicycle or many. A bicycle is a UUID, its first digits, or a',
+        'part of its name, serial number or bleid; without a terminal, the exact name or --yes. With "-" they come from stdin: one UUID per line, JSON lines, a JSON array, or CSV or .xlsx',
         'with a column uuid, name, serial_number or bleid. Each request is sent at most once. When no answer is certain, the outcome is "unknown", and the request',
         'is not sent again unless --unknown says so. Ctrl-C gives requests in flight a second.',
         '',

@@ -3,7 +3,7 @@
 
 /** The description of the bicycle argument of all commands. */
 export const BICYCLE_ARGUMENT =
-  'its UUID, the first digits of it (4 or more), or its exact name, serial number or bleid';
+  'its UUID, the first digits of it (4 or more), or its name, serial number or bleid, or a part of one';
 
 /** The HTTP methods for editing a bicycle. */
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;

@@ -1,0 +1,113 @@
+// Tests how commands find a bicycle by a part of its name, and how changes show the bicycle.
+
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Sandbox, type ServiceKind, startSandbox } from '../../src/sandbox/index.js';
+import { environmentOf } from '../support/environment.js';
+import { makeMirror } from '../support/made-mirror.js';
+import { useEngines } from '../support/mirror.js';
+import { type RunOptions, runFleet } from '../support/run.js';
+
+const engines = useEngines();
+const KINDS: readonly ServiceKind[] = ['observed', 'interface'];
+
+/** Starts a service with three bicycles whose names, serial numbers and bleids are known. */
+async function openNamed(service: ServiceKind = 'observed') {
+  const sandbox = await startSandbox({ bicycles: 30, rate: 0, service });
+  onTestFinished(() => sandbox.close());
+  const [one, two, three] = sandbox
+    .bicycles(sandbox.organizations[0]?.uuid)
+    .filter(({ state }) => state === 'available');
+  if (one === undefined || two === undefined || three === undefined)
+    throw new Error('the sandbox has too few available bicycles');
+  const named = (uuid: string, name: string, serial: string, bleid: string) =>
+    sandbox.changeBicycle(uuid, { name, serial_number: serial, bleid });
+  named(one.uuid, 'Quokka Nörd 0001', 'QX-77892-Q', 'q:aa');
+  named(two.uuid, 'Quokka Nörd 0002', 'QX-11111-Q', 'q:bb');
+  named(three.uuid, 'Quokka', 'QX-22222-Q', 'q:cc');
+  const fleet = async (words: readonly string[], options: RunOptions = {}) =>
+    runFleet(words, { ...options, env: { ...(await environmentOf(sandbox)), ...options.env } });
+  return { sandbox, fleet, uuids: { one: one.uuid, two: two.uuid, three: three.uuid } };
+}
+
+function sentChanges({ requests }: Sandbox): number {
+  return requests.filter(({ method }) => method !== 'GET').length;
+}
+
+describe.each(KINDS)('a service of the kind %s', (service) => {
+  test.each([
+    ['quokka nörd 0001', 'one'],
+    ['NÖRD 0002', 'two'],
+    ['77892', 'one'],
+    ['Q:BB', 'two'],
+    // An exact name counts before a part of another name, in every case.
+    ['Quokka', 'three'],
+    ['quokka', 'three'],
+  ] as const)('`get %s` finds the bicycle', async (text, which) => {
+    const { fleet, uuids } = await openNamed(service);
+    const run = await fleet(['bicycles', 'get', text, '--json']);
+    expect(run).toMatchObject({ code: 0 });
+    expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids[which] });
+  });
+
+  test('lists the bicycles when several match, and sends nothing', async () => {
+    const { fleet, sandbox, uuids } = await openNamed(service);
+    const run = await fleet(['bicycles', 'act', 'nörd', 'rent', '--yes']);
+    expect([run.code, run.stdout, sentChanges(sandbox)]).toEqual([2, '', 0]);
+    expect(run.stderr).toContain('"nörd" matches 2 bicycles; nothing was sent');
+    expect(run.stderr).toContain(`${uuids.one} (Quokka Nörd 0001)`);
+    expect(run.stderr).toContain(`${uuids.two} (Quokka Nörd 0002)`);
+  });
+});
+
+test('a part of a name takes one search', async () => {
+  const { fleet, sandbox } = await openNamed();
+  const before = sandbox.requests.length;
+  await fleet(['bicycles', 'get', 'NÖRD 0002', '--json']);
+  // The second request reads the bicycle.
+  expect(sandbox.requests.length - before).toBe(2);
+});
+
+test('a change without a terminal needs the exact name or --yes, and shows the bicycle', async () => {
+  const { fleet, sandbox, uuids } = await openNamed();
+  const words = ['bicycles', 'act', 'nörd 0001', 'rent'];
+  const refused = await fleet(words);
+  expect([refused.code, sentChanges(sandbox)]).toEqual([2, 0]);
+  expect(refused.stderr).toContain(
+    `"nörd 0001" is not the exact name of ${uuids.one} (Quokka Nörd 0001); nothing was sent`,
+  );
+  const dry = await fleet([...words, '--dry-run']);
+  expect([dry.code, sentChanges(sandbox)]).toEqual([0, 0]);
+  const sure = await fleet([...words, '--yes']);
+  expect([sure.code, sentChanges(sandbox)]).toEqual([0, 1]);
+  expect(sure.stderr).toContain(`"nörd 0001" is ${uuids.one} (Quokka Nörd 0001)\n`);
+  const edit = await fleet(['bicycles', 'edit', 'nörd 0002', '--note', 'x']);
+  expect([edit.code, sentChanges(sandbox)]).toEqual([2, 1]);
+  const exact = await fleet(['bicycles', 'act', 'Quokka Nörd 0002', 'rent']);
+  expect([exact.code, sentChanges(sandbox)]).toEqual([0, 2]);
+});
+
+test('a change on a terminal shows the bicycle, unless --quiet hides it', async () => {
+  const { fleet, sandbox, uuids } = await openNamed();
+  const terminal = { columns: 100 };
+  const quiet = await fleet(['bicycles', 'act', 'nörd 0001', 'rent', '-q'], { terminal });
+  expect([quiet.code, sentChanges(sandbox)]).toEqual([2, 0]);
+  const seen = await fleet(['bicycles', 'act', 'nörd 0001', 'rent'], { terminal });
+  expect([seen.code, sentChanges(sandbox)]).toEqual([0, 1]);
+  expect(seen.stderr).toContain(`"nörd 0001" is ${uuids.one} (Quokka Nörd 0001)`);
+});
+
+test.each(engines)('a mirror finds parts of names in every case (%s)', async (_kind, newText) => {
+  const { fleet, sandbox, uuids } = await openNamed();
+  const to = await newText();
+  await makeMirror(to, { sandbox });
+  const find = (text: string) =>
+    fleet(['bicycles', 'get', text, '--json', '--offline', '--to', to]);
+  for (const text of ['NÖRD 0001', '77892', 'x-77892']) {
+    const run = await find(text);
+    expect(run).toMatchObject({ code: 0 });
+    expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids.one });
+  }
+  const several = await find('nörd');
+  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('matches 2')]);
+  expect((await find('x_77892')).code).toBe(5);
+});
