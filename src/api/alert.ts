@@ -34,6 +34,11 @@ export type Alert = {
 /** States of section 3.2. */
 export const ALERT_STATES = ['new', 'resolved', 'escalated', 'stopped', 'silenced'] as const;
 
+/** Whether an alert in this state still needs attention. */
+export function isOpenState(state: unknown): boolean {
+  return state === 'new' || state === 'escalated';
+}
+
 /** The types of section 2.3, followed by types that were observed (Assumed). */
 export const ALERT_TYPES = [
   'lock.bat.low',

@@ -1,7 +1,8 @@
 // The live board of a watch as lines of a screen: the fleet, recent changes, and the keys.
 
-import type { Alert } from '../api/alert.js';
+import { type Alert, isOpenState } from '../api/alert.js';
 import { BICYCLE_STATES, type Bicycle } from '../api/bicycle.js';
+import { wholeUuid } from '../api/links.js';
 import { showClock, type TimeZone } from '../system/time-zone.js';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
@@ -295,16 +296,25 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
   );
 }
 
+/** Counts the open alerts among the newest alerts; undefined when none is about the bicycle. */
+function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
+  const wanted = textOf(uuid)?.toLowerCase();
+  const isAbout = ({ bicycle, state }: Alert) =>
+    isOpenState(state) && wholeUuid(String(bicycle ?? '')) === wanted;
+  const count = wanted === undefined ? 0 : alerts.filter(isAbout).length;
+  return count === 0 ? undefined : { count, isWhole: false };
+}
+
 /** Returns all known fields of one bicycle, below its name. */
 function cardLines(
-  { fleet: { card }, nowMs, zone }: BoardInput,
+  { fleet: { card }, alerts, nowMs, zone }: BoardInput,
   scroll: number,
   { width, paint }: BoardPlace,
 ): string[] {
   if (card === undefined) return [cut('nothing is known of this bicycle any more', width)];
   const text = drawCard(
     card,
-    { alerts: undefined, changes: [] },
+    { alerts: undefined, changes: [], openAlerts: countOpenAlerts(card, alerts) },
     { width, paint, now: nowMs, zone },
   );
   const [name = '', ...rows] = text.trimEnd().split('\n');

@@ -1,4 +1,5 @@
-// One bicycle as a card: name and state, all fields, the newest alerts and the last changes.
+// One bicycle as a card: its name, the most important facts, the other fields, the newest alerts and
+// the last changes.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -10,17 +11,25 @@ import { paintIn } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import { drawList } from '../terminal/list.js';
 import { age, readTime } from '../terminal/time.js';
-import { numberOf, textOf } from '../terminal/values.js';
+import { MISSING, numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
 import { showCharge, showState, showText } from './bicycle.js';
 import { HISTORY, type HistoryRow } from './history.js';
 import { drawTable, type RowsOptions } from './rows.js';
 
 export interface CardContent {
+  /** The number of open alerts; undefined when the alerts were not read. */
+  openAlerts?: OpenAlerts | undefined;
   /** Undefined when they could not be read. */
   alerts: readonly Alert[] | undefined;
   /** Newest first; empty without a mirror. */
   changes: readonly CardChange[];
+}
+
+export interface OpenAlerts {
+  count: number;
+  /** Whether all alerts were counted, not only the newest ones. */
+  isWhole: boolean;
 }
 
 export type CardChange = Pick<HistoryRow, 'at' | 'field' | 'old' | 'new'>;
@@ -38,18 +47,21 @@ const CARD_CHANGES: Shape<CardChange> = { ...HISTORY, columns: HISTORY.columns.s
 /** Draws the card. Every line ends with a newline and is at most `width` columns wide. */
 export function drawCard(
   bicycle: Bicycle,
-  { alerts, changes }: CardContent,
+  { alerts, changes, openAlerts }: CardContent,
   options: RowsOptions,
 ): string {
   const { paint, width, isWhole } = options;
   const { set, unset } = fieldsOfCard(bicycle, options);
+  const shownWidth = isWhole === true ? undefined : width;
   const state = showState(bicycle.state);
   if (width !== undefined) state.text = cut(state.text, width - 3);
   const notSet = unset.length === 0 ? [] : wrap(`Not set: ${unset.join(', ')}`, width, '  ');
   const lines = [
     `${paint.bold(cut(showText(bicycle.name).text, Math.max(1, (width ?? 80) - state.text.length - 2)))}  ${paintIn(paint, state.color, state.text)}`,
     '',
-    drawList(set, isWhole === true ? undefined : width).trimEnd(),
+    drawList(factsOf(bicycle, openAlerts, options), shownWidth).trimEnd(),
+    '',
+    drawList(set, shownWidth).trimEnd(),
     ...notSet.map((line) => paint.dim(cut(line, width ?? line.length))),
   ];
   if (alerts?.length === 0) lines.push('', paint.dim('No alerts.'));
@@ -61,21 +73,59 @@ export function drawCard(
 }
 
 /**
- * Returns the fields with values in the form for people, and the names of fields without a value.
+ * Returns the other fields with values in the form for people, and the names of fields without a
+ * value.
  */
 function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
   const unset: string[] = [];
   for (const [name, value] of Object.entries(bicycle)) {
+    if (TOP_FIELDS.includes(name)) continue;
     const field = clean(name.slice(0, LONGEST_FIELD_CHARACTERS));
     const text = textOf(value);
     if (text === undefined || text === '' || text === '[]') unset.push(field);
     else set.push([field, showField(name, value, options)]);
   }
-  const [latitude, longitude] = [numberOf(bicycle.latitude), numberOf(bicycle.longitude)];
-  if (latitude !== undefined && longitude !== undefined)
-    set.push(['position', `geo:${latitude},${longitude}`]);
   return { set, unset };
+}
+
+/** The fields at the top of the card. The name is its heading. */
+const TOP_FIELDS: readonly string[] = [
+  'name',
+  'state',
+  'state_of_charge',
+  'latest_gps_timestamp',
+  'latitude',
+  'longitude',
+  'lock',
+];
+
+/** Returns the facts at the top: state, charge, seen, place, lock and open alerts. */
+function factsOf(
+  bicycle: Bicycle,
+  openAlerts: OpenAlerts | undefined,
+  options: RowsOptions,
+): [string, string][] {
+  const [latitude, longitude] = [numberOf(bicycle.latitude), numberOf(bicycle.longitude)];
+  const isPlaced = latitude !== undefined && longitude !== undefined;
+  const { state, state_of_charge: charge, latest_gps_timestamp: seen, lock } = bicycle;
+  const facts: [string, string][] = [
+    ['state', showFact('state', state, options)],
+    ['charge', showFact('state_of_charge', charge, options)],
+    ['seen', showFact('latest_gps_timestamp', seen, options)],
+    ['place', isPlaced ? `geo:${latitude},${longitude}` : MISSING],
+    ['lock', showFact('lock', lock, options)],
+  ];
+  if (openAlerts !== undefined) {
+    const { count, isWhole } = openAlerts;
+    facts.push(['open alerts', `${count}${isWhole ? '' : ' or more'}`]);
+  }
+  return facts;
+}
+
+function showFact(field: string, value: unknown, options: RowsOptions): string {
+  const text = textOf(value);
+  return text === undefined || text === '' ? MISSING : showField(field, value, options);
 }
 
 function showField(

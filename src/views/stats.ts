@@ -1,9 +1,8 @@
-// Counts as rows, with bars on a terminal.
+// Counts as rows.
 
 import { CHARGE_EMPTY_PERCENT, NEVER_HEARD } from '../page/groups.js';
 import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
-import { drawBar } from '../terminal/progress.js';
 import { lookOf, showText } from './bicycle.js';
 
 /** A value of a group and its number. */
@@ -15,7 +14,7 @@ export interface StatsRow {
   percent: number;
 }
 
-/** Counts in every format. */
+/** Counts in every format. A terminal draws them with `drawStats`. */
 export const STATS: Shape<StatsRow> = {
   noun: { one: 'row', many: 'rows' },
   fields: ['group', 'value', 'count', 'percent'],
@@ -28,32 +27,27 @@ export const STATS: Shape<StatsRow> = {
       // On a terminal only the bars have colours.
       cell: (row, { terminal }) => ({
         ...showText(row.value),
-        color: terminal ? undefined : colorOf(row),
+        color: terminal ? undefined : colorOfStats(row),
       }),
     },
     { header: 'COUNT', field: 'count', keep: 2, align: 'right' },
-    { header: 'PERCENT', field: 'percent', keep: 1, align: 'right' },
-  ],
-};
-
-const BAR_COLUMNS = 20;
-
-/** Counts with bars, for a terminal. */
-export const STATS_WITH_BARS: Shape<StatsRow> = {
-  ...STATS,
-  columns: [
-    ...STATS.columns,
     {
-      header: 'SHARE',
+      header: 'PERCENT',
       field: 'percent',
-      keep: 0,
-      minimum: BAR_COLUMNS,
-      cell: (row) => ({ text: drawBar(row.percent / 100, BAR_COLUMNS), color: colorOf(row) }),
+      keep: 1,
+      align: 'right',
+      cell: ({ percent }) => ({ text: showPercent(percent) }),
     },
   ],
 };
 
-function colorOf({ group, value }: StatsRow): Color | undefined {
+/** Formats a percentage with one decimal. */
+export function showPercent(percent: number): string {
+  return percent.toFixed(1);
+}
+
+/** Returns the colour of a bar or value. */
+export function colorOfStats({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
   // A group of charges is named by its lower bound.
   if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';

@@ -192,19 +192,19 @@ describe('the card of `bicycles get`', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "Emmy 0001  available
 
-      uuid                  9e3779b1-0000-4000-8000-000000000001
-      name                  Emmy 0001
-      serial_number         SN-1
-      bleid                 AXA:1
-      state                 available
-      state_of_charge       58 %
-      latitude              52.52
-      longitude             13.4049
-      organization          1c2d3e4f-0000-4000-8000-000000000009
-      latest_gps_timestamp  3 min ago (2026-03-01 11:57:00)
-      concurrency_version   8
-      weight                21
-      position              geo:52.52,13.4049
+      state        available
+      charge       58 %
+      seen         3 min ago (2026-03-01 11:57:00)
+      place        geo:52.52,13.4049
+      lock         -
+      open alerts  1
+
+      uuid                 9e3779b1-0000-4000-8000-000000000001
+      serial_number        SN-1
+      bleid                AXA:1
+      organization         1c2d3e4f-0000-4000-8000-000000000009
+      concurrency_version  8
+      weight               21
       Not set: description
 
       Newest alerts
@@ -226,6 +226,7 @@ describe('the card of `bicycles get`', () => {
 
   test('prints every complete field on its own line to a pipe', async () => {
     const { stdout } = await run({ isObserved: true }, ['get', 'SN-1']);
+    expect(stdout).toMatch(/^state +available\nstate_of_charge +57.50\nlatest_gps_timestamp /);
     expect(stdout).toMatch(new RegExp(`^uuid +${UUID_1}$`, 'm'));
     expect(stdout).toMatch(/^state_of_charge +57.50$/m);
     expect(stdout).toMatch(/^weight +21$/m);

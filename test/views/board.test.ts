@@ -229,8 +229,8 @@ test('draws the help and the card of a bicycle', () => {
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627f… 15:03:59 
     Emmy 0197  available
 
-    name             Emmy 0197
-    state            available
+    state   available
+    charge  6 %
     q quit  Esc back  ↑↓ scroll             ● connected for 40 s
     "
   `);

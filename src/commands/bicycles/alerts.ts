@@ -1,6 +1,6 @@
 // Reads the alerts of bicycles. The caller continues without them when this fails.
 
-import { ALERT, type Alert } from '../../api/alert.js';
+import { ALERT, type Alert, isOpenState } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
@@ -23,7 +23,7 @@ export async function readOpenAlerts(
 ): Promise<Item<Alert>[] | undefined> {
   const query: Query = [...(await scopeOf(context, asked)), ...OPEN_STATES];
   const alerts = await readAlertsOf(context, bicycles, query);
-  return alerts?.filter(isOpen);
+  return alerts?.filter(isOpenAlert);
 }
 
 /**
@@ -49,31 +49,54 @@ export async function readOpenAlertFeed(
         return { hasNews: true, isEnough: false };
       },
     });
-    return [...found.values()].filter((alert) => isOpen(alert) && isAbout(alert, bicycles));
+    return [...found.values()].filter((alert) => isOpenAlert(alert) && isAbout(alert, bicycles));
   });
 }
 
 /**
- * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). With a limit,
- * only reads enough pages for that many. Returns undefined after a notice when alerts cannot be
- * read. fleet checks the bicycles itself, because a service may ignore a filter.
+ * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). Returns undefined
+ * after a notice when alerts cannot be read. fleet checks the bicycles itself, because a service may
+ * ignore a filter.
  */
-export async function readAlertsOf(
+async function readAlertsOf(
   context: Context,
   bicycles: ReadonlySet<string>,
   query: Query,
-  limit?: number,
 ): Promise<Item<Alert>[] | undefined> {
   const alerts: Item<Alert>[] = [];
   const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
   return orWithoutAlerts(context, async () => {
-    const pages = (await context.client()).pages<Alert>(
-      request,
-      limit === undefined ? undefined : { ahead: 0, limit },
-    );
+    const pages = (await context.client()).pages<Alert>(request);
     for await (const { fresh } of pages)
       alerts.push(...fresh.filter((alert) => isAbout(alert, bicycles)));
     return alerts;
+  });
+}
+
+/** The newest alerts of a bicycle. */
+export interface NewestAlerts {
+  readonly alerts: readonly Item<Alert>[];
+  /** Whether these are all alerts of the bicycle. */
+  readonly isWhole: boolean;
+}
+
+/** Reads one page of the newest alerts of a bicycle. Returns undefined like `readAlertsOf`. */
+export async function readNewestAlerts(
+  context: Context,
+  uuid: string,
+): Promise<NewestAlerts | undefined> {
+  const query: Query = [
+    ['bicycle', uuid],
+    ['ordering', '-created'],
+  ];
+  const request = { path: ALERT.listPath, query, subject: 'the list of alerts' };
+  return orWithoutAlerts(context, async () => {
+    const client = await context.client();
+    for await (const { fresh, next } of client.pages<Alert>(request, { ahead: 0, limit: 1 })) {
+      const alerts = fresh.filter((alert) => isAbout(alert, new Set([uuid])));
+      return { alerts, isWhole: next === undefined };
+    }
+    return { alerts: [], isWhole: true };
   });
 }
 
@@ -91,9 +114,9 @@ async function orWithoutAlerts<T>(
   }
 }
 
-/** Whether the state is `new` or `escalated`. fleet checks it, because a service may ignore a filter. */
-function isOpen({ value: { state } }: Item<Alert>): boolean {
-  return state === 'new' || state === 'escalated';
+/** Whether the alert is open. fleet checks it, because a service may ignore a filter. */
+export function isOpenAlert({ value: { state } }: Item<Alert>): boolean {
+  return isOpenState(state);
 }
 
 function isAbout({ value: { bicycle } }: Item<Alert>, bicycles: ReadonlySet<string>): boolean {

@@ -23,7 +23,7 @@ import { MISSING, textOf } from '../../terminal/values.js';
 import { BICYCLES, lookOf } from '../../views/bicycle.js';
 import type { CardChange } from '../../views/card.js';
 import { MEASUREMENTS } from '../../views/watch.js';
-import { readAlertsOf } from './alerts.js';
+import { isOpenAlert, readNewestAlerts } from './alerts.js';
 import { findBicycle, lookUp } from './find.js';
 import { readSide } from './remembered.js';
 
@@ -52,10 +52,16 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
     return writeResult(context, drawFields(item, paint));
   }
   const { drawCard } = await import('../../views/card.js');
-  const newest = [['bicycle', uuid] as const, ['ordering', '-created'] as const];
-  const alerts = await readAlertsOf(context, new Set([uuid]), newest, 1);
+  const newest = await readNewestAlerts(context, uuid);
   const changes = await readLastChanges(context, client, uuid);
-  const content = { alerts: alerts?.slice(0, ALERTS_SHOWN).map(({ value }) => value), changes };
+  const content = {
+    openAlerts: newest && {
+      count: newest.alerts.filter(isOpenAlert).length,
+      isWhole: newest.isWhole,
+    },
+    alerts: newest?.alerts.slice(0, ALERTS_SHOWN).map(({ value }) => value),
+    changes,
+  };
   const card = drawCard(item.value, content, {
     width: io.stdout.width() ?? 80,
     paint: await loadPaint(io.stdout.colorLevel),
@@ -66,14 +72,28 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
+/** The fields that a pipe receives first, in this order. */
+const FIRST_FIELDS: readonly string[] = [
+  'state',
+  'state_of_charge',
+  'latest_gps_timestamp',
+  'latitude',
+  'longitude',
+  'lock',
+];
+
 /**
  * Returns one line for each field with its whole value, for a pipe. Has colours when FORCE_COLOR
  * requests them.
  */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
-  const fields = Object.entries(exactValue(item)).map(
-    ([field, value]) => [field, textOf(value) ?? MISSING] as const,
-  );
+  const sent = Object.entries(exactValue(item));
+  const isFirst = ([field]: [string, unknown]) => FIRST_FIELDS.includes(field);
+  const first = sent
+    .filter(isFirst)
+    .toSorted(([one], [other]) => FIRST_FIELDS.indexOf(one) - FIRST_FIELDS.indexOf(other));
+  const ordered = [...first, ...sent.filter((field) => !isFirst(field))];
+  const fields = ordered.map(([field, value]) => [field, textOf(value) ?? MISSING] as const);
   const lines = drawList(fields).split('\n');
   return lines
     .map((line, index) => {

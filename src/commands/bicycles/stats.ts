@@ -9,14 +9,19 @@ import { printReport } from '../../list/change-report.js';
 import { readList } from '../../list/list.js';
 import { isScreen } from '../../list/output-file.js';
 import { writeFooter } from '../../list/write-footer.js';
+import { loadPaint } from '../../terminal/colour.js';
 import { fieldsOf, firstSegment } from '../../terminal/formats/columns.js';
 import { countNoun } from '../../terminal/formats/renderer.js';
+import { forScreen } from '../../terminal/marks.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
-import { STATS, STATS_WITH_BARS, type StatsRow } from '../../views/stats.js';
+import { STATS, type StatsRow } from '../../views/stats.js';
 import { readOpenAlerts } from './alerts.js';
 import type { StatsOptions } from './flags.js';
 import { planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
+
+/** The width of a terminal that does not report its width. */
+const USUAL_WIDTH = 80;
 
 /** Counts and prints. Throws like a list; the count of an incomplete list ends with `partial`. */
 export async function showStats(
@@ -61,8 +66,17 @@ function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
 }
 
 async function print(context: Context, rows: readonly StatsRow[], total: number): Promise<void> {
-  const isDrawn = isScreen(context) && context.flags.columns === undefined;
-  await context.io.startPager(context.notice);
-  await printReport(context, isDrawn ? STATS_WITH_BARS : STATS, rows);
-  if (isDrawn) await writeFooter(context, [countNoun(total, BICYCLE)], true);
+  const { io, flags } = context;
+  const isTable = (await context.settings()).output.value === 'table' && flags.jq === undefined;
+  const isPlain = flags.columns !== undefined || flags.headers === false;
+  await io.startPager(context.notice);
+  if (!isScreen(context) || !isTable || isPlain) return printReport(context, STATS, rows);
+  const { drawStats } = await import('../../views/stats-screen.js');
+  const screen = drawStats(rows, {
+    width: io.stdout.width() ?? USUAL_WIDTH,
+    height: io.stdout.height(),
+    paint: await loadPaint(io.stdout.colorLevel),
+  });
+  await io.stdout.write(forScreen(screen, io.stdout));
+  await writeFooter(context, [countNoun(total, BICYCLE)], true);
 }
