@@ -21,7 +21,10 @@ export async function completeLine(
     const { option, value = '' } = readFlag(command, typed);
     if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
-    return listed(await offerValue(option, { ...place, typed: lastOf(value) }), head, value);
+    const offers = await offerValue(option, { ...place, typed: lastOf(value) });
+    // bash would insert a quoted word with the flag inside the quotes.
+    const words = offers.words.filter((word) => !word.value.includes(' '));
+    return listed({ ...offers, words }, head, value);
   }
   if (!isLiteral && typed.startsWith('-') && typed !== '-') {
     const flags = [
@@ -80,7 +83,7 @@ function listed(offers: Offers, head: string, typed: string): Offers {
 }
 
 function matching(words: readonly Offer[], typed: string): Offer[] {
-  return words.filter(({ value }) => value.startsWith(typed));
+  return words.filter(({ value, replaces }) => replaces === true || value.startsWith(typed));
 }
 
 function offerFlags(options: readonly Option[]): Offer[] {

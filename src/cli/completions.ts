@@ -7,6 +7,8 @@ export interface Offer {
   value: string;
   /** A description, for shells that show one. */
   description?: string;
+  /** Whether the word is offered although it does not begin with the typed text. */
+  replaces?: boolean;
 }
 
 export interface Offers {
@@ -25,8 +27,9 @@ export type NamedWord = 'organization' | 'zone' | 'model';
 /** Data from outside the program that completions can use. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
-  named(kind: NamedWord): Promise<Offers>;
-  /** Returns the bicycles with UUIDs that begin with the typed text. */
+  /** Returns the resources with UUIDs or names that begin with the typed text. */
+  named(kind: NamedWord, typed: string): Promise<Offers>;
+  /** Returns the bicycles with UUIDs or names that begin with the typed text. */
   bicycles(typed: string): Promise<Offers>;
 }
 
@@ -93,7 +96,7 @@ export function offerCommand(command: Command): Offer {
 
 /** Completions that several declarations share. */
 export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
-export const ORGANIZATIONS: Complete = ({ from }) => from.named('organization');
-export const ZONES: Complete = ({ from }) => from.named('zone');
-export const MODELS: Complete = ({ from }) => from.named('model');
+export const ORGANIZATIONS: Complete = ({ from, typed }) => from.named('organization', typed);
+export const ZONES: Complete = ({ from, typed }) => from.named('zone', typed);
+export const MODELS: Complete = ({ from, typed }) => from.named('model', typed);
 export const BICYCLES: Complete = ({ from, typed }) => from.bicycles(typed);

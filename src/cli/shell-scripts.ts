@@ -31,6 +31,11 @@ _fleet_complete() {
   for line in "\${offers[@]}"; do
     value=\${line%%$'\\t'*}
     value=\${value#"$head"}
+    # Inside quotes, bash inserts the word as it is.
+    case \${COMP_WORDS[COMP_CWORD]} in
+      [\\"\\']*) ;;
+      *) value=\${value// /\\\\ } ;;
+    esac
     # 37 and 42 put every offer into the line, one after the other.
     if [[ $line == *$'\\t'* ]] && (( \${#offers[@]} > 1 && COMP_TYPE != 37 && COMP_TYPE != 42 )); then
       value="$value  (\${line#*$'\\t'})"

@@ -68,8 +68,7 @@ function complete(words: readonly string[], env: NodeJS.ProcessEnv = {}, clock =
  * Returns the values and descriptions for the end of a line, and the instructions for the shell.
  */
 async function offers(line: string, env: NodeJS.ProcessEnv = {}, clock = PATIENT) {
-  const words = line.split(' ').slice(1);
-  const run = await complete(words, env, clock);
+  const run = await complete(splitLine(line).slice(1), env, clock);
   expect([run.code, run.stderr]).toEqual([0, '']);
   const lines = run.stdout.split('\n');
   expect(lines.pop()).toBe('');
@@ -302,6 +301,46 @@ describe('completion of bicycles', () => {
   });
 });
 
+describe('completion of the beginning of a name', () => {
+  it.each(['observed', 'interface'] as const)(
+    'offers names of bicycles in any case, and UUIDs for unsafe names (%s)',
+    async (kind) => {
+      const sandbox = await openSandbox({ bicycles: 30, service: kind });
+      await settle(sandbox);
+      const [one, two, three] = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+      for (const [bicycle, name] of [
+        [one, 'Quokka 0001'],
+        [two, 'Quokka 0002'],
+        [three, 'Quo$(id) 3'],
+      ] as const)
+        sandbox.changeBicycle(bicycle?.uuid ?? '', { name });
+      expect((await offers('fleet bicycles get "Quokka 0')).values.sort()).toEqual([
+        'Quokka 0001',
+        'Quokka 0002',
+      ]);
+      expect((await offers('fleet alerts list --bicycle quokka\\ 0002')).values).toEqual([
+        'Quokka 0002',
+      ]);
+      expect((await offers('fleet bicycles act Quo$')).values).toEqual([three?.uuid]);
+      expect((await offers('fleet bicycles get Nobody')).values).toEqual([]);
+    },
+  );
+
+  it('offers names of organizations, zones and models', async () => {
+    await settle(service());
+    const { organizations, zones, models } = service();
+    for (const [flag, all] of [
+      ['--organization', organizations],
+      ['--zone', zones],
+      ['--model', models],
+    ] as const) {
+      const { name = '' } = all[0] ?? {};
+      const start = name.slice(0, -1).toUpperCase();
+      expect((await offers(`fleet bicycles list ${flag} "${start}`)).values).toContain(name);
+    }
+  });
+});
+
 describe('`completion --install`', () => {
   const fleet = (line: string, options: RunOptions = {}) =>
     runFleet(line.split(' '), { ...options, env: { HOME: folder, NO_COLOR: '1', ...options.env } });
@@ -449,6 +488,27 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
       { when: /take_over /, press: '' },
     ]);
     expect(text).toContain('take_over ');
+  });
+
+  it('bash completes the beginning of a name inside quotes and without them', async () => {
+    const sandbox = await openSandbox({ bicycles: 30 });
+    await settle(sandbox, join(home.folder, 'settings'));
+    const [one, two] = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+    sandbox.changeBicycle(one?.uuid ?? '', { name: 'Quokka 0001' });
+    sandbox.changeBicycle(two?.uuid ?? '', { name: 'Quokka 0002' });
+    const zone = sandbox.zones[0]?.name ?? '';
+    const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
+      { when: /ready\r/, press: `fleet bicycles get "Quokka 0${TAB}` },
+      { when: /Quokka 0002 +\(/, press: `1${TAB}` },
+      { when: /1" $/, press: '\u0015' },
+      { when: AT_ONCE, press: `fleet bicycles get Quok${TAB}` },
+      { when: /Quokka\\ 0002 +\(/, press: `2${TAB}` },
+      { when: /2 $/, press: '\u0015' },
+      { when: AT_ONCE, press: `fleet bicycles list --zone "${zone.slice(0, -1)}${TAB}` },
+      { when: new RegExp(`--zone "${zone}" `), press: '' },
+    ]);
+    for (const line of ['get "Quokka 0001" ', 'get Quokka\\ 0002 ', `--zone "${zone}" `])
+      expect(text).toContain(line);
   });
 
   it.runIf(hasTool('zsh'))(

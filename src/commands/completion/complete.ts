@@ -52,7 +52,7 @@ function openSources(context: Context, program: Command, words: readonly string[
   return {
     // Errors are ignored here; the next command reports them.
     profiles: () => listProfiles(context).catch(() => []),
-    named: (kind) => findLiveNamed(context, values, kind).catch(() => NOTHING),
+    named: (kind, typed) => findLiveNamed(context, values, kind, typed).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
   };
 }

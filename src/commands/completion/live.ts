@@ -20,7 +20,8 @@ const MOST_SHOWN = 50;
 
 /**
  * Offers UUIDs of bicycles that begin with the typed text, each with name and state; the most
- * recently changed ones without text. Offers nothing without a token that is available immediately:
+ * recently changed ones without text. For other text it offers names, serial numbers and bleids
+ * that begin with it. Offers nothing without a token that is available immediately:
  * no token command is run, and no question asked.
  * @param values the flags of the typed line
  */
@@ -35,6 +36,9 @@ export function findLiveBicycles(
       values.get('--organization')?.at(-1) ?? (await patient.settings()).organization.value;
     const organization = asked !== undefined && isUuid(asked) ? asked : undefined;
     const words: Offer[] = [];
+    const takeNames = (bicycles: readonly Bicycle[]) => {
+      for (const bicycle of bicycles) words.push(...offerBicycleName(bicycle, typed));
+    };
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
         // Only UUIDs are safe: other text could have a meaning for the shell.
@@ -47,8 +51,67 @@ export function findLiveBicycles(
       }
       if (words.length >= MOST_SHOWN) break;
     }
-    return { words: words.slice(0, MOST_SHOWN) };
+    if (words.length > 0 || typed.trim() === '') return { words: words.slice(0, MOST_SHOWN) };
+    for await (const items of searchNames(patient, organization, typed)) {
+      takeNames(items.map(({ value }) => value));
+      if (words.length >= MOST_SHOWN) break;
+    }
+    return { words: withoutRepeated(words).slice(0, MOST_SHOWN) };
   });
+}
+
+/** Names without a meaning for any shell, except the space, which scripts quote. */
+const SAFE_NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.+-]*$/u;
+
+/**
+ * Offers a name that begins with the typed text, in any case. A name that a shell could interpret
+ * is replaced by the UUID.
+ */
+function offerName(
+  names: readonly unknown[],
+  uuid: unknown,
+  typed: string,
+  description: string,
+): Offer[] {
+  const start = typed.toLowerCase();
+  const name = names.find(
+    (each): each is string => typeof each === 'string' && each.toLowerCase().startsWith(start),
+  );
+  if (name === undefined || typeof uuid !== 'string' || !isUuid(uuid)) return [];
+  if (SAFE_NAME.test(name)) return [{ value: name, description, replaces: true }];
+  return [{ value: uuid.toLowerCase(), description: name, replaces: true }];
+}
+
+function offerBicycleName(bicycle: Bicycle, typed: string): Offer[] {
+  const { uuid, name, serial_number, bleid, state } = bicycle;
+  const names = [name, serial_number, bleid];
+  return offerName(names, uuid, typed, typeof state === 'string' ? state : '');
+}
+
+/** bash would insert the common text of repeated offers together with their descriptions. */
+function withoutRepeated(words: readonly Offer[]): Offer[] {
+  return [...new Map(words.map((word) => [word.value, word])).values()];
+}
+
+/** The most pages that are searched, because a service may ignore the search text. */
+const MOST_PAGES_SEARCHED = 5;
+
+/** Yields bicycles with the text. Observed: `query` searches names, serial numbers and bleids. */
+async function* searchNames(
+  context: Context,
+  organization: string | undefined,
+  text: string,
+): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
+  const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
+  const scope: Query = organization === undefined ? [] : [['organization', organization]];
+  const query: Query = [...scope, ['query', text.trim()], LARGE_PAGE];
+  const request = { path: BICYCLE.listPath, subject: 'the list of bicycles', query };
+  let pages = 0;
+  for await (const { items } of client.pages<Bicycle>(request, { ahead: 0 })) {
+    yield items;
+    pages += 1;
+    if (pages >= MOST_PAGES_SEARCHED) return;
+  }
 }
 
 async function* searchList(
@@ -67,11 +130,15 @@ async function* searchList(
   for await (const { items } of client.pages<Bicycle>({ ...list, query })) yield items;
 }
 
-/** Offers UUIDs of organizations, zones or models with their names. */
+/**
+ * Offers UUIDs of organizations, zones or models with their names. After a typed text it also offers
+ * the names that begin with it.
+ */
 export function findLiveNamed(
   context: Context,
   values: FollowedLine['values'],
   kind: NamedWord,
+  typed: string,
 ): Promise<Offers> {
   return withPatience(context, values, async (patient) => {
     const { readNames } = await import('../../list/find-named.js');
@@ -79,9 +146,14 @@ export function findLiveNamed(
       await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }),
       NAMED[kind],
     );
-    return {
-      words: [...(names ?? [])].map(([value, [description = '']]) => ({ value, description })),
-    };
+    const all = [...(names ?? [])];
+    const start = typed.toLowerCase();
+    const uuids = all
+      .filter(([uuid]) => uuid.startsWith(start))
+      .map(([value, [description = '']]) => ({ value, description }));
+    if (typed.trim() === '') return { words: uuids };
+    const named = all.flatMap(([uuid, own]) => offerName(own, uuid, typed, kind));
+    return { words: withoutRepeated([...uuids, ...named]) };
   });
 }
 
