@@ -193,3 +193,20 @@ test('`mirror replay` accepts the selection', async () => {
     expect.stringMatching(/^2026-03-01T13:00:00.000Z .* left: rented -> available/),
   ]);
 });
+
+test('the board of --live shows the selected bicycles', async () => {
+  const lost = find('lost');
+  const running = startFleet(['watch', organizationOf(sandbox()), '--live', '--state', 'lost'], {
+    env: { ...(await environmentOf(sandbox())), NO_COLOR: '1' },
+    terminal: { columns: 120, rows: 50 },
+  });
+  onTestFinished(async () => void (await running.stop()));
+  await running.until(() => running.stdout().includes(lost.name));
+  const { stdout } = await running.stop();
+  const others = sandbox()
+    .bicycles(organizationOf(sandbox()))
+    .filter(({ state, name }) => state !== 'lost' && name.length > 5);
+  // The list of alerts names bicycles in any state.
+  const fleetRows = stdout.slice(0, stdout.indexOf('ALERTS'));
+  expect(others.filter(({ name }) => fleetRows.includes(name)).map(({ name }) => name)).toEqual([]);
+});

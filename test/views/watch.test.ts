@@ -129,6 +129,25 @@ test('draws lines for 80 columns', () => {
   `);
 });
 
+test('puts the crossing of a selection in front of the change', () => {
+  const crossing = (entry: ShownEntry, word: 'entered' | 'left') =>
+    draw({ ...entry, crossing: word } as ShownEntry, 100);
+  expect(crossing(ENTRIES[0] as ShownEntry, 'entered')).toContain(' entered: rented -> available');
+  expect(crossing(update({}, {}), 'left')).toMatch(/^15:03:59 {2}Ada 0042 +left {2,}/);
+  expect(crossing(update(undefined, { state: 'lost' }), 'entered')).toContain(' entered: lost ');
+});
+
+test('adds the time of receipt with -o wide', () => {
+  const place = { zone: openTimeZone('Europe/Berlin'), paint: NO_PAINT, receivedMs: AT + 61_000 };
+  const entry = ENTRIES[0] as ShownEntry;
+  expect(changeLine(entry, AT, { ...place, width: 120, terminal: true })).toMatch(
+    /^15:03:59 .* received 15:05:00$/,
+  );
+  expect(changeLine(entry, AT, { ...place, width: undefined, terminal: false })).toMatch(
+    / {2}received 2026-11-21T14:05:00.000Z$/,
+  );
+});
+
 test('fits every terminal width, with and without colors', async () => {
   const paint = await loadPaint(1);
   for (let width = 20; width <= 200; width++) {
