@@ -63,6 +63,8 @@ export interface OutputFlags {
   truncate?: boolean;
   /** False after `--no-headers`. */
   headers?: boolean;
+  /** Readable English headings in files. */
+  headings?: boolean;
 }
 
 /** Flags for the service and its requests. */

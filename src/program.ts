@@ -249,11 +249,15 @@ function documentOf(
 }
 
 /** Refuses flags that a document does not follow. */
-function refuseDocumentFlags(document: string, { jq, columns, headers, excel }: GlobalFlags): void {
+function refuseDocumentFlags(
+  document: string,
+  { jq, columns, headers, headings, excel }: GlobalFlags,
+): void {
   const given = {
     '--jq': jq !== undefined,
     '--columns': columns !== undefined,
     '--no-headers': headers === false,
+    '--headings': headings === true,
     '--excel': excel === true,
   };
   const [flag] = Object.entries(given).find(([, isGiven]) => isGiven) ?? [];
@@ -478,6 +482,7 @@ function addGlobalFlags(program: Command): void {
     )
     .option('--columns <a,b,…>', 'columns to show, in this order (table, csv, tsv)', readColumns)
     .option('--no-truncate', 'keep values whole in a table; -o wide also shows every column')
+    .option('--headings', 'readable English headings in files (csv, tsv, xlsx)')
     .option('--no-headers', 'leave out the header (table, csv, tsv)')
     .option('--jq <program>', 'filter the JSON with jq; strings print raw')
     .option('--profile <name>', 'settings profile (default: the profile in use)', anyText(PROFILES))

@@ -155,6 +155,8 @@ export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
   'distance',
   'needs_attention',
   'recoverable',
+  // A column of fleet's own lists: the address of a map.
+  'map',
 ];
 
 /** The body of a creation request (section 4.2). Resources are absolute URLs. */

@@ -5,17 +5,25 @@ import { usageError } from '../errors.js';
 /** Commands that print while they run, so that --file cannot hold a complete result. */
 const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
 
-type Flags = { jq?: string; output?: string; columns?: string[]; headers?: boolean; file?: string };
+type Flags = {
+  jq?: string;
+  output?: string;
+  columns?: string[];
+  headers?: boolean;
+  headings?: boolean;
+  file?: string;
+};
 
 /** `--jq` filters JSON, so it contradicts another --output format and --columns. */
 export function checkGlobalFlags(
-  { jq, output, columns, headers, file }: Flags,
+  { jq, output, columns, headers, headings, file }: Flags,
   command: string,
 ): void {
   const isOther = output !== undefined && output !== 'json' && output !== 'jsonl';
   const others = [
     isOther && `-o ${output}`,
     columns !== undefined && '--columns',
+    headings === true && '--headings',
     headers === false && '--no-headers',
   ];
   const other = others.find((flag) => flag !== false);

@@ -1,6 +1,7 @@
 // Reads the rows of an input and finds out its format: plain lines, CSV, JSON, JSON lines, YAML,
 // GeoJSON or an Excel workbook.
 
+import { fieldOfHeading } from '../api/headings.js';
 import {
   cellsByName,
   type Header,
@@ -120,7 +121,7 @@ async function findHeader(
 }
 
 /**
- * Replaces the headings that `--map` names, and drops columns without a heading at the end. Throws
+ * Replaces the headings that `--map` names and those of `--headings`, and drops columns without a heading at the end. Throws
  * UnreadableInput when `--map` names a heading that the header does not have.
  */
 function renameHeadings(
@@ -134,7 +135,7 @@ function renameHeadings(
       `--map names the heading "${missing}", which the header does not have`,
       place,
     );
-  const renamed = names.map((name) => headings.get(name) ?? name);
+  const renamed = names.map((name) => headings.get(name) ?? fieldOfHeading(name));
   while (renamed.at(-1) === '') renamed.pop();
   return renamed;
 }

@@ -1,5 +1,6 @@
 // Writes a command's result to stdout: rendered in the chosen format, or filtered by jq.
 
+import { headingOf } from '../api/headings.js';
 import type { Context } from '../context.js';
 import { usageError } from '../errors.js';
 import { inBatches } from '../terminal/batches.js';
@@ -58,6 +59,7 @@ export async function openResult<T>(
     ...(flags.columns === undefined ? {} : { columns: flags.columns }),
     isWhole: flags.wide === true || flags.truncate === false,
     hasHeader: flags.headers !== false,
+    headingOf: flags.headings === true ? headingOf : undefined,
     excel: flags.excel === true ? excelLocale(io.env) : undefined,
     timezone: flags.timezone,
     terminal: isDrawn,

@@ -73,11 +73,26 @@ export async function openRenderer<T>(
     throw usageError(
       `${flag} works only with ${FORMATS_WITH_COLUMNS.join(', ')}, not with ${format}`,
     );
+  if (options.headingOf !== undefined) checkHeadings(format, options);
   const tools = {
     ...options,
     paint: await loadPaint(format === 'table' || format === 'json' ? options.colorLevel : 0),
   };
   return (await OPENERS[format]())(shape, tools);
+}
+
+/** The formats with headings that `--headings` changes. */
+const FILES_WITH_HEADINGS: readonly Format[] = ['csv', 'tsv', 'xlsx'];
+
+/** Throws a usage error when `--headings` cannot have an effect. */
+function checkHeadings(format: Format, { hasHeader }: RendererOptions): void {
+  if (!FILES_WITH_HEADINGS.includes(format))
+    throw usageError(
+      `--headings works only with ${FILES_WITH_HEADINGS.join(', ')}, not with ${format}`,
+      'add --file fleet.xlsx or -o csv',
+    );
+  if (hasHeader === false)
+    throw usageError('--headings cannot be used with --no-headers', 'remove one of them');
 }
 
 const OPENERS: { readonly [name in Format]: () => Promise<OpenFormat> } = {

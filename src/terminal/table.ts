@@ -41,6 +41,8 @@ export interface Column<T> extends ColumnFit {
   field: string;
   /** Returns the cell of a value; by default the text of the field. */
   cell?(value: T, at: CellContext): Cell;
+  /** Whether the cells are web addresses, which a workbook shows as links. */
+  isLink?: boolean;
   align?: 'left' | 'right';
 }
 

@@ -6,7 +6,7 @@ import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, CellContext } from '../terminal/table.js';
 import { pointOf, readPath, textOf } from '../terminal/values.js';
-import { ID_DIGITS, showId, showText, timeColumn } from './bicycle.js';
+import { ID_DIGITS, mapColumn, showId, showText, timeColumn } from './bicycle.js';
 
 const STATE_COLORS: ReadonlyMap<unknown, Color> = new Map([
   ['new', 'red'],
@@ -45,6 +45,15 @@ export function showAlertBicycle(
   return showId(typeof bicycle === 'string' ? (wholeUuid(bicycle) ?? bicycle) : bicycle, at);
 }
 
+/** The GeoJSON point in `extra.location`, longitude first (section 2.4: "when applicable"). */
+function alertPosition({ extra }: Alert): ReturnType<typeof pointOf> {
+  if (readPath(extra, 'location.type') !== 'Point') return undefined;
+  return pointOf(
+    readPath(extra, 'location.coordinates.0'),
+    readPath(extra, 'location.coordinates.1'),
+  );
+}
+
 /** Returns the view of alerts with a function that finds the name of a bicycle by its link. */
 export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
   return {
@@ -79,14 +88,8 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
         cell: ({ uuid }, at) => showId(uuid, at),
       },
     ],
-    /** The GeoJSON point in `extra.location`, longitude first (section 2.4: "when applicable"). */
-    position({ extra }) {
-      if (readPath(extra, 'location.type') !== 'Point') return undefined;
-      return pointOf(
-        readPath(extra, 'location.coordinates.0'),
-        readPath(extra, 'location.coordinates.1'),
-      );
-    },
+    furtherColumns: [mapColumn(alertPosition)],
+    position: alertPosition,
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { BICYCLE, BICYCLE_FIELDS, type Bicycle, OPERATOR_FIELDS } from '../api/bicycle.js';
 import { isUuid } from '../api/links.js';
+import { mapLink } from '../globe/map-link.js';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from '../page/groups.js';
 import { clean } from '../terminal/clean.js';
 import type { Color } from '../terminal/colour.js';
@@ -108,6 +109,22 @@ export function timeColumn<T>(header: string, field: keyof T & string, keep: num
   return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }
 
+/** Returns the column with the address of a map that shows the position. */
+export function mapColumn<T>(position: NonNullable<Shape<T>['position']>): Column<T> {
+  return {
+    header: 'MAP',
+    field: 'map',
+    keep: 0,
+    isLink: true,
+    cell(value) {
+      const point = position(value);
+      return { text: point === undefined ? MISSING : mapLink(point) };
+    },
+  };
+}
+
+const bicyclePosition = ({ latitude, longitude }: Bicycle) => pointOf(longitude, latitude);
+
 /**
  * Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, and `59
  * min ago` is the longest age. The ID identifies a bicycle in other commands, and fits into 80
@@ -152,6 +169,7 @@ export const BICYCLES: Shape<Bicycle> = {
       cell: ({ latitude, longitude }, at) => showPosition(latitude, longitude, at),
     },
   ],
-  position: ({ latitude, longitude }) => pointOf(longitude, latitude),
+  furtherColumns: [mapColumn(bicyclePosition)],
+  position: bicyclePosition,
   positionFields: ['latitude', 'longitude'],
 };

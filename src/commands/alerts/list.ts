@@ -5,6 +5,7 @@ import type { Context } from '../../context.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
+import { sheetNameOf } from '../../list/sheet-name.js';
 import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { ListAlertsOptions } from './flags.js';
@@ -31,5 +32,8 @@ export async function listAlerts(context: Context, options: ListAlertsOptions): 
   const { output } = await context.settings();
   const isDrawn = !AS_SENT.includes(output.value) && options.count !== true;
   const shape = isDrawn ? alertsNamed(await readBicycleNames(context)) : ALERTS;
-  await printList(context, { shape, requests: [request], resource: ALERT }, options);
+  const filters = sheetNameOf(options);
+  const sheetName = filters === undefined ? undefined : `alerts ${filters}`;
+  const plan = { shape: { ...shape, sheetName }, requests: [request], resource: ALERT };
+  await printList(context, plan, options);
 }

@@ -4,7 +4,7 @@ import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-
 import { BICYCLE, BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { addBulkFlags, addYesFlag } from '../../bulk/flags.js';
 import type { FlagsOf, NoFlags } from '../../cli/command.js';
-import { anyText, MODELS, ORGANIZATIONS, plain } from '../../cli/completions.js';
+import { anyText, MODELS, ORGANIZATIONS, offerColumns, plain } from '../../cli/completions.js';
 import { collect, oneOf, someOf } from '../../cli/options.js';
 import { addInputFlags } from '../../input/flags.js';
 import { addListFlags } from '../../list/flags.js';
@@ -16,7 +16,9 @@ import { EDIT_METHODS, EMPTY_CELL_CHOICES, STATS_GROUPS } from './methods-and-gr
 export function addBicycleListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
-  return addListFlags(addFilters(command), BICYCLE);
+  const flagged = addListFlags(addFilters(command), BICYCLE);
+  offerColumns(flagged, [...BICYCLE_FIELDS, 'map']);
+  return flagged;
 }
 
 export type ListBicyclesOptions = FlagsOf<typeof addBicycleListFlags<[], NoFlags>>;

@@ -10,6 +10,7 @@ import type { HttpRequest, Item, Query } from '../../http/types.js';
 import { uuidOfNamed } from '../../list/find-named.js';
 import { type ListPlan, printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
+import { sheetNameOf } from '../../list/sheet-name.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, withDistance } from '../../views/distance.js';
@@ -118,7 +119,7 @@ export async function planBicycles(
   const requests = boxes.length > 1 ? boxes.map((part) => withBox(request, part)) : [request];
   const keep = (item: Item<Bicycle>) => checks.every((isKept) => isKept(item));
   const plan: ListPlan<Bicycle> = {
-    shape: BICYCLES,
+    shape: { ...BICYCLES, sheetName: sheetNameOf(options) },
     requests,
     resource: BICYCLE,
     ...(boxes.length > 1 ? { pageNote: DATE_LINE_NOTE } : {}),
@@ -129,7 +130,7 @@ export async function planBicycles(
     distanceMetres(circle.centre, value) ?? Number.POSITIVE_INFINITY;
   return {
     ...plan,
-    shape: withDistance(BICYCLES),
+    shape: withDistance(plan.shape),
     extend: (item) => addDistance(item, distanceMetres(circle.centre, item.value)),
     keep: (item) => distance(item) <= circle.radiusMetres && keep(item),
     ...(ordering === undefined ? { distance } : {}),

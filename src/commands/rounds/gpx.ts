@@ -1,5 +1,6 @@
 // The tours as GPX 1.1 for navigation apps (https://www.topografix.com/GPX/1/1/): one route a van.
 
+import { mapLink } from '../../globe/map-link.js';
 import { clean } from '../../terminal/clean.js';
 import { escapeMarkup } from '../../terminal/markup.js';
 import { textOf } from '../../terminal/values.js';
@@ -7,7 +8,6 @@ import type { Spot } from './distances.js';
 import {
   describeVan,
   type LeftOutBicycle,
-  mapLink,
   nameOfStop,
   type Rounds,
   showArrival,

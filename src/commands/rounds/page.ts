@@ -1,6 +1,7 @@
 // The tours as one self-contained page without a script: a map, and a page for each van in print.
 
 import { scaleBar } from '../../globe/graticule.js';
+import { mapLink } from '../../globe/map-link.js';
 import {
   type Extent,
   fitView,
@@ -18,7 +19,6 @@ import { showDistance } from '../../views/distance.js';
 import type { Spot } from './distances.js';
 import {
   describeVan,
-  mapLink,
   nameOfStop,
   type Rounds,
   showArrival,

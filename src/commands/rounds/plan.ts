@@ -1,6 +1,7 @@
 // The planned tours, and the rows and the JSON that describe them.
 
 import type { Bicycle } from '../../api/bicycle.js';
+import { mapLink } from '../../globe/map-link.js';
 import { localTimeAt, showClock, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import type { ListedItem, Shape } from '../../terminal/formats.js';
@@ -62,11 +63,6 @@ export interface RoundRow {
   /** The local time of arrival, or the time since the departure. */
   arrival: string | null;
   left_out: string | null;
-}
-
-/** Returns the address of a map with a mark at the place. */
-export function mapLink([longitude, latitude]: Spot): string {
-  return `https://www.openstreetmap.org/?mlat=${latitude}&mlon=${longitude}#map=18/${latitude}/${longitude}`;
 }
 
 /** Returns `08:05` in local time with `--start`; otherwise `0:35`, the time since departure. */

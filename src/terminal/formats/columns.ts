@@ -94,7 +94,7 @@ function pickColumns<T>(
     const keep = wanted.length - index;
     const lower = word.toLowerCase();
     const isKnown = shape.fields.includes(firstSegment(word));
-    const view = shape.columns.find(
+    const view = viewsOf(shape).find(
       (column) => column.header.toLowerCase() === lower || column.field === word,
     );
     if (!isKnown && view !== undefined) return { ...view, keep, isAsked: true };
@@ -126,11 +126,16 @@ export function hasField(values: readonly unknown[], path: string): boolean {
   );
 }
 
+/** Returns all columns with a view of their own. */
+function viewsOf<T>({ columns, furtherColumns = [] }: Shape<T>): readonly Column<T>[] {
+  return [...columns, ...furtherColumns];
+}
+
 /** Whether a column shows a field unchanged, and is not made from several. */
 function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   return (
     shape.fields.includes(firstSegment(field)) ||
-    shape.columns.every((column) => column.field !== field)
+    viewsOf(shape).every((column) => column.field !== field)
   );
 }
 
@@ -160,12 +165,31 @@ function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   return fieldColumns([...first, ...found.filter((field) => !fields.includes(field))], shape);
 }
 
+/** The columns of a file, and the values of a row. */
+interface FileCells<T> {
+  /** The names of the fields. */
+  readonly names: readonly string[];
+  /** The header. */
+  readonly headings: readonly string[];
+  /** Whether each column has web addresses. */
+  readonly areLinks: readonly boolean[];
+  read(value: T): unknown[];
+}
+
 /**
  * Opens the cells of a file. The columns are found when the first values arrive. Missing values are
- * null.
+ * null. `further` are columns behind the fields; `--columns` replaces them.
  */
-export function openFileCells<T>(shape: Shape<T>, tools: RendererTools) {
-  const columnsOf = findColumns(shape, tools.columns, (values) => fieldsOfFile(shape, values));
+export function openFileCells<T>(
+  shape: Shape<T>,
+  tools: RendererTools,
+  further: readonly Column<T>[] = [],
+) {
+  const columnsOf = findColumns(shape, tools.columns, (values) => [
+    ...fieldsOfFile(shape, values),
+    ...further,
+  ]);
+  const { headingOf = (field: string) => field } = tools;
   const at: CellContext = { now: tools.now, terminal: false };
   const readerOf = (column: Column<T>) => {
     if (isField(column, shape)) return (value: T) => readPath(value, column.field);
@@ -174,13 +198,15 @@ export function openFileCells<T>(shape: Shape<T>, tools: RendererTools) {
       return text === MISSING ? null : text;
     };
   };
-  let found: { names: readonly string[]; read(value: T): unknown[] } | undefined;
+  let found: FileCells<T> | undefined;
   return (values: readonly T[]) => {
     if (found !== undefined) return found;
     const columns = columnsOf(values);
     const readers = columns.map(readerOf);
     found = {
       names: columns.map(({ field }) => clean(field)),
+      headings: columns.map(({ field }) => clean(headingOf(field))),
+      areLinks: columns.map(({ isLink = false }) => isLink),
       read: (value) => readers.map((read) => read(value)),
     };
     return found;

@@ -38,20 +38,20 @@ export function openCsv<T>(
     return guardFormula(text);
   }
 
-  const begin = (names: readonly string[]) =>
-    isBegun || !hasHeader || names.length === 0 ? '' : write(names);
+  const begin = (headings: readonly string[]) =>
+    isBegun || !hasHeader || headings.length === 0 ? '' : write(headings);
 
   return {
     begin: () => (excel === undefined ? '' : '\uFEFF'),
     rows(rows) {
       if (rows.length === 0) return '';
       const values = rows.map(exactValue);
-      const { names, read } = cellsOf(values);
-      const header = begin(names);
+      const { headings, read } = cellsOf(values);
+      const header = begin(headings);
       isBegun = true;
       return header + values.map((value) => write(read(value).map(showField))).join('');
     },
-    end: () => begin(cellsOf([]).names),
+    end: () => begin(cellsOf([]).headings),
   };
 }
 

@@ -15,6 +15,10 @@ export interface Shape<T> {
   noun: { readonly one: string; readonly many: string };
   /** The columns of the table, in order. If empty, every field of the first batch. */
   columns: readonly Column<T>[];
+  /** Further columns of workbooks, which other formats only show when `--columns` names them. */
+  furtherColumns?: readonly Column<T>[];
+  /** The name of the sheet in a workbook. By default the noun. */
+  sheetName?: string | undefined;
   /** The documented fields, in order. If empty, the fields of the first batch. */
   fields: readonly string[];
   /** Returns the position in degrees, or undefined without one. */
@@ -58,6 +62,8 @@ export interface RendererOptions {
   excel?: ExcelLocale | undefined;
   /** Whether tables and files have a header. */
   hasHeader?: boolean;
+  /** Returns the heading of a field in a file. By default the name of the field. */
+  headingOf?: ((field: string) => string) | undefined;
   /** The IANA name of the zone of local times; the machine's zone by default. */
   timezone?: string | undefined;
   terminal: boolean;

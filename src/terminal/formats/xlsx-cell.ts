@@ -14,6 +14,8 @@ export type XlsxCell =
   | { readonly kind: 'boolean'; readonly value: boolean }
   /** Milliseconds since 1970 of the local time, read as if it were UTC. */
   | { readonly kind: 'time'; readonly localMs: number }
+  /** A text that opens a web address. */
+  | { readonly kind: 'link'; readonly url: string; readonly text: string }
   | {
       readonly kind: 'text';
       readonly text: string;
@@ -53,6 +55,16 @@ export function xlsxCellOf(value: unknown, field: string, timezone: string): Xls
   return textCell(cleanCell(textOf(value) ?? ''), false);
 }
 
+/** Excel refuses longer texts inside a formula. */
+const LONGEST_LINK_CHARACTERS = 255;
+
+/** Returns the cell of a web address: a link with a short text, or the address as text. */
+export function linkCellOf(value: unknown): XlsxCell {
+  if (typeof value !== 'string' || value === '') return EMPTY;
+  if (value.length > LONGEST_LINK_CHARACTERS) return textCell(cleanCell(value), false);
+  return { kind: 'link', url: value, text: 'Map' };
+}
+
 function textCell(text: string, isNumber: boolean): XlsxCell {
   const cut = cutText(text);
   return { kind: 'text', text: cut, isCut: cut.length < text.length, isNumber };
@@ -75,6 +87,7 @@ export function xlsxCellText(value: unknown, field: string, timezone: string): s
     case 'time':
       return new Date(cell.localMs).toISOString().replace(/(?:\.000)?Z$/, '');
     case 'text':
+    case 'link':
       return cell.text;
   }
 }

@@ -25,13 +25,14 @@ const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
 const LONGEST_SHEET_NAME = 31;
 
 /** The indexes in `cellXfs` of the styles that are defined below. */
-const STYLE = { header: 1, time: 2, text: 3, lines: 4 } as const;
+const STYLE = { header: 1, time: 2, text: 3, lines: 4, link: 5 } as const;
 const CELL_STYLES = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
   '<xf numFmtId="0" fontId="1" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
   `<xf numFmtId="${TIME_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
   `<xf numFmtId="${TEXT_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1"/>`,
   `<xf numFmtId="${TEXT_FORMAT}" fontId="0" fillId="0" borderId="0" xfId="0" applyNumberFormat="1" applyAlignment="1"><alignment wrapText="1"/></xf>`,
+  '<xf numFmtId="0" fontId="2" fillId="0" borderId="0" xfId="0" applyFont="1"/>',
 ];
 
 export interface SheetLayout {
@@ -188,9 +189,22 @@ function cellXml(cell: XlsxCell, reference: string): string {
       return `<c r="${reference}" t="b"><v>${cell.value ? 1 : 0}</v></c>`;
     case 'time':
       return `<c r="${reference}" s="${STYLE.time}"><v>${(cell.localMs - DAY_ZERO_MS) / DAY_MS}</v></c>`;
+    case 'link':
+      return linkXml(reference, cell);
     case 'text':
       return textXml(reference, cell.text, cell.text.includes('\n') ? STYLE.lines : STYLE.text);
   }
+}
+
+/** A formula, because a sheet can have only 65,530 hyperlinks. */
+function linkXml(reference: string, { url, text }: XlsxCell & { kind: 'link' }): string {
+  const formula = `HYPERLINK(${formulaText(url)},${formulaText(text)})`;
+  return `<c r="${reference}" s="${STYLE.link}" t="str"><f>${escapeMarkup(formula)}</f><v>${escapeMarkup(text)}</v></c>`;
+}
+
+/** Returns a text as it is written inside a formula. */
+function formulaText(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
 }
 
 function textXml(reference: string, text: string, style: number): string {
@@ -231,7 +245,7 @@ function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
     '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
     'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets>${entries.join('')}</sheets>${names}</workbook>`,
     'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships">${relations.join('')}<Relationship Id="rId${stylesId}" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,
-    'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="${TIME_FORMAT}" formatCode="${TIME_CODE}"/></numFmts><fonts count="2"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${CELL_STYLES.length}">${CELL_STYLES.join('')}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
+    'xl/styles.xml': `<styleSheet xmlns="${MAIN}"><numFmts count="1"><numFmt numFmtId="${TIME_FORMAT}" formatCode="${TIME_CODE}"/></numFmts><fonts count="3"><font><sz val="11"/><name val="Calibri"/></font><font><b/><sz val="11"/><name val="Calibri"/></font><font><u/><sz val="11"/><color rgb="FF0563C1"/><name val="Calibri"/></font></fonts><fills count="2"><fill><patternFill patternType="none"/></fill><fill><patternFill patternType="gray125"/></fill></fills><borders count="1"><border><left/><right/><top/><bottom/><diagonal/></border></borders><cellStyleXfs count="1"><xf numFmtId="0" fontId="0" fillId="0" borderId="0"/></cellStyleXfs><cellXfs count="${CELL_STYLES.length}">${CELL_STYLES.join('')}</cellXfs><cellStyles count="1"><cellStyle name="Normal" xfId="0" builtinId="0"/></cellStyles></styleSheet>`,
   };
 }
 

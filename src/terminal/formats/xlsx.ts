@@ -7,6 +7,7 @@ import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 import {
   LONGEST_CELL_CHARACTERS,
+  linkCellOf,
   machineTimezone,
   timeHeader,
   type XlsxCell,
@@ -30,7 +31,7 @@ const SHOWN_CELLS = 10;
 /** Collects the rows and makes the file at the end, when the widths of the columns are known. */
 export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { hasHeader = true, timezone = machineTimezone() } = tools;
-  const cellsOf = openFileCells(shape, tools);
+  const cellsOf = openFileCells(shape, tools, shape.furtherColumns);
   const packed: PackedRows[] = [];
   const columns = new ColumnSummary();
   const losses = new LossList();
@@ -39,14 +40,18 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
   return {
     rows(batch) {
       const values = batch.map(exactValue);
-      const { names, read } = cellsOf(values);
+      const { names, areLinks, read } = cellsOf(values);
       if (names.length > MOST_COLUMNS)
         throw usageError(
           'a sheet can contain at most 16,384 columns',
           'choose some with --columns',
         );
       const rows = values.map((value) =>
-        read(value).map((inner, column) => xlsxCellOf(inner, names[column] ?? '', timezone)),
+        read(value).map((inner, column) =>
+          areLinks[column] === true
+            ? linkCellOf(inner)
+            : xlsxCellOf(inner, names[column] ?? '', timezone),
+        ),
       );
       for (const [index, cells] of rows.entries()) {
         columns.add(cells);
@@ -59,14 +64,16 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       return '';
     },
     finish() {
-      const names = cellsOf([]).names.map((name, column) =>
-        columns.hasTimes(column) ? timeHeader(name, timezone) : name,
+      const headings = cellsOf([]).headings.map((heading, column) =>
+        columns.hasTimes(column) ? timeHeader(heading, timezone) : heading,
       );
       return writeXlsx(
         {
-          name: shape.noun.many,
-          header: hasHeader ? names : undefined,
-          columnWidths: names.map((name, column) => columns.width(column, hasHeader ? name : '')),
+          name: shape.sheetName ?? shape.noun.many,
+          header: hasHeader ? headings : undefined,
+          columnWidths: headings.map((heading, column) =>
+            columns.width(column, hasHeader ? heading : ''),
+          ),
           rowCount,
         },
         packed,
@@ -102,6 +109,7 @@ class ColumnSummary {
 function cellWidth(cell: XlsxCell): number {
   if (cell.kind === 'empty') return 0;
   if (cell.kind === 'time') return TIME_WIDTH;
+  if (cell.kind === 'link') return widthOf(cell.text);
   if (cell.kind !== 'text') return String(cell.value).length;
   const lines = cell.text.slice(0, MEASURED_CHARACTERS).split('\n');
   return Math.max(...lines.map(widthOf));

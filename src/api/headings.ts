@@ -1,0 +1,52 @@
+// The readable headings of `--headings`, and the fields that they stand for.
+
+import { ALERT_FIELDS } from './alert.js';
+import { BICYCLE_FIELDS, OPERATOR_FIELDS, READ_ONLY_BICYCLE_FIELDS } from './bicycle.js';
+
+/** Headings that say more than the name of their field. */
+const LABELS: { readonly [field: string]: string } = {
+  alert_type: 'Alert type',
+  bleid: 'Bluetooth ID',
+  concurrency_version: 'Version',
+  device_type: 'Device type',
+  distance: 'Distance by the service (m)',
+  distance_m: 'Distance (m)',
+  estimated_state_of_charge: 'Estimated charge (%)',
+  image_url: 'Picture',
+  last_cellular_update: 'Last cellular update',
+  latest_gps_accuracy: 'GPS accuracy (m)',
+  latest_gps_pdop: 'GPS PDOP',
+  latest_gps_timestamp: 'Last seen',
+  short_id: 'Short ID',
+  state_of_charge: 'Charge (%)',
+  url: 'URL',
+  uuid: 'UUID',
+};
+
+/** The fields with a heading. Headings of other fields are the names of the fields. */
+const FIELDS = new Set<string>([
+  ...BICYCLE_FIELDS,
+  ...OPERATOR_FIELDS,
+  ...READ_ONLY_BICYCLE_FIELDS,
+  ...ALERT_FIELDS,
+  ...Object.keys(LABELS),
+  'address',
+]);
+
+/** Returns the heading of a field for people: `Serial number` for `serial_number`. */
+export function headingOf(field: string): string {
+  if (!FIELDS.has(field)) return field;
+  if (Object.hasOwn(LABELS, field)) return LABELS[field] ?? field;
+  const words = field.replaceAll('_', ' ');
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+let fieldsByHeading: ReadonlyMap<string, string> | undefined;
+
+/** Returns the field of a heading in lower case. A text that is not a heading is unchanged. */
+export function fieldOfHeading(heading: string): string {
+  fieldsByHeading ??= new Map(
+    [...FIELDS].map((field) => [headingOf(field).toLowerCase(), field] as const),
+  );
+  return fieldsByHeading.get(heading) ?? heading;
+}
