@@ -20,6 +20,7 @@ import {
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { readTimeZone } from './cli/time-zone.js';
 import { addBicycles } from './commands/bicycles/index.js';
+import { TIME_PARTS } from './commands/report/parts.js';
 import {
   type Context,
   type GlobalFlags,
@@ -31,7 +32,13 @@ import {
 import { FleetError, usageError } from './errors.js';
 import type { OfflineFlags } from './list/offline.js';
 import { programVersion } from './system/program-files.js';
-import { DOCUMENTS, FORMATS, PICTURES, type PictureFormat } from './terminal/formats.js';
+import {
+  DOCUMENTS,
+  type DocumentFormat,
+  FORMATS,
+  PICTURES,
+  type PictureFormat,
+} from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
 /** The action of a verb. Commander passes operands and options of any type. */
@@ -93,8 +100,13 @@ const DRAWN_FORMATS: { readonly [command: string]: readonly PictureFormat[] } = 
   [MAP]: ['svg', 'html'],
   rounds: ['html', 'gpx'],
 };
-/** The only command that writes documents. */
+/** The command that writes documents in every format. */
 const REPORT = 'report';
+/** The documents that commands write. */
+const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[] } = {
+  [REPORT]: DOCUMENTS,
+  stats: ['html'],
+};
 
 /** The default screen for help: a pipe without a width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
@@ -129,6 +141,7 @@ export async function runProgram(
       } else if (
         to !== undefined &&
         command.name() !== 'rounds' &&
+        !isCountedOverTime(command) &&
         command.options.some(({ long }) => long === '--offline')
       ) {
         throw usageError('--to needs --offline', 'add --offline, or remove --to');
@@ -170,6 +183,12 @@ export async function expandTyped(
   const { expandLine: expand } = await import('./commands/alias/expand.js');
   const run: Run = () => async () => {};
   return expand(argv, env, (words) => buildProgram(run, { write() {}, words }));
+}
+
+/** Whether the command counts over time, which always reads the mirror. */
+function isCountedOverTime(command: Command): boolean {
+  const { by } = command.opts();
+  return command.name() === 'stats' && TIME_PARTS.some((part) => part === by);
 }
 
 /** Whether `fleet --help --json` asks for every command in a form for programs. */
@@ -236,16 +255,15 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   );
 }
 
-/** Returns the document that `fleet report` writes, from -o or the extension of the file. */
+/** Returns the document that the command writes, from -o or the extension of the file. */
 function documentOf(
   command: Command,
   file: string | undefined,
   asked: string | undefined,
 ): GlobalFlags['document'] {
-  if (command.name() !== REPORT) return undefined;
   const extension = extensionOf(file);
   const name = asked ?? (extension === 'htm' ? 'html' : extension);
-  return DOCUMENTS.find((each) => each === name);
+  return COMMAND_DOCUMENTS[command.name()]?.find((each) => each === name);
 }
 
 /** Refuses flags that a document does not follow. */
@@ -305,7 +323,8 @@ function hasOwnExtension(command: Command, file: string): boolean {
   if (WRITES_ANY_FILE.includes(command.name())) return true;
   const extension = extensionOf(file) ?? '';
   if (command.name() === 'rounds') return /^(?:html?|gpx)$/.test(extension);
-  if (command.name() === REPORT) return /^(?:html?|md)$/.test(extension);
+  const documents: readonly string[] = COMMAND_DOCUMENTS[command.name()] ?? [];
+  if (documents.length > 0) return documents.includes(extension.replace(/^htm$/, 'html'));
   const isJournal = command.parent?.name() === 'journal';
   return isJournal && /^html?$/.test(extension);
 }
@@ -466,7 +485,7 @@ function addGlobalFlags(program: Command): void {
   program
     .option(
       '-o, --output <format>',
-      `how the result is written: ${OUTPUTS.join(', ')}; map also svg, html; rounds also gpx, html; report also md, html (default: table)`,
+      `how the result is written: ${OUTPUTS.join(', ')}; map also svg, html; rounds also gpx, html; report also md, html; bicycles stats also html (default: table)`,
       readOutputName,
     )
     .option('--json', 'short for -o json')
@@ -522,7 +541,7 @@ const readOutputName = withOffers(oneOf('format', ALL_OUTPUTS), ({ command }) =>
 function outputsOf(name: string): readonly string[] {
   const drawn = DRAWN_FORMATS[name] ?? [];
   if (name === MAP) return drawn;
-  return [...OUTPUTS, ...(name === REPORT ? DOCUMENTS : drawn)];
+  return [...OUTPUTS, ...(COMMAND_DOCUMENTS[name] ?? drawn)];
 }
 
 const readColumns = withOffers(parseColumns, ({ command }) => ({

@@ -99,6 +99,18 @@ export async function runOffline(
   });
 }
 
+/** An answer from an older mirror says how old it is. */
+const OLD_MIRROR_MS = 60_000;
+
+/** Prints a notice when the mirror that answers is older than a minute, or of unknown age. */
+export async function noticeOldMirror(
+  context: Pick<Context, 'notice'>,
+  status: MirrorStatus,
+): Promise<void> {
+  if (status.ageMs !== undefined && status.ageMs <= OLD_MIRROR_MS) return;
+  await context.notice(describeAge(status));
+}
+
 /** Describes the mirror: `from the mirror, current, 2 s old`, or why it is not current. */
 export function describeAge(status: MirrorStatus): string {
   const {

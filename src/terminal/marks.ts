@@ -34,8 +34,8 @@ export function splitMark(line: string): { mark: StateMark | undefined; text: st
 }
 
 /** Signs of fleet's screens, and their ASCII replacements of the same width. */
-const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊';
-const ASCII = '########-------.~+x.> ';
+const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊╱';
+const ASCII = '########-------.~+x.> /';
 const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
 /** Replaces the signs of a screen by ASCII where the output has no Unicode. */

@@ -68,6 +68,9 @@ const WAYS: { readonly [beginning: string]: Way } = {
   'fleet bicycles list --all --state lost --columns name,state_of_charge': {
     instead: 'fleet bicycles list --all --state lost --headings -o xlsx --file /dev/null',
   },
+  'fleet bicycles stats --by day --since 7d --file': {
+    instead: 'fleet bicycles stats --by day --since 7d -o html --file /dev/null',
+  },
   'fleet map -o html': { instead: 'fleet map -o html --file /dev/null' },
   'fleet map -o svg': { instead: 'fleet map -o svg --file /dev/null' },
   'fleet map --near 52.52,13.405 --radius 8km -o svg': {

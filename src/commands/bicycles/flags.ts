@@ -9,6 +9,7 @@ import { collect, oneOf, someOf } from '../../cli/options.js';
 import { addInputFlags } from '../../input/flags.js';
 import { addListFlags } from '../../list/flags.js';
 import { readTo, TO } from '../../list/mirror-flags.js';
+import { TIME_PARTS } from '../report/parts.js';
 import { addFilters, addFleetFilters } from './list-flags.js';
 import { EDIT_METHODS, EMPTY_CELL_CHOICES, STATS_GROUPS } from './methods-and-groups.js';
 
@@ -43,11 +44,19 @@ export type HistoryOptions = FlagsOf<typeof addHistoryFlags<[], NoFlags>>;
 export function addStatsFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
-  const flagged = command.option(
-    '--by <group>',
-    `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags`,
-    anyText(() => ({ words: plain([...new Set([...STATS_GROUPS, ...BICYCLE_FIELDS])]) })),
-  );
+  const flagged = command
+    .option(
+      '--by <group>',
+      `count by ${STATS_GROUPS.join(', ')} or any field, such as extra.tags; hour, day and week count rentals, returns, changes and alerts over time, from the mirror`,
+      anyText(() => ({
+        words: plain([...new Set([...STATS_GROUPS, ...TIME_PARTS, ...BICYCLE_FIELDS])]),
+      })),
+    )
+    .option(
+      '--since <time>',
+      'start of --by hour, day or week: 7d, monday (default: 24h, 7d or 8w before the end)',
+    )
+    .option('--until <time>', 'end of --by hour, day or week, like --since (default: now)');
   return addFleetFilters(flagged);
 }
 

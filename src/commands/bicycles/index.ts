@@ -117,11 +117,13 @@ function addStats(bicycles: Command, run: Run): void {
       'stats',
       'count bicycles by state, charge, silence or any field',
       `Count the whole fleet, or what the filters match: by state, charge, silence and open alerts.
-A terminal shows bars; every other format has group, value, count and percent.`,
+A terminal shows bars; every other format has group, value, count and percent.
+--by hour, day and week count rentals, returns, changes of state and alerts over time. They come from the mirror.`,
     ],
     ['the fleet at a glance', 'fleet bicycles stats'],
     ['lost bicycles by model', 'fleet bicycles stats --by model --state lost'],
     ['states as CSV', 'fleet bicycles stats --by state -o csv'],
+    ['rentals of each day, as a page', 'fleet bicycles stats --by day --since 7d --file week.html'],
   );
   addStatsFlags(stats).action(run(async () => (await import('./stats.js')).showStats));
 }

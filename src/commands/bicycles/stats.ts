@@ -5,6 +5,7 @@ import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { fieldOf } from '../../api/resource.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
 import { readList } from '../../list/list.js';
 import { isScreen } from '../../list/output-file.js';
@@ -15,6 +16,7 @@ import { countNoun } from '../../terminal/formats/renderer.js';
 import { forScreen } from '../../terminal/marks.js';
 import { countAlerts, DEFAULT_GROUPS, isNamedGroup, openCounter } from '../../views/counts.js';
 import { STATS, type StatsRow } from '../../views/stats.js';
+import { TIME_PARTS } from '../report/parts.js';
 import { readOpenAlerts } from './alerts.js';
 import type { StatsOptions } from './flags.js';
 import { planBicycles } from './list.js';
@@ -28,6 +30,17 @@ export async function showStats(
   context: Context,
   { by: word, ...filters }: StatsOptions,
 ): Promise<void> {
+  const { document } = context.flags;
+  const part = TIME_PARTS.find((each) => each === word);
+  if (part !== undefined) {
+    const { showStatsOverTime } = await import('../report/over-time.js');
+    return showStatsOverTime(context, part, filters);
+  }
+  const { since, until } = filters;
+  const timeFlags = { '--since': since, '--until': until, '-o html': document };
+  const [flag] = Object.entries(timeFlags).find(([, value]) => value !== undefined) ?? [];
+  if (flag !== undefined)
+    throw usageError(`${flag} needs --by hour, day or week`, `add --by ${TIME_PARTS[1]}`);
   const by = word === undefined || isNamedGroup(word) ? word : fieldOf(word, BICYCLE);
   const counter = openCounter(by === undefined ? DEFAULT_GROUPS : [by], context.clock.wallMs());
   const seen = new Set<string>();

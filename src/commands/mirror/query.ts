@@ -5,7 +5,7 @@ import type { Context } from '../../context.js';
 import { configError, usageError } from '../../errors.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
-import { openChosen, withMirror } from '../../list/offline.js';
+import { noticeOldMirror, openChosen, withMirror } from '../../list/offline.js';
 import { openResult } from '../../list/result.js';
 import type { MirrorAddress } from '../../mirror/address.js';
 import type { Answer, Database, TableColumn, Value } from '../../mirror/database.js';
@@ -80,10 +80,15 @@ export async function runQuery(
   { to, allowSuperuser = false }: { to?: MirrorAddress; allowSuperuser?: boolean },
 ): Promise<void> {
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
-  await withMirror(openChosen(context, to), async ({ database }) => {
+  await withMirror(openChosen(context, to), async (mirror) => {
+    const { database } = mirror;
     // SQLite runs in this thread, so a signal could not end it otherwise.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
+    // The role of a query may not be allowed to read the tables of the status.
+    const status = await mirror.status().catch(() => undefined);
+    context.signal.throwIfAborted();
+    if (status !== undefined) await noticeOldMirror(context, status);
     await print(context, await database.query(sql));
   });
 }

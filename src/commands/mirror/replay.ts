@@ -6,7 +6,7 @@ import { usageError } from '../../errors.js';
 import { IDLE_MS } from '../../follow/flags.js';
 import type { EventSink } from '../../follow/loop.js';
 import type { Client } from '../../http/client.js';
-import { openChosen, withMirror } from '../../list/offline.js';
+import { noticeOldMirror, openChosen, withMirror } from '../../list/offline.js';
 import type { Mirror } from '../../mirror/open.js';
 import {
   type Happening,
@@ -44,6 +44,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     const sql = 'SELECT 1 AS one FROM changes WHERE at >= ? AND at < ? LIMIT 1';
     const found = await mirror.database.all(sql, [range.since, range.until]);
     if (found.length === 0) return context.notice('No changes are recorded in that time');
+    await noticeOldMirror(context, await mirror.status());
     const topics = mirror.organizations.map((each) => organizationTopic(each));
     const { where, maxEvents, speed, all } = options;
     const shown = {

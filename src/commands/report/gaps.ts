@@ -12,10 +12,19 @@ export interface Sight {
   sawWhole(fromMs: number, untilMs: number): boolean;
   /** Returns the share of the interval that the mirror saw, from 0 to 1. */
   shareOf(interval: Interval): number;
+  /** Returns the parts of the interval that the mirror did not see, in their order. */
+  unseenIn(interval: Interval): Interval[];
 }
 
-/** Reads the gaps. An open gap lasts to the end of time. */
-export async function readSight(database: Database, keptSince: string | undefined): Promise<Sight> {
+/**
+ * Reads the gaps. An open gap lasts to the end of time. With `seenUntilMs`, the mirror saw nothing
+ * after that moment.
+ */
+export async function readSight(
+  database: Database,
+  keptSince: string | undefined,
+  seenUntilMs = Number.POSITIVE_INFINITY,
+): Promise<Sight> {
   const [row] = await database.all('SELECT min(first_seen) AS first FROM bicycles');
   const firstMs = readTime(row?.['first']);
   const keptMs = readTime(keptSince);
@@ -26,7 +35,11 @@ export async function readSight(database: Database, keptSince: string | undefine
     fromMs: readTime(started) ?? Number.NEGATIVE_INFINITY,
     untilMs: readTime(ended) ?? Number.POSITIVE_INFINITY,
   }));
-  return sightOf(beginMs, gaps);
+  const after = { fromMs: seenUntilMs, untilMs: Number.POSITIVE_INFINITY };
+  return sightOf(
+    beginMs,
+    [...gaps, after].sort((one, other) => one.fromMs - other.fromMs),
+  );
 }
 
 /** Makes the times seen from the gaps, which are sorted by their start and may overlap. */
@@ -50,21 +63,30 @@ export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]):
     }
     return low;
   };
+  const unseenIn = ({ fromMs, untilMs }: Interval) => {
+    const found: Interval[] = [];
+    for (let at = firstAfter(fromMs); at < unseen.length; at += 1) {
+      const { fromMs: start = 0, untilMs: end = 0 } = unseen[at] ?? {};
+      if (start >= untilMs) break;
+      found.push({ fromMs: Math.max(start, fromMs), untilMs: Math.min(end, untilMs) });
+    }
+    return found;
+  };
   return {
     beginMs,
     sawWhole(fromMs, untilMs) {
       const next = unseen[firstAfter(fromMs)];
       return next === undefined || next.fromMs >= untilMs;
     },
-    shareOf({ fromMs, untilMs }) {
+    shareOf(interval) {
+      const { fromMs, untilMs } = interval;
       if (untilMs <= fromMs) return 0;
-      let unseenMs = 0;
-      for (let at = firstAfter(fromMs); at < unseen.length; at += 1) {
-        const { fromMs: start = 0, untilMs: end = 0 } = unseen[at] ?? {};
-        if (start >= untilMs) break;
-        unseenMs += Math.min(end, untilMs) - Math.max(start, fromMs);
-      }
+      const unseenMs = unseenIn(interval).reduce(
+        (sum, each) => sum + each.untilMs - each.fromMs,
+        0,
+      );
       return 1 - unseenMs / (untilMs - fromMs);
     },
+    unseenIn,
   };
 }

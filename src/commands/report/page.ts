@@ -16,7 +16,7 @@ import {
   type TextTable,
 } from './tables.js';
 
-const STYLE = `
+export const PAGE_STYLE = `
 :root{color-scheme:light dark;--ground:#fff;--text:#1c1c1c;--faint:#555;--line:#ccc;--bar:#1f6feb}
 @media (prefers-color-scheme:dark){:root{--ground:#15181c;--text:#eee;--faint:#b4b4b4;--line:#444;--bar:#6aa5ff}}
 body{font:16px/1.4 system-ui,sans-serif;margin:0 auto;padding:1rem;max-width:70rem;color:var(--text);background:var(--ground)}
@@ -45,20 +45,20 @@ export function drawFleetPage(report: FleetReport, zone: TimeZone): string {
   const parts = partsTable(report);
   const idle = idleTable(report, zone);
   return [
-    ...startPage('Fleet report', STYLE),
+    ...startPage('Fleet report', PAGE_STYLE),
     '<main>',
     '<h1>Fleet report</h1>',
     ...describeReport(report, zone).map((line) => `<p>${escapeText(line)}</p>`),
-    drawTable(figuresTable(report)),
+    drawHtmlTable(figuresTable(report)),
     ...CHARTED.map((name) => drawChart(report, name)),
-    ...(parts === undefined ? [] : [drawTable(parts)]),
-    ...(idle.rows.length === 0 ? [] : [drawTable(idle)]),
+    ...(parts === undefined ? [] : [drawHtmlTable(parts)]),
+    ...(idle.rows.length === 0 ? [] : [drawHtmlTable(idle)]),
     '</main></body></html>',
     '',
   ].join('\n');
 }
 
-function drawTable({ title, header, rows }: TextTable): string {
+export function drawHtmlTable({ title, header, rows }: TextTable): string {
   const id = title.toLowerCase().replace(/[^a-z]+/g, '-');
   const head = header.map((text) => `<th scope="col">${escapeText(text)}</th>`).join('');
   const body = rows.map(([first = '', ...cells]) => {
@@ -133,6 +133,6 @@ function drawBar({ value, unit, certain }: PartFigure, { x, step, floor, highest
   return `${rect}<text x="${x.toFixed(1)}" y="${(floor - height - 4).toFixed(1)}">${escapeText(text)}</text>`;
 }
 
-function escapeText(text: string): string {
+export function escapeText(text: string): string {
   return escapeMarkup(cleanMultiline(text));
 }

@@ -1,10 +1,18 @@
 // The periods of a report, and its parts by local day, week or month.
 
 import { usageError } from '../../errors.js';
+import { HOUR_MS, MINUTE_MS } from '../../system/time-units.js';
 import { localTimeAt, startOfDay, type TimeZone } from '../../system/time-zone.js';
 
 export const PARTS = ['day', 'week', 'month', 'model', 'zone'] as const;
 export type PartKind = (typeof PARTS)[number];
+
+/** The parts of `bicycles stats` over time. */
+export const TIME_PARTS = ['hour', 'day', 'week'] as const;
+export type TimePartKind = (typeof TIME_PARTS)[number];
+
+/** Every part that is a time. */
+type AnyTimePart = TimePartKind | 'month';
 
 /** From the first moment up to but not including the second, in milliseconds since the epoch. */
 export interface Interval {
@@ -31,25 +39,53 @@ export function intervalBefore({ fromMs, untilMs }: Interval): Interval {
  */
 export function splitByTime(
   { fromMs, untilMs }: Interval,
-  kind: 'day' | 'week' | 'month',
+  kind: AnyTimePart,
   zone: TimeZone,
 ): TimePart[] {
   const parts: TimePart[] = [];
   let startMs = fromMs;
   while (startMs < untilMs) {
-    const { year, month, day } = localTimeAt(startMs, zone);
-    const nextMs = startOfDay(nextStart({ year, month, day }, kind), zone);
-    const date = new Date(Date.UTC(year, month - 1, day)).toISOString().slice(0, 10);
-    const name = kind === 'month' ? date.slice(0, 7) : date;
+    const nextMs = endOfPart(startMs, kind, zone);
+    const name = nameOfPart(startMs, kind, zone);
     parts.push({ name, fromMs: startMs, untilMs: Math.min(nextMs, untilMs) });
     if (parts.length > MOST_PARTS)
       throw usageError(
         `--by ${kind} would have more than ${MOST_PARTS} parts`,
-        'choose a shorter period, or --by month',
+        kind === 'hour'
+          ? 'choose a shorter period, or --by day'
+          : 'choose a shorter period, or --by month',
       );
     startMs = nextMs;
   }
   return parts;
+}
+
+/** Returns the local start of the hour, day or week that contains the moment. */
+export function startOfPart(atMs: number, kind: TimePartKind, zone: TimeZone): number {
+  if (kind === 'hour') return startOfHour(atMs, zone);
+  const { year, month, day } = localTimeAt(atMs, zone);
+  if (kind === 'day') return startOfDay({ year, month, day }, zone);
+  const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay();
+  return startOfDay(dateOf(Date.UTC(year, month - 1, day - ((weekday + 6) % 7))), zone);
+}
+
+/** Returns the start of the local hour, also in zones with offsets of half an hour. */
+function startOfHour(atMs: number, zone: TimeZone): number {
+  const offsetMs = zone.offsetMinutes(atMs) * MINUTE_MS;
+  return Math.floor((atMs + offsetMs) / HOUR_MS) * HOUR_MS - offsetMs;
+}
+
+function endOfPart(startMs: number, kind: AnyTimePart, zone: TimeZone): number {
+  if (kind === 'hour') return startOfHour(startMs, zone) + HOUR_MS;
+  const { year, month, day } = localTimeAt(startMs, zone);
+  return startOfDay(nextStart({ year, month, day }, kind), zone);
+}
+
+function nameOfPart(startMs: number, kind: AnyTimePart, zone: TimeZone): string {
+  const { year, month, day, hour, minute } = localTimeAt(startMs, zone);
+  const time = new Date(Date.UTC(year, month - 1, day, hour, minute)).toISOString();
+  if (kind === 'hour') return `${time.slice(0, 10)} ${time.slice(11, 16)}`;
+  return kind === 'month' ? time.slice(0, 7) : time.slice(0, 10);
 }
 
 interface CalendarDate {

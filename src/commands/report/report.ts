@@ -1,15 +1,13 @@
 // `fleet report`: figures of the fleet from the mirror, beside those of the period before.
 
 import type { Context } from '../../context.js';
-import { usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
-import { openChosen, withMirror } from '../../list/offline.js';
+import { noticeOldMirror, openChosen, withMirror } from '../../list/offline.js';
 import { writeResult } from '../../list/output-file.js';
 import type { Mirror } from '../../mirror/open.js';
 import { WEEK_MS } from '../../system/time-units.js';
 import { showLocalTime } from '../../system/time-zone.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
-import { readTimeFlag } from '../../terminal/typed-time.js';
 import { labelOf, showFigure, UNCERTAIN } from '../../views/fleet-report.js';
 import type { PartFigure } from './figures.js';
 import type { ReportOptions } from './flags.js';
@@ -19,13 +17,15 @@ import {
   makeFleetReport,
   type ReportInput,
 } from './make-report.js';
+import type { Interval } from './parts.js';
+import { readPeriod } from './period.js';
 import { isEmptyPeriod } from './tables.js';
 
 const DEFAULT_LENGTH_MS = WEEK_MS;
 
 /** Prints the report. Throws a FleetError of kind `config` without a mirror. */
 export async function showFleetReport(context: Context, options: ReportOptions): Promise<void> {
-  const asked = readPeriod(context, options);
+  const asked = readPeriod(context, options, DEFAULT_LENGTH_MS);
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const { document, jq } = context.flags;
   // A page draws its charts by day.
@@ -33,6 +33,7 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
     // SQLite runs in this thread, so a signal could not end it otherwise.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
+    await noticeOldMirror(context, await mirror.status());
     const input = await fitPeriod(mirror, asked);
     return makeFleetReport(context, mirror, { ...input, by });
   });
@@ -57,33 +58,13 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   await printReport(context, IDLE, report.idle, format);
 }
 
-/** The period that was asked for. */
-interface Asked {
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-/** Reads the flags. A period ends at the present at the latest. */
-function readPeriod(context: Context, { since, until }: ReportOptions): Asked {
-  const now = context.now();
-  const askedUntilMs = until === undefined ? now.ms : readTimeFlag('--until', until, now);
-  const untilMs = Math.min(askedUntilMs, now.ms);
-  const fromMs =
-    since === undefined ? untilMs - DEFAULT_LENGTH_MS : readTimeFlag('--since', since, now);
-  if (until !== undefined && fromMs >= askedUntilMs)
-    throw usageError('--until is not after --since', 'pass the earlier time to --since');
-  if (fromMs >= now.ms)
-    throw usageError('--since is not in the past', 'pass a time in the past to --since');
-  return { fromMs, untilMs };
-}
-
 /** A current mirror is a few seconds behind, which is not worth a notice. */
 const USUAL_DELAY_MS = 30_000;
 
 /** Ends the period at the last moment that the mirror is certain about. */
 async function fitPeriod(
   mirror: Mirror,
-  { fromMs, untilMs }: Asked,
+  { fromMs, untilMs }: Interval,
 ): Promise<Omit<ReportInput, 'by'>> {
   const { asOfMs, isCurrent } = await mirror.status();
   const lastMs = Math.max(fromMs, Math.min(untilMs, asOfMs ?? fromMs));

@@ -65,7 +65,13 @@ function isWhole({ part }: PartFigure): boolean {
   return part === null;
 }
 
-function sheetOf(name: string, header: readonly string[], rows: SheetRows, timezone: string) {
+/** Makes a sheet whose columns fit their contents. */
+export function sheetOf(
+  name: string,
+  header: readonly string[],
+  rows: SheetRows,
+  timezone: string,
+) {
   // Only times have a date and a clock, and they are written in local time.
   const fieldOf = (value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? 'created' : '';

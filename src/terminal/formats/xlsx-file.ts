@@ -7,6 +7,8 @@ import type { Zip, ZipInputFile } from 'fflate';
 import { DAY_MS } from '../../system/time-units.js';
 import { escapeMarkup } from '../markup.js';
 import type { XlsxCell } from './xlsx-cell.js';
+import { type ChartPlace, chartXml, drawingXml, type SheetChart } from './xlsx-chart.js';
+import { columnLetters } from './xlsx-columns.js';
 
 const MAIN = 'http://schemas.openxmlformats.org/spreadsheetml/2006/main';
 const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -66,6 +68,8 @@ export function writeXlsx(layout: SheetLayout, packedRows: readonly PackedRows[]
 interface WorkbookSheet {
   readonly layout: SheetLayout;
   readonly packedRows: readonly PackedRows[];
+  /** A chart to the right of the cells. */
+  readonly chart?: SheetChart;
 }
 
 /** Makes a file with several sheets. Their names must differ. */
@@ -76,13 +80,13 @@ export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise
     if (error !== null) throw error;
     file.push(chunk);
   });
-  for (const [name, xml] of Object.entries(fixedParts(sheets.map(({ layout }) => layout)))) {
+  for (const [name, xml] of Object.entries(fixedParts(sheets))) {
     const entry = new ZipDeflate(name);
     zip.add(entry);
     entry.push(strToU8(DECLARATION + xml), true);
   }
-  for (const [index, { layout, packedRows }] of sheets.entries()) {
-    const pieces = sheetPieces(layout, packedRows, index === 0);
+  for (const [index, sheet] of sheets.entries()) {
+    const pieces = sheetPieces(sheet, index === 0);
     await addPacked(zip, `xl/worksheets/sheet${index + 1}.xml`, pieces);
   }
   zip.end();
@@ -115,15 +119,14 @@ async function addPacked(zip: Zip, filename: string, pieces: Iterable<Uint8Array
 }
 
 function* sheetPieces(
-  layout: SheetLayout,
-  packedRows: readonly PackedRows[],
+  { layout, packedRows, chart }: WorkbookSheet,
   isSelected: boolean,
 ): Generator<Uint8Array, void, undefined> {
   const { header } = layout;
   yield Buffer.from(`${DECLARATION}${sheetStart(layout, isSelected)}`);
   if (header !== undefined) yield Buffer.from(headerXml(header));
   for (const rows of packedRows) yield inflateRawSync(rows);
-  yield Buffer.from(sheetEnd(layout));
+  yield Buffer.from(sheetEnd(layout, chart !== undefined));
 }
 
 function sheetStart({ header, columnWidths }: SheetLayout, isSelected: boolean): string {
@@ -139,7 +142,7 @@ function sheetStart({ header, columnWidths }: SheetLayout, isSelected: boolean):
 }
 
 /** Without `ignoredErrors` Excel offers to turn texts such as `00123` into numbers. */
-function sheetEnd(layout: SheetLayout): string {
+function sheetEnd(layout: SheetLayout, hasChart: boolean): string {
   const range = filterRange(layout, (part) => part);
   const filter = range === undefined ? '' : `<autoFilter ref="${range}"/>`;
   const columnCount = layout.columnWidths.length;
@@ -147,7 +150,8 @@ function sheetEnd(layout: SheetLayout): string {
     columnCount === 0
       ? ''
       : `<ignoredErrors><ignoredError sqref="A1:${columnLetters(columnCount)}${layout.rowCount + 1}" numberStoredAsText="1"/></ignoredErrors>`;
-  return `</sheetData>${filter}${ignored}</worksheet>`;
+  const drawing = hasChart ? `<drawing xmlns:r="${OFFICE}" r:id="rId1"/>` : '';
+  return `</sheetData>${filter}${ignored}${drawing}</worksheet>`;
 }
 
 /** The cells that the filter of the header covers: `A1:D31`; undefined without a header. */
@@ -158,13 +162,6 @@ function filterRange(
   if (header === undefined || header.length === 0) return undefined;
   const last = `${fix(columnLetters(header.length))}${fix(String(rowCount + 1))}`;
   return `${fix('A')}${fix('1')}:${last}`;
-}
-
-function columnLetters(column: number): string {
-  let letters = '';
-  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26))
-    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
-  return letters;
 }
 
 function headerXml(header: readonly string[]): string {
@@ -222,8 +219,51 @@ function escapeCell(text: string): string {
   return escapeMarkup(escaped.replaceAll('\r', '_x000D_'));
 }
 
-function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
-  const sheets = layouts.map((layout, index) => ({ layout, index, id: index + 1 }));
+/** Returns the parts of the charts by their names. */
+function chartParts(sheets: readonly WorkbookSheet[]): Record<string, string> {
+  const parts: Record<string, string> = {};
+  for (const [index, { layout, chart }] of sheets.entries()) {
+    if (chart === undefined) continue;
+    const id = index + 1;
+    const place: ChartPlace = {
+      sheetName: sheetName(layout.name),
+      columnCount: layout.columnWidths.length,
+      rowCount: layout.rowCount,
+    };
+    const relation = (type: string, target: string) =>
+      `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/${type}" Target="${target}"/></Relationships>`;
+    parts[`xl/worksheets/_rels/sheet${id}.xml.rels`] = relation(
+      'drawing',
+      `../drawings/drawing${id}.xml`,
+    );
+    parts[`xl/drawings/drawing${id}.xml`] = drawingXml(place);
+    parts[`xl/drawings/_rels/drawing${id}.xml.rels`] = relation(
+      'chart',
+      `../charts/chart${id}.xml`,
+    );
+    parts[`xl/charts/chart${id}.xml`] = chartXml(chart, place);
+  }
+  return parts;
+}
+
+/** Returns the content types of the parts of the charts. */
+function chartOverrides(names: readonly string[]): string[] {
+  const types: { readonly [folder: string]: string } = {
+    drawings: 'drawing',
+    charts: 'drawingml.chart',
+  };
+  return names.flatMap((name) => {
+    const type = types[/^xl\/(\w+)\/\w+\.xml$/.exec(name)?.[1] ?? ''];
+    if (type === undefined) return [];
+    return [
+      `<Override PartName="/${name}" ContentType="application/vnd.openxmlformats-officedocument.${type}+xml"/>`,
+    ];
+  });
+}
+
+function fixedParts(workbookSheets: readonly WorkbookSheet[]): Record<string, string> {
+  const sheets = workbookSheets.map(({ layout }, index) => ({ layout, index, id: index + 1 }));
+  const charts = chartParts(workbookSheets);
   const overrides = sheets.map(
     ({ id }) =>
       `<Override PartName="/xl/worksheets/sheet${id}.xml" ContentType="${CONTENT}.worksheet+xml"/>`,
@@ -241,7 +281,8 @@ function fixedParts(layouts: readonly SheetLayout[]): Record<string, string> {
   );
   const stylesId = sheets.length + 1;
   return {
-    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/>${overrides.join('')}<Override PartName="/xl/styles.xml" ContentType="${CONTENT}.styles+xml"/></Types>`,
+    ...charts,
+    '[Content_Types].xml': `<Types xmlns="${PACKAGE}/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="/xl/workbook.xml" ContentType="${CONTENT}.sheet.main+xml"/>${[...overrides, ...chartOverrides(Object.keys(charts))].join('')}<Override PartName="/xl/styles.xml" ContentType="${CONTENT}.styles+xml"/></Types>`,
     '_rels/.rels': `<Relationships xmlns="${PACKAGE}/relationships"><Relationship Id="rId1" Type="${OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>`,
     'xl/workbook.xml': `<workbook xmlns="${MAIN}" xmlns:r="${OFFICE}"><bookViews><workbookView/></bookViews><sheets>${entries.join('')}</sheets>${names}</workbook>`,
     'xl/_rels/workbook.xml.rels': `<Relationships xmlns="${PACKAGE}/relationships">${relations.join('')}<Relationship Id="rId${stylesId}" Type="${OFFICE}/styles" Target="styles.xml"/></Relationships>`,

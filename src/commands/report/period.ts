@@ -1,0 +1,24 @@
+// Reads --since and --until of figures from the mirror.
+
+import type { Context } from '../../context.js';
+import { usageError } from '../../errors.js';
+import { readTimeFlag } from '../../terminal/typed-time.js';
+import type { Interval } from './parts.js';
+
+/** Reads the flags. A period ends at the present at the latest. */
+export function readPeriod(
+  context: Context,
+  { since, until }: { since?: string | undefined; until?: string | undefined },
+  defaultLengthMs: number,
+): Interval {
+  const now = context.now();
+  const askedUntilMs = until === undefined ? now.ms : readTimeFlag('--until', until, now);
+  const untilMs = Math.min(askedUntilMs, now.ms);
+  const fromMs =
+    since === undefined ? untilMs - defaultLengthMs : readTimeFlag('--since', since, now);
+  if (until !== undefined && fromMs >= askedUntilMs)
+    throw usageError('--until is not after --since', 'pass the earlier time to --since');
+  if (fromMs >= now.ms)
+    throw usageError('--since is not in the past', 'pass a time in the past to --since');
+  return { fromMs, untilMs };
+}

@@ -1,0 +1,9 @@
+// The letters of the columns of a sheet.
+
+/** Returns the letters of a column, counted from 1: A, B, …, Z, AA. */
+export function columnLetters(column: number): string {
+  let letters = '';
+  for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26))
+    letters = String.fromCharCode(65 + ((rest - 1) % 26)) + letters;
+  return letters;
+}

@@ -1,0 +1,105 @@
+// Rentals, returns, changes of state and alerts by hour, day or week, with bars on a terminal.
+
+import type { Shape } from '../terminal/formats.js';
+import { drawBar } from '../terminal/progress.js';
+import type { Cell } from '../terminal/table.js';
+import { MISSING } from '../terminal/values.js';
+import { UNCERTAIN } from './fleet-report.js';
+
+/** The counts of one hour, day or week. Null counts cannot be known. */
+export interface OverTimeRow {
+  /** The local start: `2026-11-23`, or `2026-11-23 14:00`. */
+  readonly part: string;
+  readonly from: string;
+  readonly until: string;
+  readonly rentals: number | null;
+  readonly returns: number | null;
+  readonly changes: number | null;
+  readonly alerts: number | null;
+  /** The share that the mirror saw, in percent. */
+  readonly coverage: number;
+  /** Whether the mirror saw every change. */
+  readonly certain: boolean;
+}
+
+/** The counts, in the order of their columns. */
+export const OVER_TIME_COUNTS = ['rentals', 'returns', 'changes', 'alerts'] as const;
+export type OverTimeCount = (typeof OVER_TIME_COUNTS)[number];
+
+export const COUNT_LABELS: { readonly [name in OverTimeCount]: string } = {
+  rentals: 'Rentals',
+  returns: 'Returns',
+  changes: 'Changes of state',
+  alerts: 'Alerts',
+};
+
+const BAR_COLUMNS = 20;
+/** Fills the share of a bar that the mirror did not see. */
+const HATCH = '╱';
+
+/** Formats a count; `-` for an unknown one. Alerts do not depend on what the mirror saw. */
+export function showCount(row: OverTimeRow, name: OverTimeCount): string {
+  const value = row[name];
+  if (value === null) return MISSING;
+  return `${row.certain || name === 'alerts' ? '' : UNCERTAIN}${value}`;
+}
+
+/** Returns the table. With bars it fits a terminal. */
+export function overTimeShape(
+  { by, rows }: { readonly by: string; readonly rows: readonly OverTimeRow[] },
+  hasBars: boolean,
+): Shape<OverTimeRow> {
+  const most = Math.max(1, ...rows.map(({ rentals }) => rentals ?? 0));
+  const keeps: { readonly [name in OverTimeCount]: number } = {
+    rentals: 8,
+    returns: 6,
+    changes: 5,
+    alerts: 4,
+  };
+  return {
+    noun: { one: 'row', many: 'rows' },
+    fields: ['part', 'from', 'until', ...OVER_TIME_COUNTS, 'coverage', 'certain'],
+    columns: [
+      { header: by.toUpperCase(), field: 'part', keep: 9 },
+      ...OVER_TIME_COUNTS.map((name) => ({
+        header: name.toUpperCase(),
+        field: name,
+        keep: keeps[name],
+        align: 'right' as const,
+        cell: (row: OverTimeRow) => ({ text: showCount(row, name) }),
+      })),
+      {
+        header: 'SEEN',
+        field: 'coverage',
+        keep: 3,
+        align: 'right',
+        cell: ({ coverage }) => ({ text: `${coverage} %` }),
+      },
+      ...(hasBars
+        ? [
+            {
+              header: 'CHART',
+              field: 'bar',
+              keep: 7,
+              minimum: BAR_COLUMNS,
+              cell: (row: OverTimeRow) => barCell(row, most),
+            },
+          ]
+        : []),
+    ],
+  };
+}
+
+/** Returns a bar for the rentals, with hatching for the share that the mirror did not see. */
+function barCell({ rentals, coverage }: OverTimeRow, most: number): Cell {
+  const hatched = Math.ceil(((100 - coverage) / 100) * BAR_COLUMNS);
+  const room = BAR_COLUMNS - hatched;
+  const bar = drawBar((rentals ?? 0) / most, BAR_COLUMNS);
+  const shown = Array.from(bar)
+    .slice(0, Math.max(room, rentals === null ? 0 : 1))
+    .join('');
+  return {
+    text: `${shown.padEnd(room)}${HATCH.repeat(hatched)}`.slice(0, BAR_COLUMNS),
+    color: hatched > 0 ? 'yellow' : 'blueBright',
+  };
+}
