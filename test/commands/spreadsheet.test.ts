@@ -115,7 +115,7 @@ describe('`--file`', () => {
 
   test.each([
     ['bicycles list --count', /^30\n$/],
-    ['bicycles get NAME', /^uuid {2,}/],
+    ['bicycles get NAME', /^state {2,}/],
     ['bicycles stats', /^GROUP/],
     ['auth status', /^profile {2,}/],
     ['doctor', /^ok {2,}fleet/m],
