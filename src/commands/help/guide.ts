@@ -25,7 +25,8 @@ export function guideText(markdown: string): string {
 function blockText(block: string): string {
   const text = block.trim();
   if (/^(?:# |!\[)/.test(text)) return '';
-  if (text.startsWith('## ')) return `${inlineText(text.slice(3))}:`;
+  const [heading, title = ''] = /^#{2,3} (.*)$/.exec(text) ?? [];
+  if (heading !== undefined) return `${inlineText(title)}:`;
   if (text.startsWith('|')) return showPairs(text.split('\n').slice(2).map(readRow));
   const isList = /^(?:- |1\. )/.test(text);
   const whole = joinLines(text);

@@ -13,6 +13,7 @@ export const TOPICS = {
   report: 'figures of the fleet, and their definitions in SQL',
   excel: 'spreadsheets: export, edit and import again',
   recipes: 'command lines for common jobs',
+  cron: 'jobs without a terminal',
   watching: 'gaps, endings and connections of fleet watch',
   'push-topics': 'what fleet watch can follow',
   alerts: 'alerts as they happen, and webhooks',
