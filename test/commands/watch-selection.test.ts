@@ -210,3 +210,17 @@ test('the board of --live shows the selected bicycles', async () => {
   const fleetRows = stdout.slice(0, stdout.indexOf('ALERTS'));
   expect(others.filter(({ name }) => fleetRows.includes(name)).map(({ name }) => name)).toEqual([]);
 });
+
+test('shows a bicycle that left the selection during a gap, and no other one', async () => {
+  const from = await startSandbox({ bicycles: 30, rate: 0, replay: 0 });
+  onTestFinished(() => from.close());
+  const { uuid } = find('available', from);
+  const running = await startWatch(['--state', 'available', '--json'], from);
+  from.dropStreams();
+  from.act(uuid, 'rent');
+  await running.until(() => running.events('left').length > 0);
+  await running.until(() => running.events('resync').some(({ since }) => since !== undefined));
+  await running.stop();
+  expect(running.events('left')).toMatchObject([{ uuid, bicycle: { state: 'rented' } }]);
+  expect(running.events('entered')).toEqual([]);
+});

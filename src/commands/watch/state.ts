@@ -228,9 +228,10 @@ export class Watch {
     // The bicycle is known in a newer form, which was shown already.
     if (kind === 'late') return isInside ? 'inside' : 'outside';
     const hasLeft = this.#left.delete(uuid);
-    // The place of a bicycle that was never seen is only certain when the whole fleet is known.
-    if (known === undefined && !hasLeft && !this.known.isWhole)
-      return isInside ? 'inside' : 'outside';
+    // A bicycle that was not known has entered only when the whole fleet is known. A list that was
+    // read after a gap does not say whether the bicycle was known.
+    const isNew = this.known.isWhole && kind !== 'caught-up';
+    if (known === undefined && !hasLeft && !isNew) return isInside ? 'inside' : 'outside';
     const wasInside = !hasLeft && known !== undefined && has(known);
     if (isInside === wasInside) return isInside ? 'inside' : 'outside';
     return isInside ? 'entered' : 'left';
