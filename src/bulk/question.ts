@@ -8,7 +8,7 @@ import { countPresentStates, readPresent, showStateCounts } from '../api/present
 import { mayStartIn } from '../api/transition-rules.js';
 import type { Context } from '../context.js';
 import { FleetError, usageError } from '../errors.js';
-import { readOnlyFailure } from '../settings/resolve.js';
+import { readOnlyFailure, type Settings } from '../settings/resolve.js';
 import { clean } from '../terminal/clean.js';
 import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
 import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
@@ -43,9 +43,9 @@ export async function askBefore(
   { change, isStdin }: BulkPlan,
   tasks: readonly Task[],
 ): Promise<void> {
-  const { resource, verb, command, isGrave, isAlwaysAsked, warning } = change;
-  const { one, many } = resource;
-  const { profile, baseUrl, protected: isProtected } = await context.settings();
+  const { verb, isGrave, isAlwaysAsked } = change;
+  const settings = await context.settings();
+  const { protected: isProtected } = settings;
   const count = tasks.length;
   context.signal.throwIfAborted();
   // In a protected profile every change asks.
@@ -58,19 +58,46 @@ export async function askBefore(
   const labels = await Promise.all(
     shown.map((task) => describeTask(context, change, task, isGraveOne)),
   );
+  const { message, proof } = questionOf(settings, change, labels, count);
+  const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
+  const isSure = await withTerminal(context, isStdin, async (asking) => {
+    if (proof === undefined) return askYesNo(asking, { message, instead });
+    return (await askText(asking, { message, instead })).trim() === proof;
+  });
+  if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+}
+
+/** The wording of a question. */
+export interface ChangeQuestion {
+  readonly message: string;
+  /** The text that the user must type; undefined for a question with yes and no. */
+  readonly proof: string | undefined;
+}
+
+/** Words the question before a change of `count` targets; `labels` name the first of them. */
+export function questionOf(
+  { profile, baseUrl, protected: isProtected }: Settings,
+  {
+    resource: { one, many },
+    verb,
+    command,
+    isGrave,
+    warning,
+  }: Pick<BulkChange, 'resource' | 'verb' | 'command' | 'isGrave' | 'warning'>,
+  labels: readonly string[],
+  count: number,
+): ChangeQuestion {
   const examples = labels.join(', ') + (count > labels.length ? ', …' : '');
   const what = count === 1 ? `${one} ${examples}` : `${count} ${many} (${examples})`;
   const where = `at ${baseUrl.value?.href.replace(/\/$/, '')} (${isProtected.value ? 'protected ' : ''}profile ${profile.value})`;
   const question = clean(`${ASKED[command] ?? `Run ${verb} on`} ${what} ${where}?`);
-  const instead = `add --yes to skip the question, or --dry-run to see what would be sent`;
-  const isSure = await withTerminal(context, isStdin, async (asking) => {
-    if (!isGrave) return askYesNo(asking, { message: question, instead });
-    const proof = isGraveOne ? verb : String(count);
-    const about = warning === undefined ? '' : `${warning} `;
-    const message = `${question} ${about}Type ${isGraveOne ? verb : `the number of ${many}`} to go on:`;
-    return (await askText(asking, { message, instead })).trim() === proof;
-  });
-  if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
+  if (isGrave !== true) return { message: question, proof: undefined };
+  const about = warning === undefined ? '' : `${warning} `;
+  const typed = count === 1 ? verb : `the number of ${many}`;
+  return {
+    message: `${question} ${about}Type ${typed} to go on:`,
+    proof: count === 1 ? verb : String(count),
+  };
 }
 
 /** How many bicycles are read at the same time before a question shows them. */

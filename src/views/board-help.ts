@@ -29,7 +29,11 @@ export const KEYS: readonly (readonly [key: string, does: string])[] = [
   ['s', 'sort the bicycles by charge, name, state or last change'],
   ['↑ ↓ PgUp PgDn', 'scroll'],
   ['m', 'map, and back'],
-  ['Enter', 'open the bicycle; Esc closes it'],
+  ['Enter, e', 'open the details of the bicycle; Esc closes them'],
+  ['Space', 'mark the bicycle, or unmark it; Esc removes all marks'],
+  ['a', 'run a transition on the marked bicycles, or on the one under the cursor; it asks first'],
+  ['c', 'copy the ID, where the terminal allows it'],
+  ['y', 'show the command that does the same'],
 ];
 
 export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
@@ -43,12 +47,20 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['m', 'board, and back'],
 ];
 
-/** Returns as many key hints as fit; at least the first. */
-export function keyHints([first = '', ...others]: readonly string[], width: number): string {
-  return others.reduce(
-    (line, hint) => (widthOf(line) + 2 + widthOf(hint) <= width ? `${line}  ${hint}` : line),
+/** The sign for hints that do not fit. */
+const MORE_HINTS = ' …';
+
+/** Returns as many key hints as fit, at least the first, and a sign when some do not fit. */
+export function keyHints(hints: readonly string[], width: number): string {
+  const all = hints.join('  ');
+  if (widthOf(all) <= width) return all;
+  const [first = '', ...others] = hints;
+  const room = width - MORE_HINTS.length;
+  const shown = others.reduce(
+    (line, hint) => (widthOf(line) + 2 + widthOf(hint) <= room ? `${line}  ${hint}` : line),
     first,
   );
+  return `${shown}${MORE_HINTS}`;
 }
 
 /** Returns the description of each key. */

@@ -9,11 +9,13 @@ import { clean } from '../terminal/clean.js';
 import { NO_PAINT, type Paint } from '../terminal/colour.js';
 import { count } from '../terminal/count.js';
 import type { Shape } from '../terminal/formats.js';
+import { splitMark } from '../terminal/marks.js';
 import { drawBar } from '../terminal/progress.js';
 import { showDuration } from '../terminal/time.js';
 import { numberOf, textOf } from '../terminal/values.js';
 import { ALERTS } from './alert.js';
 import { BICYCLES, lookOf } from './bicycle.js';
+import { type BoardDialog, dialogLines } from './board-dialog.js';
 import {
   type BoardConnection,
   connectionText,
@@ -49,6 +51,14 @@ export interface BoardView {
   /** The row that Enter opens, and the first visible row. */
   selected: number;
   scroll: number;
+  /** The UUIDs of the marked bicycles. */
+  marked: ReadonlySet<string>;
+  /** The question or text above the footer. */
+  dialog: BoardDialog | undefined;
+  /** A line in the footer instead of the keys. */
+  message: string | undefined;
+  /** Whether a change is running. */
+  isBusy: boolean;
 }
 
 export interface BoardInput {
@@ -116,35 +126,96 @@ const COUNT_COLUMNS = 6;
 const GUTTER = '  ';
 
 /** The keys of the footer, most important first. */
-const FLEET_HINTS = ['q quit', '? help', '/ filter', 'Enter open', 's sort', 'm map', '↑↓ scroll'];
-const CARD_HINTS = ['q quit', 'Esc back', '↑↓ scroll'];
+const FLEET_HINTS = [
+  ...['q quit', '? help', 'a act', 'Space mark', '/ filter', 'Enter open', 's sort'],
+  ...['m map', 'c copy ID', 'y command', '↑↓ scroll'],
+];
+const CARD_HINTS = ['q quit', 'Esc back', 'a act', '↑↓ scroll', 'c copy ID', 'y command'];
 
-/** Returns the number of rows for bicycles. The caller fetches no more. */
-export function bicycleRows(height: number): number {
-  return Math.max(0, topRows(height) - 1);
+/** How many rows each part of the board could fill. */
+export interface BoardNeeds {
+  /** The bicycles that match the filter. */
+  readonly bicycles: number;
+  readonly changes: number;
+  readonly alerts: number;
 }
 
-/** Returns the height of the block with states and bicycles, including its heading. */
-function topRows(height: number): number {
-  const left = height - 4;
-  return Math.min(
-    Math.max(BICYCLE_STATES.length + 2, Math.floor(left * 0.4)),
-    Math.floor(left * 0.55),
+/** The heading of the list, and the headings of its columns. */
+const LIST_HEADINGS = 2;
+
+/** Returns the number of rows for bicycles. The caller fetches no more. */
+export function bicycleRows(height: number, needs: BoardNeeds): number {
+  return Math.max(0, shareHeight(height, needs).top - LIST_HEADINGS);
+}
+
+/** The heights of the parts of the board, with their headings. */
+interface BoardHeights {
+  /** The states, and the bicycles next to them. */
+  readonly top: number;
+  readonly changes: number;
+  readonly alerts: number;
+}
+
+/** The fewest rows of changes that are worth showing, with their heading. */
+const FEWEST_CHANGE_ROWS = 4;
+/** Below this many rows there is no room for alerts. */
+const FEWEST_ROWS_WITH_ALERTS = 9;
+
+/**
+ * Shares the height: the list gets the rows that changes and alerts do not need, and the changes get
+ * those that the list does not need.
+ */
+function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
+  // Title, traffic, doubt and footer.
+  const left = Math.max(0, height - 4);
+  const usual = Math.min(
+    Math.max(BICYCLE_STATES.length + 1, Math.floor(left * 0.5)),
+    Math.floor(left * 0.6),
   );
+  const topNeed = Math.max(BICYCLE_STATES.length + 1, needs.bicycles + LIST_HEADINGS);
+  const rest = left - usual;
+  const alerts =
+    rest < FEWEST_ROWS_WITH_ALERTS
+      ? 0
+      : Math.min(Math.max(4, Math.floor(rest / 3)), 2 + Math.max(1, needs.alerts));
+  // A blank line precedes each part.
+  const changesNeed = Math.max(FEWEST_CHANGE_ROWS, needs.changes + 1) + 1;
+  const bottomNeed = changesNeed + alerts;
+  const top = topNeed < usual ? topNeed : Math.min(topNeed, usual + Math.max(0, rest - bottomNeed));
+  return { top, alerts, changes: Math.max(0, left - top - alerts) };
 }
 
 /** Returns the lines of the board: as many as the height, and none wider than the width. */
 export function boardLines(input: BoardInput, place: BoardPlace): string[] {
-  const { panel, home } = input.view;
+  const { panel } = input.view;
   const footer = footerLine(input, place);
   if (place.height === 1) return [footer];
-  const lines =
-    panel.type === 'help'
-      ? helpLines(home === 'map' ? MAP_KEYS : KEYS, place)
-      : panel.type === 'card'
-        ? cardLines(input, panel.scroll, place)
-        : fleetLines(input, place);
-  return [titleLine(input, place), ...fill(lines, place.height - 2), footer];
+  const rows = Math.max(0, place.height - 2);
+  const lines = panelLines(input, place);
+  const whole = panel.type === 'fleet' ? lines : withHiddenSign(lines, rows, place);
+  const { dialog } = input.view;
+  if (dialog === undefined) return [titleLine(input, place), ...fill(whole, rows), footer];
+  const asked = dialogLines(dialog, { ...place, height: rows }).slice(0, rows);
+  return [titleLine(input, place), ...fill(whole, rows - asked.length), ...asked, footer];
+}
+
+/** Returns the lines of the visible panel. */
+function panelLines(input: BoardInput, place: BoardPlace): string[] {
+  const { panel, home } = input.view;
+  if (panel.type === 'help') return helpLines(home === 'map' ? MAP_KEYS : KEYS, place);
+  if (panel.type === 'card') return cardLines(input, panel.scroll, place);
+  return fleetLines(input, place);
+}
+
+/** Replaces the last line by a sign when lines do not fit. */
+function withHiddenSign(
+  lines: readonly string[],
+  rows: number,
+  { width, paint }: BoardPlace,
+): readonly string[] {
+  if (lines.length <= rows || rows < 2) return lines;
+  const hidden = lines.length - rows + 1;
+  return [...lines.slice(0, rows - 1), paint.dim(cut(`… ${count(hidden, 'more line')}`, width))];
 }
 
 /** Cuts or fills a list of lines to a number. */
@@ -154,10 +225,15 @@ function fill(lines: readonly string[], count: number): string[] {
 
 function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   const { width, height, paint } = place;
-  const top = topLines(input, place, topRows(height));
-  const rest = height - 5 - top.length;
-  const alertRows = rest >= 9 ? Math.max(3, Math.floor(rest / 4)) : 0;
-  const changeRows = rest - alertRows - (alertRows > 0 ? 1 : 0) - 1;
+  const heights = shareHeight(height, {
+    bicycles: input.fleet.matching,
+    changes: input.changes.length,
+    alerts: input.alerts.length,
+  });
+  const top = topLines(input, place, heights.top);
+  // A blank line and the heading.
+  const changeRows = Math.max(0, heights.changes - 2);
+  const alertRows = heights.alerts;
   const line = { width, terminal: true, zone: input.zone, paint };
   const changes = input.changes.slice(0, Math.max(0, changeRows));
   const lines = [
@@ -165,17 +241,30 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     doubtLine(input, place),
     ...top,
     '',
-    paint.bold(cut('CHANGES', width)),
+    paint.bold(cut(changesHeading(input, changes.length, alertRows > 0), width)),
   ];
   const changeLines = changes.map(({ entry, atMs }) => changeLine(entry, atMs, line));
   lines.push(...fill(changeLines, changeRows));
   if (alertRows === 0) return lines;
-  const alerts = drawTable(ALERTS, input.alerts.slice(0, alertRows - 1), {
+  const alerts = drawTable(ALERTS, input.alerts.slice(0, alertRows - 2), {
     width,
     paint,
     now: input.nowMs,
   });
-  return [...lines, '', alertsHeading(input, place), ...alerts];
+  return [...lines, '', alertsHeading(input, alerts.length, place), ...alerts];
+}
+
+/** Returns the heading of the changes, with the number of rows that do not fit. */
+function changesHeading(
+  { changes, alerts }: BoardInput,
+  shownCount: number,
+  hasAlerts: boolean,
+): string {
+  const hidden = [
+    ...(shownCount < changes.length ? [`newest ${shownCount} of ${changes.length}`] : []),
+    ...(hasAlerts || alerts.length === 0 ? [] : [`${count(alerts.length, 'alert')} hidden`]),
+  ];
+  return ['CHANGES', ...(hidden.length === 0 ? [] : [hidden.join('; ')])].join(GUTTER);
 }
 
 /** Returns the line about an incomplete comparison, or an empty line. */
@@ -187,10 +276,12 @@ function doubtLine({ doubt }: BoardInput, { width, paint }: BoardPlace): string 
 
 /** Returns the heading of the alerts, with their age while their list cannot be read. */
 function alertsHeading(
-  { staleAlerts, monotonicMs }: BoardInput,
+  { alerts, staleAlerts, monotonicMs }: BoardInput,
+  shownCount: number,
   { width, paint }: BoardPlace,
 ): string {
-  const title = 'ALERTS';
+  const title =
+    shownCount < alerts.length ? `ALERTS  newest ${shownCount} of ${alerts.length}` : 'ALERTS';
   if (staleAlerts === undefined) return paint.bold(cut(title, width));
   const { readAtMs, reason } = staleAlerts;
   const age = readAtMs === undefined ? 'not read' : `${showDuration(monotonicMs - readAtMs)} old`;
@@ -203,13 +294,24 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   const { fleet } = input;
   const each = Math.max(0, Math.floor((width - GUTTER.length) / 2));
   const bold = (text: string) => paint.bold(pad(cut(text, each), each));
-  const states = [bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)];
+  const states = hideRows(
+    [bold(statesHeading(fleet)), ...stateRows(fleet, each, paint)],
+    rows,
+    each,
+  );
   const bicycles = [bold(bicyclesHeading(input)), ...listRows(input, each, paint)];
   const lines = Array.from({ length: rows }, (_, row) => [
     states[row] ?? ' '.repeat(each),
     bicycles[row] ?? '',
   ]);
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
+}
+
+/** Keeps as many rows as fit; the last of them says how many states do not fit. */
+function hideRows(lines: readonly string[], rows: number, width: number): readonly string[] {
+  if (lines.length <= rows || rows < 2) return lines;
+  const hidden = lines.length - rows + 1;
+  return [...lines.slice(0, rows - 1), pad(cut(`… ${count(hidden, 'more state')}`, width), width)];
 }
 
 function titleLine({ title, nowMs, zone }: BoardInput, { width, paint }: BoardPlace): string {
@@ -267,11 +369,15 @@ function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint)
 
 function bicyclesHeading({
   view,
-  fleet: { matching, known, isWhole, filterProblem },
+  fleet: { rows, matching, known, isWhole, filterProblem },
 }: BoardInput): string {
   if (filterProblem !== undefined) return `BICYCLES: ${clean(filterProblem)}`;
+  const marks = view.marked.size === 0 ? '' : `${view.marked.size} marked, `;
+  const place =
+    rows.length < matching ? ` ${view.scroll + 1}-${view.scroll + rows.length} of ${matching}` : '';
   const filter = view.filter === '' ? '' : `: ${matching} of ${known} with "${clean(view.filter)}"`;
-  return `BICYCLES by ${view.sort}${filter}${isWhole ? '' : ', of those known'}`;
+  const extent = isWhole ? '' : ', of those known';
+  return `BICYCLES ${marks}by ${view.sort}${place}${filter}${extent}`;
 }
 
 /** The columns of a list in half the width of the screen. The name is shortened first. */
@@ -290,10 +396,20 @@ const LIST: Shape<Bicycle> = {
 };
 
 function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Paint): string[] {
-  const rows = drawTable(LIST, fleet.rows, { width: width - 2, paint, now: nowMs });
-  return rows.map((row, index) =>
-    view.scroll + index === view.selected ? paint.inverse(`> ${row}`) : `  ${row}`,
-  );
+  const [heading, ...rows] = drawTable(LIST, fleet.rows, {
+    width: width - 2,
+    paint,
+    now: nowMs,
+    hasHeader: true,
+  });
+  if (heading === undefined) return [];
+  const drawn = rows.map((row, index) => {
+    const uuid = textOf(fleet.rows[index]?.uuid)?.toLowerCase() ?? '';
+    const mark = view.marked.has(uuid) ? '*' : ' ';
+    const isSelected = view.scroll + index === view.selected;
+    return isSelected ? paint.inverse(`>${mark}${row}`) : ` ${mark}${row}`;
+  });
+  return [`  ${heading}`, ...drawn];
 }
 
 /** Counts the open alerts among the newest alerts; undefined when none is about the bicycle. */
@@ -330,6 +446,13 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
   const hints = view.panel.type === 'fleet' ? FLEET_HINTS : CARD_HINTS;
+  // A result is more important than the connection, which comes back with the next key.
+  if (view.message !== undefined && !view.isTyping) {
+    const { mark, text: line } = splitMark(view.message);
+    const shown = cut(clean(line), width);
+    if (mark === 'done') return paint.green(shown);
+    return mark === 'warning' ? paint.yellow(shown) : shown;
+  }
   const typing =
     `filter: ${clean(view.filter)}_  ${view.filter === '' ? 'words, charge<20, state=lost' : ''}`.trimEnd();
   const keys = cut(view.isTyping ? typing : keyHints(hints, width - widthOf(text) - 2), width);

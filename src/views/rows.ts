@@ -33,6 +33,8 @@ export interface RowsOptions {
   /** The time zone of the times of a card. */
   zone?: TimeZone;
   isWhole?: boolean;
+  /** Whether the first line has the headings of the columns. */
+  hasHeader?: boolean;
 }
 
 /** Returns one line per value, with the columns of the shape that fit. */
@@ -41,7 +43,8 @@ export function drawTable<T>(
   values: readonly T[],
   options: RowsOptions,
 ): string[] {
-  const table = openTable(shape, { ...options, hasHeader: false, terminal: true, colorLevel: 0 });
+  const { hasHeader = false } = options;
+  const table = openTable(shape, { ...options, hasHeader, terminal: true, colorLevel: 0 });
   const text = table.rows(values.map((value) => ({ json: '', value })));
   return text.split('\n').slice(0, -1);
 }

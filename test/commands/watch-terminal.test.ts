@@ -1,7 +1,7 @@
 // Tests `fleet watch --live` in a real terminal with job control: the terminal is restored after
 // every stop and end.
 
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
@@ -26,12 +26,17 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
   });
 
   /** Starts a watch in its own shell, waits for its first frame and runs the test. */
-  async function live(use: (terminal: Terminal, pid: number) => Promise<void>): Promise<void> {
+  async function live(
+    use: (terminal: Terminal, pid: number) => Promise<void>,
+    variables = '',
+  ): Promise<void> {
     const terminal = await openTerminal(home);
     try {
       // The shell of the script becomes the program, so both have the same process ID.
       const organization = sandbox().organizations[0]?.uuid;
-      terminal.press(`sh -c 'echo $$ > pid; exec fleet watch ${organization} --live'\n`);
+      terminal.press(
+        `sh -c 'echo $$ > pid; exec ${variables}fleet watch ${organization} --live'\n`,
+      );
       await terminal.until(FRAME);
       expect(terminal.screen()).toEqual(OURS);
       await use(terminal, Number(readFileSync(join(home.folder, 'pid'), 'utf8')));
@@ -94,6 +99,41 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       terminal.press('q');
       await expectShell(terminal, 0);
     }));
+
+  test('acts on the marked bicycles after Enter on the question, with a journal', () =>
+    live(async (terminal) => {
+      // Waits until the list is drawn, then marks the first two bicycles.
+      await terminal.until(/CHARGE/);
+      const actions = () =>
+        sandbox().requests.filter(
+          ({ method, url }) => method === 'POST' && url.includes('actions'),
+        );
+      const sentBefore = actions().length;
+      terminal.press(' \u001b[B ');
+      await terminal.until(/2 marked/);
+      terminal.press('a');
+      await terminal.until(/TRANSITION for 2 bicycles/);
+      terminal.press('\r');
+      await terminal.until(/Run \S+ on 2 bicycles[\s\S]*Enter: yes/);
+      expect(actions()).toHaveLength(sentBefore);
+      terminal.press('\r');
+      await terminal.until(/on 2 bicycles: /);
+      expect(actions()).toHaveLength(sentBefore + 2);
+      const journals = join(home.folder, 'settings', 'state', 'journals');
+      const [journal = ''] = readdirSync(journals);
+      expect(readFileSync(join(journals, journal), 'utf8').split('\n').length).toBeGreaterThan(3);
+      terminal.press('q');
+      await expectShell(terminal, 0);
+    }));
+
+  test('a read-only profile refuses to act', () =>
+    live(async (terminal) => {
+      await terminal.until(/CHARGE/);
+      terminal.press('a');
+      await terminal.until(/read-only|read_only/i);
+      terminal.press('q');
+      await expectShell(terminal, 0);
+    }, 'env FLEET_READ_ONLY=1 '));
 
   test('a signal during a suspension ends it on the screen of the shell', () =>
     live(async (terminal, pid) => {

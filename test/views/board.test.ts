@@ -51,6 +51,10 @@ const VIEW: BoardView = {
   isTyping: false,
   selected: 0,
   scroll: 0,
+  marked: new Set(),
+  dialog: undefined,
+  message: undefined,
+  isBusy: false,
 };
 
 const INPUT: BoardInput = {
@@ -105,6 +109,8 @@ const INPUT: BoardInput = {
   })),
 };
 
+const NEEDS = { bicycles: BICYCLES.length, changes: 50, alerts: 2 };
+
 /** The fleet is still being read. */
 const PARTLY: Partial<BoardInput> = { fleet: { ...INPUT.fleet, total: 475, isWhole: false } };
 
@@ -143,7 +149,7 @@ test('draws the board in 20x5', () => {
     5.3/s, 12345 messag…
 
 
-    q quit  ● connected…
+    q quit …  ● connect…
     "
   `);
 });
@@ -155,22 +161,22 @@ test('draws the board in 60x20', () => {
     5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min …
 
     STATES of 134                  BICYCLES by charge
-    available      ███████     69  >    6 %  Emmy 01…  available
-    reserved       ▊            7      11 %  فاطمة ا…  available
-    in_maintenance █▍          14      14 %  王小明 …  rented
-    rented         ████        40      20 %  The bic…  lost
-    lost           ▎            3      20 %  Vera ␛[…  retired
-    unrecoverable               0         -  No batt…  retired
-    retired        ▏            1
+    available      ███████     69    CHARGE  NAME      STATE
+    reserved       ▊            7  >    6 %  Emmy 01…  available
+    in_maintenance █▍          14      11 %  فاطمة ا…  available
+    rented         ████        40      14 %  王小明 …  rented
+    lost           ▎            3      20 %  The bic…  lost
+    unrecoverable               0      20 %  Vera ␛[…  retired
+    retired        ▏            1         -  No batt…  retired
 
-    CHANGES
+    CHANGES  newest 6 of 50; 2 alerts hidden
     15:03:59  Ada 0            available -> rented          50 %
     15:03:57  Ada 1            available -> lost            50 %
     15:03:55  Ada 2            available -> lost            50 %
     15:03:53  Ada 3            available -> rented          50 %
     15:03:52  Ada 4            available -> lost            50 %
     15:03:50  Ada 5            available -> lost            50 %
-    q quit  ? help  / filter  Enter open    ● connected for 40 s
+    q quit  ? help  a act  Space mark …     ● connected for 40 s
     "
   `);
 });
@@ -182,26 +188,26 @@ test('shows how many bicycles are known while the fleet is read, and counts only
     5.3/s, 12345 messages, last 400 ms ago; 2 gaps, down 3 min 4 s
 
     STATES of 134 known of 475               BICYCLES by charge, of those known
-    available      █████████████████    69+  >    6 %  Emmy 0197           available
-    reserved       █▊                    7+      11 %  فاطمة الزهراء       available
-    in_maintenance ███▌                 14+      14 %  王小明 271          rented
-    rented         █████████▉           40+      20 %  The bicycle forme…  lost
-    lost           ▊                     3+      20 %  Vera ␛[2J 0037      retired
-    unrecoverable                         ?         -  No battery          retired
-    retired        ▎                     1+
+    available      █████████████████    69+    CHARGE  NAME                STATE
+    reserved       █▊                    7+  >    6 %  Emmy 0197           available
+    in_maintenance ███▌                 14+      11 %  فاطمة الزهراء       available
+    rented         █████████▉           40+      14 %  王小明 271          rented
+    lost           ▊                     3+      20 %  The bicycle forme…  lost
+    unrecoverable                         ?      20 %  Vera ␛[2J 0037      retired
+    retired        ▎                     1+         -  No battery          retired
 
-
-    CHANGES
+    CHANGES  newest 6 of 50
     15:03:59  Ada 0            available -> rented          50 % 52.5200, 13.4000
     15:03:57  Ada 1            available -> lost            50 % 52.5200, 13.4000
     15:03:55  Ada 2            available -> lost            50 % 52.5200, 13.4000
     15:03:53  Ada 3            available -> rented          50 % 52.5200, 13.4000
     15:03:52  Ada 4            available -> lost            50 % 52.5200, 13.4000
+    15:03:50  Ada 5            available -> lost            50 % 52.5200, 13.4000
 
     ALERTS
     1 min ago   lock.bat.low               new        Emmy 0197     Battery below 1…
     1 h ago     bicycle.outside_operatio…  escalated  6f1c0b5e      Out␊side
-    q quit  ? help  / filter  Enter open  s sort  m map         ● connected for 40 s
+    q quit  ? help  a act  Space mark  / filter  Enter open …   ● connected for 40 s
     "
   `);
 });
@@ -219,8 +225,8 @@ test('draws the help and the card of a bicycle', () => {
     s              sort the bicycles by charge, name, state or
                    last change
     ↑ ↓ PgUp PgDn  scroll
-    m              map, and back
-    q quit  Esc back  ↑↓ scroll             ● connected for 40 s
+    … 10 more lines
+    q quit  Esc back  a act  ↑↓ scroll …    ● connected for 40 s
     "
   `);
   const panel = { type: 'card', uuid: 'x', scroll: 0 } as const;
@@ -230,8 +236,8 @@ test('draws the help and the card of a bicycle', () => {
     Emmy 0197  available
 
     state   available
-    charge  6 %
-    q quit  Esc back  ↑↓ scroll             ● connected for 40 s
+    … 4 more lines
+    q quit  Esc back  a act  ↑↓ scroll …    ● connected for 40 s
     "
   `);
 });
@@ -270,7 +276,7 @@ describe('the footer of the board', () => {
     );
     const footer = draw(160, 24, { connections }).at(-1) ?? '';
     expect(footer).toMatch(
-      /^q quit {2}\? help {2}\/ filter {2}Enter open {2}s sort {2}m map {2}↑↓ scroll {2,}/,
+      /^q quit {2}\? help {2}a act {2}Space mark {2}\/ filter {2}Enter open {2}s sort {2}m map {2}/,
     );
     expect(footer.endsWith(text)).toBe(true);
   });
@@ -279,7 +285,7 @@ describe('the footer of the board', () => {
 test('fits every terminal size', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
-      const rows = INPUT.fleet.rows.slice(0, bicycleRows(height));
+      const rows = INPUT.fleet.rows.slice(0, bicycleRows(height, NEEDS));
       const lines = draw(width, height, { fleet: { ...INPUT.fleet, rows } });
       const wide = lines.filter((line) => widthOf(line) > width);
       expect({ width, height, lines: lines.length, wide }).toEqual({
@@ -354,5 +360,74 @@ describe('the list of bicycles on the board', () => {
       rows: [{ name: BICYCLES[4]?.name }, {}],
       matching: 6,
     });
+  });
+});
+
+describe('the height of the parts', () => {
+  const many = { bicycles: 400, changes: 400, alerts: 20 };
+  test.each([
+    ['the list gets the rows that changes do not need', { ...many, changes: 0, alerts: 0 }, 34],
+    ['all parts are long', many, 20],
+    ['few bicycles leave the rows to the changes', { ...many, bicycles: 3 }, 6],
+  ])('%s', (_what, needs, rows) => {
+    expect(bicycleRows(48, needs)).toBe(rows);
+  });
+
+  test('at 60x20 each part that does not fit says so', () => {
+    const rows = INPUT.fleet.rows.slice(0, bicycleRows(20, { ...NEEDS, bicycles: 400 }));
+    const fleet = { ...INPUT.fleet, rows, matching: 400 };
+    const text = draw(60, 20, { fleet }).join('\n');
+    expect(text).toContain(`by charge 1-${rows.length} of 400`);
+    expect(text).toMatch(/CHANGES {2}newest \d of 50; 2 alerts hidden/);
+    expect(text).toMatch(/q quit {2}\? help.* …/);
+  });
+});
+
+describe('dialogs', () => {
+  const question =
+    'Run put_in_maintenance on 2 bicycles (Emmy 0197, Ada 7) at http://127.0.0.1:4010 (profile sandbox)?';
+  const ask = {
+    ...({ type: 'ask', uuids: ['a', 'b'], transition: 'put_in_maintenance', question } as const),
+    ...{ proof: undefined, typed: '' },
+  };
+  test.each([60, 80, 140])('a question is whole above the footer at %i columns', (width) => {
+    const lines = draw(width, 20, { view: { ...VIEW, dialog: ask } });
+    expect(lines).toHaveLength(20);
+    expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(question);
+    expect(lines.at(-2)).toContain('Enter: yes');
+  });
+
+  test('the transitions say for how many bicycles they are allowed', () => {
+    const choices = [
+      { name: 'put_in_maintenance', allowedCount: 2 },
+      { name: 'rent', allowedCount: 1 },
+    ];
+    const dialog = { type: 'choose', uuids: ['a', 'b'], choices, selected: 1 } as const;
+    const lines = draw(60, 20, { view: { ...VIEW, dialog } });
+    expect(lines.slice(-5, -1).map((line) => line.trimEnd())).toEqual([
+      'TRANSITION for 2 bicycles',
+      '  put_in_maintenance',
+      '> rent                allowed for 1 of 2',
+      '↑↓: choose   Enter: ask   y: command   Esc: back',
+    ]);
+  });
+
+  test('long dialogs keep the selected row visible, with a sign for the others', () => {
+    const choices = Array.from({ length: 12 }, (_, at) => ({ name: `t${at}`, allowedCount: 1 }));
+    const dialog = { type: 'choose', uuids: ['a'], choices, selected: 11 } as const;
+    const lines = draw(60, 8, { view: { ...VIEW, dialog } });
+    expect(lines.join('\n')).toContain('TRANSITION for 1 bicycle (8 more lines)');
+    expect(lines.join('\n')).toContain('> t11');
+  });
+
+  test('shows marks and a result', () => {
+    const [first] = INPUT.fleet.rows;
+    const fleet = { ...INPUT.fleet, rows: [{ ...first, uuid: 'A' }, ...INPUT.fleet.rows.slice(1)] };
+    const view = { ...VIEW, marked: new Set(['a']), message: '✓ rent on 1 bicycle: done' };
+    const lines = draw(80, 24, { fleet, view });
+    expect(lines.join('\n')).toContain('BICYCLES 1 marked, by charge');
+    expect(lines.join('\n')).toMatch(/CHARGE {2}NAME +STATE/);
+    expect(lines.join('\n')).toMatch(/>\* +6 % {2}Emmy 0197/);
+    expect(lines.at(-1)).toBe('rent on 1 bicycle: done');
   });
 });

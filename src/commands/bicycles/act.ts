@@ -13,11 +13,7 @@ import { readFields, readWords } from '../../input/act-words.js';
 import { pointOf, textOf } from '../../terminal/values.js';
 import { findBicycleToChange } from './find.js';
 import { fetchBicycle } from './get.js';
-
-/** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
-const WARNINGS: { readonly [transition: string]: string } = {
-  retire: 'Only force_put_in_maintenance brings a retired bicycle back.',
-};
+import { TRANSITION_WARNINGS } from './transition-warnings.js';
 
 const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS };
 
@@ -54,7 +50,7 @@ export async function actOnBicycles(
     find: (text) => findBicycleToChange(context, text, options),
     lookAt: (uuid) => lookAt(context, uuid),
     isGrave: GRAVE_TRANSITIONS.includes(transition),
-    warning: WARNINGS[transition],
+    warning: TRANSITION_WARNINGS[transition],
     target: NAMED_TARGETS[transition],
     explain: (error, { key }) => explainUnknown(error, key, transition),
   };

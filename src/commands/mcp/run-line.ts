@@ -25,16 +25,17 @@ export interface LineOptions {
   readonly stdin?: string;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
+  /** Whether every client of the command refuses changes. By default it does. */
+  readonly onlyReads?: boolean;
 }
 
 /**
- * Runs a command line with `--json`, without a terminal and without questions. Every client of the
- * command refuses changes. A cancelled call ends like a command after SIGTERM.
+ * Runs a command line with `--json`, without a terminal and without questions. A cancelled call ends like a command after SIGTERM.
  */
 export async function runToolLine(
   { io, clock, runLine }: Context,
   argv: readonly string[],
-  { stdin = '', signal }: LineOptions,
+  { stdin = '', signal, onlyReads = true }: LineOptions,
 ): Promise<LineResult> {
   const signals = new EventEmitter();
   const end = () => signals.emit('SIGTERM', 'SIGTERM');
@@ -49,7 +50,7 @@ export async function runToolLine(
       env: io.env,
       signals,
       clock,
-      onlyReads: true,
+      onlyReads,
     });
     return { code, stdout: stdout.text(), stderr: stderr.text() };
   } finally {

@@ -61,6 +61,7 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     const plan: WatchPlan = {
       ...shown,
       organizations: [],
+      isReplay: true,
       bicycles: undefined,
       sseUrl: new URL('http://localhost/'),
     };

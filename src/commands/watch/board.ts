@@ -4,8 +4,10 @@ import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
 import type { Key } from '../../terminal/keys.js';
 import { type BoardView, SORTS, type StaleAlerts } from '../../views/board.js';
+import type { BoardDialog } from '../../views/board-dialog.js';
 import { type MapSeen, mapKey, START_OF_MAP } from '../../views/map/keys.js';
 import type { ShownEntry } from '../../views/watch.js';
+import { type BoardRequest, pressInDialog } from './board-actions.js';
 import type { WatchEffect } from './state.js';
 
 /** The newest alerts, or why the list could not be read. */
@@ -20,11 +22,15 @@ export interface BoardSeen {
   readonly rows: number;
   readonly matching: number;
   readonly map?: MapSeen | undefined;
+  /** The dialog of the last frame. */
+  readonly dialog?: BoardDialog | undefined;
 }
 
 /** How many scrolling rows are kept: more than fit on any screen. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
+/** Keys that ask for work outside the board. */
+const REQUEST_KEYS: readonly Key[] = ['a', 'c', 'y'];
 
 export class Board {
   view: BoardView;
@@ -36,6 +42,8 @@ export class Board {
   staleAlerts: StaleAlerts | undefined;
   #alertsReadAtMs: number | undefined;
   isOver = false;
+  /** Work that the keys asked for; `takeRequests` empties it. */
+  #requests: BoardRequest[] = [];
 
   constructor(home: BoardView['home'] = 'fleet') {
     this.view = {
@@ -46,7 +54,45 @@ export class Board {
       isTyping: false,
       selected: 0,
       scroll: 0,
+      marked: new Set(),
+      dialog: undefined,
+      message: undefined,
+      isBusy: false,
     };
+  }
+
+  /** Returns the work that was asked for since the last call. */
+  takeRequests(): readonly BoardRequest[] {
+    const requests = this.#requests;
+    this.#requests = [];
+    return requests;
+  }
+
+  /** Shows a dialog, or removes it. */
+  show(dialog: BoardDialog | undefined) {
+    this.#change({ dialog });
+  }
+
+  /** Shows a line in the footer until the next key. */
+  say(message: string) {
+    this.#change({ message });
+  }
+
+  /** Marks that a change is running. Its result removes the marks of its bicycles. */
+  startAct() {
+    this.#change({ isBusy: true });
+  }
+
+  endAct(uuids: readonly string[], message: string) {
+    const marked = new Set([...this.view.marked].filter((uuid) => !uuids.includes(uuid)));
+    this.#change({ isBusy: false, marked, message });
+  }
+
+  /** Scrolls so that the selected row is visible in this number of rows. */
+  fit(rows: number) {
+    const { selected, scroll } = this.view;
+    const fitted = Math.max(0, selected - rows + 1, Math.min(scroll, selected));
+    if (fitted !== scroll) this.#change({ scroll: fitted });
   }
 
   take(effect: WatchEffect) {
@@ -68,8 +114,11 @@ export class Board {
   }
 
   press(key: Key, seen: BoardSeen) {
-    const { panel, home, isTyping } = this.view;
-    if (isTyping) this.#type(key);
+    const { panel, home, isTyping, dialog, isBusy } = this.view;
+    if (this.view.message !== undefined && !isBusy) this.#change({ message: undefined });
+    if (dialog !== undefined) this.#pressInDialog(dialog, key, seen);
+    else if (isTyping) this.#type(key);
+    else if (key === 'q' && isBusy) this.say('a change is running; q works after its result');
     else if (key === 'q') this.isOver = true;
     else if (key === '?') this.#change({ panel: { type: panel.type === 'help' ? home : 'help' } });
     else if (key === 'm') {
@@ -77,6 +126,7 @@ export class Board {
       this.#change({ home: other, panel: { type: other } });
     } else if (panel.type === 'map') this.#pressOnMap(key, seen.map);
     else if (panel.type === 'fleet') this.#pressOnFleet(key, seen);
+    else if (panel.type === 'card' && this.#requestFor(key, panel.uuid)) return;
     else if (key === 'escape' || key === 'enter') this.#change({ panel: { type: home } });
     else if (panel.type === 'card')
       this.#change({
@@ -86,6 +136,41 @@ export class Board {
 
   #change(changes: Partial<BoardView>) {
     this.view = { ...this.view, ...changes };
+  }
+
+  #pressInDialog(before: BoardDialog, key: Key, seen: BoardSeen) {
+    const { dialog, request } = pressInDialog(before, key, seen.dialog);
+    this.#change({ dialog });
+    if (request !== undefined) this.#requests.push(request);
+  }
+
+  /** Asks for the work of a key for one bicycle, or for the marked ones. Returns whether it did. */
+  #requestFor(key: Key, uuid: string | undefined): boolean {
+    const { marked, panel, isBusy } = this.view;
+    if (!REQUEST_KEYS.includes(key)) return false;
+    if (key === 'y' && panel.type === 'fleet') {
+      this.#requests.push({ type: 'show-list' });
+      return true;
+    }
+    const isOnList = panel.type === 'fleet';
+    if (key === 'a') {
+      const chosen = uuid === undefined ? [] : [uuid];
+      const uuids = isOnList && marked.size > 0 ? [...marked] : chosen;
+      if (isBusy) this.say('a change is running; wait for its result');
+      else if (uuids.length === 0) this.say('there is no bicycle under the cursor');
+      else this.#requests.push({ type: 'offer', uuids });
+      return true;
+    }
+    if (uuid === undefined) return true;
+    this.#requests.push(key === 'c' ? { type: 'copy', uuid } : { type: 'show-get', uuid });
+    return true;
+  }
+
+  #toggleMark(uuid: string | undefined) {
+    if (uuid === undefined) return;
+    const marked = new Set(this.view.marked);
+    if (!marked.delete(uuid)) marked.add(uuid);
+    this.#change({ marked });
   }
 
   #open(uuid: string) {
@@ -103,6 +188,7 @@ export class Board {
     const { sort, selected, scroll } = this.view;
     const top = { selected: 0, scroll: 0 };
     if (key === '/') return this.#change({ isTyping: true, filter: '', ...top });
+    if (key === 'escape' && this.view.marked.size > 0) return this.#change({ marked: new Set() });
     if (key === 'escape') return this.#change({ filter: '', ...top });
     if (key === 's')
       return this.#change({
@@ -110,7 +196,9 @@ export class Board {
         ...top,
       });
     const uuid = uuids[selected - first];
-    if (key !== 'enter') {
+    if (key === ' ') return this.#toggleMark(uuid);
+    if (this.#requestFor(key, uuid)) return;
+    if (key !== 'enter' && key !== 'e') {
       const next = Math.max(0, Math.min(matching - 1, selected + stepOf(key, rows)));
       this.#change({
         selected: next,

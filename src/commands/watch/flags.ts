@@ -57,7 +57,10 @@ export function addWatchFlags<A extends unknown[], O extends OptionValues>(
       wholeNumber('--resync-pages', 0),
       RESYNC_PAGES,
     )
-    .option('--live', 'draw a full-screen board instead of lines');
+    .option(
+      '--live',
+      'draw a full-screen board instead of lines, which can also act on bicycles; ? lists its keys',
+    );
 }
 
 export type WatchOptions = FlagsOf<typeof addWatchFlags<[], NoFlags>>;

@@ -23,6 +23,15 @@ import { connectionText, keyHints } from '../../views/board-help.js';
 import type { ShownEntry } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
 import { type AlertsReading, Board, type BoardSeen } from './board.js';
+import type { BoardRequest } from './board-actions.js';
+import {
+  actFromBoard,
+  commandFor,
+  copyText,
+  offerTransitions,
+  refuseToAct,
+  wordQuestion,
+} from './board-work.js';
 import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
@@ -89,6 +98,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     onChange: () => frames.want(0),
     onKey(key) {
       board.press(key, seen);
+      for (const request of board.takeRequests()) work(request);
       // Leaving the board is a normal end, except when the condition of --until was not met.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
@@ -98,6 +108,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
         );
       frames.want(0, board.view.home === 'map' ? MAP_FRAME_MS : undefined);
     },
+  });
+  const work = openWork(options, board, {
+    copy: (text) => void io.stdout.write(copyText(text)).catch(() => undefined),
+    redraw: () => frames.want(0),
   });
   session.atEnd(() => {
     frames.close();
@@ -110,6 +124,51 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   return (effects) => {
     for (const effect of effects) board.take(effect);
     frames.want(0);
+  };
+}
+
+/** Returns a function that does the work which the keys of the board ask for. */
+function openWork(
+  { context, plan, session, watched: { known } }: LiveOptions,
+  board: Board,
+  { copy, redraw }: { copy(text: string): void; redraw(): void },
+): (request: BoardRequest) => void {
+  const isReplay = plan.isReplay === true;
+  const carryOut = async (request: BoardRequest): Promise<void> => {
+    switch (request.type) {
+      case 'offer': {
+        await refuseToAct(context, isReplay);
+        const { uuids } = request;
+        const choices = offerTransitions(uuids, known);
+        return board.show({ type: 'choose', uuids, choices, selected: 0 });
+      }
+      case 'ask':
+        return board.show(await wordQuestion(context, request, known));
+      case 'act': {
+        await refuseToAct(context, isReplay);
+        board.startAct();
+        board.say(`running ${request.transition} …`);
+        redraw();
+        const run = actFromBoard(context, request, session.signal).catch(
+          (thrown) => `! ${asFleetError(thrown).message}`,
+        );
+        // The end of the watch waits until the journal has the outcome of each request.
+        context.atEnd(async () => void (await run));
+        return board.endAct(request.uuids, await run);
+      }
+      case 'copy':
+        copy(request.uuid);
+        return board.say(`sent ${request.uuid} to the clipboard (if the terminal supports OSC 52)`);
+      default: {
+        const text = commandFor(context, request, board.view);
+        return board.show({ type: 'text', title: 'COMMAND', text });
+      }
+    }
+  };
+  return (request) => {
+    void carryOut(request)
+      .catch((thrown) => board.say(`! ${asFleetError(thrown).message}`))
+      .finally(redraw);
   };
 }
 
@@ -131,13 +190,22 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
     const { view, changes, alerts, staleAlerts } = board;
     const { wallMs: nowMs, monotonicMs } = momentOf(context.clock);
     const { keep, problem } = readFilter(view.filter, { ms: nowMs, zone });
-    const rows = bicycleRows(size.height);
+    const shownChanges =
+      view.filter === '' ? changes : changes.filter(({ entry }) => isWanted(entry, keep));
     const shown = [...bicyclesShown()];
-    const picked = pickRows(shown, { sort: view.sort, keep }, view.scroll, rows);
+    const all = pickRows(shown, { sort: view.sort, keep }, 0, Number.POSITIVE_INFINITY);
+    const rows = bicycleRows(size.height, {
+      bicycles: all.matching,
+      changes: shownChanges.length,
+      alerts: alerts.length,
+    });
+    board.fit(rows);
+    const { view: fitted } = board;
+    const picked = { ...all, rows: all.rows.slice(fitted.scroll, fitted.scroll + rows) };
     const { counts, lastMessageMs } = watched;
     const input: BoardInput = {
       ...{
-        view,
+        view: fitted,
         title,
         nowMs,
         monotonicMs,
@@ -153,10 +221,11 @@ function openDrawing({ context, plan, watched, session }: LiveOptions, board: Bo
         filterProblem: problem,
         card: view.panel.type === 'card' ? watched.known.get(view.panel.uuid) : undefined,
       },
-      changes: view.filter === '' ? changes : changes.filter(({ entry }) => isWanted(entry, keep)),
+      changes: shownChanges,
     };
     const uuids = picked.rows.map(({ uuid }) => textOf(uuid)?.toLowerCase());
-    const seen = { uuids, first: view.scroll, rows, matching: picked.matching };
+    const { scroll: first, dialog } = fitted;
+    const seen = { uuids, first, rows, matching: picked.matching, dialog };
     return { lines: boardLines(input, { ...size, paint }), seen };
   };
   const drawMap: typeof drawBoard = (size) => {

@@ -44,6 +44,8 @@ export interface WatchPlan extends WatchOptions {
   bicycles: ReadonlySet<string> | undefined;
   /** The part of the fleet that is shown; undefined for all bicycles. */
   selection?: BicycleSelection | undefined;
+  /** Whether the past is shown, in which nothing can be changed. */
+  isReplay?: boolean;
 }
 
 /** Makes a plan from argument and flags. Throws a usage error before anything is sent. */

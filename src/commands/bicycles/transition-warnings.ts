@@ -1,0 +1,6 @@
+// What the question before a transition warns of.
+
+/** Observed: force_put_in_maintenance is the only transition that a retired bicycle allows. */
+export const TRANSITION_WARNINGS: { readonly [transition: string]: string } = {
+  retire: 'Only force_put_in_maintenance brings a retired bicycle back.',
+};

@@ -1,0 +1,75 @@
+// The actions of the board as a pure state machine: what each key does in a dialog, and which work
+// it asks for. A change is requested only by Enter on a question that was drawn.
+
+import type { Key } from '../../terminal/keys.js';
+import type { BoardDialog } from '../../views/board-dialog.js';
+
+/** Work that the board cannot do itself. */
+export type BoardRequest =
+  /** Offer the transitions of these bicycles. */
+  | { readonly type: 'offer'; readonly uuids: readonly string[] }
+  /** Ask before a transition. */
+  | { readonly type: 'ask'; readonly uuids: readonly string[]; readonly transition: string }
+  /** Run a transition. The user has confirmed it. */
+  | { readonly type: 'act'; readonly uuids: readonly string[]; readonly transition: string }
+  | { readonly type: 'copy'; readonly uuid: string }
+  /** Show the command that does the same. */
+  | { readonly type: 'show-act'; readonly uuids: readonly string[]; readonly transition: string }
+  | { readonly type: 'show-get'; readonly uuid: string }
+  | { readonly type: 'show-list' };
+
+export interface DialogStep {
+  readonly dialog: BoardDialog | undefined;
+  readonly request?: BoardRequest;
+}
+
+const LONGEST_TYPED = 100;
+
+/** Handles a key in a dialog. `drawn` is the dialog of the last frame. */
+export function pressInDialog(
+  dialog: BoardDialog,
+  key: Key,
+  drawn: BoardDialog | undefined,
+): DialogStep {
+  if (dialog.type === 'text' || key === 'escape') return { dialog: undefined };
+  if (dialog.type === 'choose') return pressInChoice(dialog, key);
+  return pressInQuestion(dialog, key, drawn);
+}
+
+function pressInChoice(dialog: BoardDialog & { type: 'choose' }, key: Key): DialogStep {
+  const { uuids, choices, selected } = dialog;
+  const last = choices.length - 1;
+  if (key === 'up') return { dialog: { ...dialog, selected: Math.max(0, selected - 1) } };
+  if (key === 'down')
+    return { dialog: { ...dialog, selected: Math.max(0, Math.min(last, selected + 1)) } };
+  const transition = choices[selected]?.name;
+  if (key === 'q') return { dialog: undefined };
+  if (transition === undefined) return { dialog };
+  if (key === 'enter') return { dialog: undefined, request: { type: 'ask', uuids, transition } };
+  if (key === 'y') return { dialog: undefined, request: { type: 'show-act', uuids, transition } };
+  return { dialog };
+}
+
+function pressInQuestion(
+  dialog: BoardDialog & { type: 'ask' },
+  key: Key,
+  drawn: BoardDialog | undefined,
+): DialogStep {
+  const { uuids, transition, proof, typed } = dialog;
+  if (key === 'enter') {
+    // Keys that were typed before the question appeared do not answer it.
+    const isDrawn = drawn?.type === 'ask' && drawn.question === dialog.question;
+    if (!isDrawn || (proof !== undefined && typed.trim() !== proof)) return { dialog };
+    return { dialog: undefined, request: { type: 'act', uuids, transition } };
+  }
+  if (proof === undefined) {
+    if (key === 'y') return { dialog: undefined, request: { type: 'show-act', uuids, transition } };
+    return key === 'n' || key === 'q' ? { dialog: undefined } : { dialog };
+  }
+  if (key === 'backspace')
+    return { dialog: { ...dialog, typed: [...typed].slice(0, -1).join('') } };
+  // A key with a name, such as an arrow key, does not insert text.
+  if ([...key].length === 1 && typed.length < LONGEST_TYPED)
+    return { dialog: { ...dialog, typed: typed + key } };
+  return { dialog };
+}
