@@ -374,10 +374,12 @@ function bicyclesHeading({
   if (filterProblem !== undefined) return `BICYCLES: ${clean(filterProblem)}`;
   const marks = view.marked.size === 0 ? '' : `${view.marked.size} marked, `;
   const place =
-    rows.length < matching ? ` ${view.scroll + 1}-${view.scroll + rows.length} of ${matching}` : '';
+    rows.length < matching
+      ? `${view.scroll + 1}-${view.scroll + rows.length} of ${matching}, `
+      : '';
   const filter = view.filter === '' ? '' : `: ${matching} of ${known} with "${clean(view.filter)}"`;
   const extent = isWhole ? '' : ', of those known';
-  return `BICYCLES ${marks}by ${view.sort}${place}${filter}${extent}`;
+  return `BICYCLES ${place}${marks}by ${view.sort}${filter}${extent}`;
 }
 
 /** The columns of a list in half the width of the screen. The name is shortened first. */

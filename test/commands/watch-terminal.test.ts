@@ -115,9 +115,12 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await terminal.until(/TRANSITION for 2 bicycles/);
       terminal.press('\r');
       await terminal.until(/Run \S+ on 2 bicycles[\s\S]*Enter: yes/);
+      // A held Enter key, which repeats at once, does not answer the question.
+      terminal.press('\r');
+      await new Promise((resolve) => setTimeout(resolve, 600));
       expect(actions()).toHaveLength(sentBefore);
       terminal.press('\r');
-      await terminal.until(/on 2 bicycles: /);
+      await terminal.until(/\w+ on 2 bicycles: done|\w+: 2 bicycles: /);
       expect(actions()).toHaveLength(sentBefore + 2);
       const journals = join(home.folder, 'settings', 'state', 'journals');
       const [journal = ''] = readdirSync(journals);

@@ -377,7 +377,7 @@ describe('the height of the parts', () => {
     const rows = INPUT.fleet.rows.slice(0, bicycleRows(20, { ...NEEDS, bicycles: 400 }));
     const fleet = { ...INPUT.fleet, rows, matching: 400 };
     const text = draw(60, 20, { fleet }).join('\n');
-    expect(text).toContain(`by charge 1-${rows.length} of 400`);
+    expect(text).toContain(`BICYCLES 1-${rows.length} of 400`);
     expect(text).toMatch(/CHANGES {2}newest \d of 50; 2 alerts hidden/);
     expect(text).toMatch(/q quit {2}\? help.* …/);
   });

@@ -107,10 +107,9 @@ export async function actFromBoard(
   const flags = ['--yes', `--journal=${journal}`, '--json', '--no-input'];
   const argv = ['bicycles', 'act', ...serviceFlags(context), ...flags, '--', ...uuids, transition];
   const result = await runToolLine(context, argv, { signal, onlyReads: false });
-  const what = `${transition} on ${count(uuids.length, 'bicycle')}`;
-  if (result.code === 0) return `✓ ${what}: done`;
+  if (result.code === 0) return `✓ ${transition} on ${count(uuids.length, 'bicycle')}: done`;
   const { message } = errorOfLine(result);
-  return `! ${what}: ${message} (fleet journal show ${quoteForShell(journal)})`;
+  return `! ${transition}: ${message} (fleet journal show ${quoteForShell(journal)})`;
 }
 
 /** Returns the path of a new journal. */

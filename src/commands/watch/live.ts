@@ -19,6 +19,7 @@ import { openScreen } from '../../terminal/screen.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { type BoardInput, bicycleRows, boardLines, pickRows } from '../../views/board.js';
+import type { BoardDialog } from '../../views/board-dialog.js';
 import { connectionText, keyHints } from '../../views/board-help.js';
 import type { ShownEntry } from '../../views/watch.js';
 import { openLiveMap } from '../map/live-map.js';
@@ -64,6 +65,8 @@ const IDLE_FRAME_MS = 1_000;
  */
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
+/** Enter does not answer a younger question, because a held key repeats. */
+const READING_MS = 500;
 
 /** Takes over the terminal and restores it at the end. */
 export async function openLive(options: LiveOptions): Promise<Display> {
@@ -78,11 +81,14 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   });
   /** The content of the last frame. Keys refer to it. */
   let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
+  /** When the last question was drawn, on the monotonic clock. */
+  let askedAtMs = Number.NEGATIVE_INFINITY;
   let isWriting = false;
   const frames = openFrames(clock, () => {
     if (isWriting) return;
     isWriting = true;
     const drawn = draw(sizeOf());
+    if (questionIn(drawn.seen.dialog) !== questionIn(seen.dialog)) askedAtMs = clock.monotonicMs();
     seen = { ...seen, ...drawn.seen };
     // When Ctrl-S has paused the terminal, the next frame waits until this one is written.
     void io.stdout.write(screen.frame(drawn.lines)).then(
@@ -97,7 +103,9 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     stdin: io.stdin,
     onChange: () => frames.want(0),
     onKey(key) {
-      board.press(key, seen);
+      const { dialog, ...others } = seen;
+      const isRead = clock.monotonicMs() - askedAtMs >= READING_MS;
+      board.press(key, isRead ? seen : others);
       for (const request of board.takeRequests()) work(request);
       // Leaving the board is a normal end, except when the condition of --until was not met.
       const isEarly = plan.until !== undefined;
@@ -125,6 +133,10 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     for (const effect of effects) board.take(effect);
     frames.want(0);
   };
+}
+
+function questionIn(dialog: BoardDialog | undefined): string | undefined {
+  return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
 /** Returns a function that does the work which the keys of the board ask for. */
