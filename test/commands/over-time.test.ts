@@ -151,6 +151,8 @@ describe('formats', () => {
     expect(await page.locator('svg').count()).toBe(4);
     expect(await page.locator('rect.unseen').count()).toBe(4);
     expect(await page.locator('script').count()).toBe(0);
+    // The day with the gap is uncertain in every chart except that of the alerts.
+    expect(await page.locator('rect.unsure').count()).toBe(3);
     const box = await page.locator('rect.unseen').first().boundingBox();
     // Five hours of 97 hours, on a chart of 704 units.
     const chart = await page.locator('svg').first().boundingBox();

@@ -67,7 +67,8 @@ function drawChart(
     const room = xOf(Date.parse(row.until)) - x;
     const height = (value / highest) * (FLOOR - CHART.top);
     const top = FLOOR - height;
-    const look = row.certain ? '' : ' class="unsure"';
+    // Alerts do not depend on what the mirror saw.
+    const look = row.certain || name === 'alerts' ? '' : ' class="unsure"';
     const bar = `<rect x="${x.toFixed(1)}" y="${top.toFixed(1)}" width="${Math.max(1, room * 0.8).toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
     const number =
       room < NUMBER_WIDTH
