@@ -302,7 +302,7 @@ test('no test uses a regular expression inside toMatchObject, where it matches a
 describe('CONTRIBUTING', () => {
   const text = readFileSync(join(ROOT, 'CONTRIBUTING.md'), 'utf8');
 
-  test('names only existing files and folders', () => {
+  test('CONTRIBUTING names only existing files and folders', () => {
     const paths = [...text.matchAll(/`([\w.-]+\/[\w./-]*)`/g)].map(([, path = '']) => path);
     // Paths may omit `src`. Skip names in capitals, which are placeholders, and files that are
     // built or downloaded.
@@ -319,7 +319,7 @@ describe('CONTRIBUTING', () => {
     expect(drawn.sort()).toEqual(readdirSync(SOURCE).sort());
   });
 
-  test('names a test for each of the ten promises', () => {
+  test('CONTRIBUTING names a test for each of the ten promises', () => {
     const rows = [...text.matchAll(/^\| (\d+)\. .* \| `(test\/[^`]+)`: (.*) \|$/gm)];
     expect(rows.map(([, number]) => Number(number))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
     const missing = rows.filter(

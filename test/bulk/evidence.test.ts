@@ -308,7 +308,7 @@ describe('unknown outcomes of creations', () => {
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });
 
-  test('decides nothing from a list that is too long to read completely', async () => {
+  test('leaves outcomes unknown when the list is too long to read completely', async () => {
     const client = {
       async *pages() {
         for (let page = 0; ; page++)
@@ -323,7 +323,7 @@ describe('unknown outcomes of creations', () => {
   });
 });
 
-test('compares times to the millisecond to find those that are certainly not later', () => {
+test('compares times in milliseconds, and reports an order only when it is certain', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

@@ -195,7 +195,7 @@ describe('reading a journal', () => {
   });
 });
 
-test('follows the first of several claims unless its holder released it or is recorded as dead', () => {
+test('gives a log to the first claim, unless its owner released it or is recorded as dead', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -280,7 +280,7 @@ describe('opening a journal', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('dates an answer by the first unanswered request', async () => {
+  test('uses the time of the first unanswered request as the time of an answer', async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -356,7 +356,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('keeps the holder when another claim lost', async () => {
+  test('keeps the owner of a log when another claim came too late', async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(

@@ -123,7 +123,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([item('b', 10), item('a', 10, 'stopped')])).toEqual([]);
   });
 
-  test('shows an alert that appears late, behind alerts that were shown', () => {
+  test('shows an alert that appears late in the list, after newer alerts were shown', () => {
     const { read } = follow();
     read([item('a', 10)]);
     read([item('c', 20), item('a', 10)]);
@@ -183,7 +183,7 @@ describe('alerts that the state machine shows', () => {
     expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
   });
 
-  test('shows nothing twice when pages shift during a reading, and reads missed alerts again', () => {
+  test('shows each alert once when pages shift during a reading, and reads missed alerts again', () => {
     const { read } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -313,7 +313,7 @@ describe('failed readings of the alerts', () => {
     expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
   });
 
-  test('accepts a 401 for a minute after a successful reading, and never ends a listener for it', () => {
+  test('tolerates a 401 for a minute after a successful reading, and never ends a listener because of it', () => {
     const refused = new FleetError('auth', 'no', { status: 401 });
     const watch = follow();
     watch.read([]);

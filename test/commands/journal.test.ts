@@ -206,7 +206,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('sends unchanged bicycles again after a kill and marks those in the target state as done', async () => {
+  test('sends bicycles that did not change again after a kill, and marks bicycles in the target state as done', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
       await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
@@ -415,7 +415,7 @@ describe.concurrent('a second run with the same journal', () => {
     }
   });
 
-  test('waits for the full --settle before it decides about late requests, and continues with the others', async () => {
+  test('waits for the full --settle before it decides about late requests, and sends the other changes meanwhile', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);

@@ -296,7 +296,7 @@ test('prefetches fewer pages when they are large', async () => {
   });
 });
 
-test('does not prefetch pages that become large, and still reads them', async () => {
+test('reads pages that become large, but does not prefetch them', async () => {
   const name = 'x'.repeat(1_000_000);
   const all = Array.from({ length: 48 }, (_, index) => ({
     uuid: `u${index}`,

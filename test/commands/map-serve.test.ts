@@ -185,7 +185,7 @@ test('sends a tab only newer events, and sends the whole fleet to a tab of anoth
   for (const tab of [current, ...others]) tab.stop();
 });
 
-test('sends a returning tab the events since the packed fleet, after any number of requests for it', async () => {
+test('sends a returning tab every event since the fleet was packed, however often it was requested', async () => {
   const { url, send } = await start();
   send(update(1));
   expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });

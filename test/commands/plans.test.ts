@@ -113,7 +113,7 @@ describe('--plan', () => {
     expect(scene.posts()).toEqual([]);
   });
 
-  test('never replaces a file', async () => {
+  test('--plan never replaces a file', async () => {
     const scene = await openScene();
     writeFileSync(scene.plan, 'mine');
     const [uuid = ''] = available(scene.sandbox, 1);
@@ -180,7 +180,7 @@ describe('--plan', () => {
 });
 
 describe('fleet apply', () => {
-  test('carries a plan out once, also by a copy of its file', async () => {
+  test('carries a plan out once, also when a copy of its file is applied', async () => {
     const scene = await openScene();
     const uuids = await planMaintenance(scene, 3);
     const first = await scene.fleet(['apply', scene.plan, '--yes']);
@@ -200,7 +200,7 @@ describe('fleet apply', () => {
     expect(scene.posts()).toHaveLength(3);
   });
 
-  test('remembers no place after --dry-run', async () => {
+  test('does not record where a plan was applied after --dry-run', async () => {
     const scene = await openScene();
     await planMaintenance(scene, 1);
     const copy = join(newFolder(), 'copy.plan');

@@ -491,7 +491,7 @@ describe('columns', () => {
     ]);
   });
 
-  test('names all unknown columns in one message, and suggests --map', async () => {
+  test('lists all unknown columns in one message, and suggests --map', async () => {
     const run = await edit(`uuid,farbe,groesse\n${bicycle(0).uuid},rot,M\n`);
     expect([run.code, run.stderr]).toEqual([
       2,

@@ -29,7 +29,7 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
 });
 
-test('puts the role of the given topic first when the token names it, and keeps other topics', () => {
+test('tries the role of the typed topic first when the token has it, and keeps other topics', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,

@@ -545,7 +545,7 @@ describe('`watch` after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('keeps a --resync-pages that is too small and reports it even with --quiet', async () => {
+  test('uses a --resync-pages that is too small, and reports it even with --quiet', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();

@@ -463,7 +463,7 @@ test('reads the whole list before it completes a gap when the service sends no c
   expect([log.at(-1), reports().slice(2)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
-test('reads from the earliest silence of two topics, even if it was noticed later', () => {
+test('reads changes since the earlier silence of two topics, even when that silence was noticed later', () => {
   const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));
   for (const topic of ['t', 'u']) connect(topic, 1);

@@ -54,7 +54,7 @@ describe('texts', () => {
     expect(await cellOf(`<c t="inlineStr">${inline}</c>`)).toBe(text);
   });
 
-  test('keeps texts that look like other values', async () => {
+  test('keeps texts that look like numbers, booleans or dates', async () => {
     const words = ['null', '-1', '=1+1', '1e5', '00123', 'TRUE', '12345678901234567890'];
     const cells = words.map((word) => `<c t="inlineStr"><is><t>${word}</t></is></c>`);
     expect(await cellsOf(`<row>${cells.join('')}</row>`)).toEqual([words]);

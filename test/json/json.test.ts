@@ -97,7 +97,7 @@ describe('readExact', () => {
     );
   });
 
-  it('reads what JSON.parse reads', () => {
+  it('reads the same values as JSON.parse', () => {
     fc.assert(
       fc.property(anyJson(), (value) => {
         for (const json of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {

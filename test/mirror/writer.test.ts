@@ -302,7 +302,7 @@ test('does not end a gap with a list that was requested before the connection br
   expect(await gaps()).toEqual([{ started: utc(303), ended: utc(305) }]);
 });
 
-test('extends a gap until a change was reversed, because neither change can be recorded', async () => {
+test('extends a gap to the time when a change was reversed, because neither change is visible', async () => {
   const { service, mirror } = await begin();
   await mirror.lose(100);
   service.change('a', 'lost', 100.5);

@@ -112,7 +112,7 @@ test.each([
   }
 });
 
-test('-modified puts the latest change first, for fast changes and any clock', () =>
+test('orders by -modified with the latest change first, also for fast changes and wrong clocks', () =>
   withSandbox(
     { service: 'interface', bicycles: 50, now: () => Date.UTC(2026, 0, 1) },
     async (still) => {

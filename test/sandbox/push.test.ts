@@ -255,7 +255,7 @@ test('sends comments as heartbeats', () =>
     expect(stream.comments.slice(0, 4)).toEqual(['open', 'heartbeat', 'heartbeat', 'heartbeat']);
   }));
 
-test('counts, closes and forgets streams', () =>
+test('counts and closes streams, and removes closed streams', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
