@@ -179,7 +179,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     const found = newFound();
     const absences = openAbsences((uuid) => this.known.store.get(uuid)?.merged ?? 0);
     for (let attempt = 1; ; attempt++) {
-      const pass = newPass(missed, found, bicycles, this.known.merged);
+      const pass = newPass(missed, found, bicycles, this.known.merged, this.now);
       yield* this.#readNames(pass);
       for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
@@ -201,7 +201,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         continue;
       }
       for (const uuid of proven) {
-        const bicycle = this.known.remove(uuid, this.now);
+        const bicycle = this.known.remove(uuid, pass.started);
         if (bicycle !== undefined) this.emit({ type: 'gone', uuid, bicycle });
       }
       const missing = [...(pass.missing ?? [])].filter(
@@ -396,9 +396,11 @@ function newPass(
   bicycles: ReadonlySet<string> | undefined,
   /** The number of merged messages at the start. A bicycle with a later message is not gone. */
   mergedBefore: number,
+  /** A change after this moment may be missing in the lists of the pass. */
+  started: Moment,
 ) {
   return {
-    ...{ ...missed, found, mergedBefore },
+    ...{ ...missed, found, mergedBefore, started },
     /** The named bicycles that were not found yet; undefined when all bicycles are followed. */
     missing: bicycles && new Set(bicycles),
     /** The named bicycles whose addresses answered 404. */

@@ -374,14 +374,18 @@ export class KnownFleet {
     };
   }
 
-  /** Marks a named bicycle as gone. Returns its known data, or undefined when it was not known. */
-  remove(uuid: string, now: Moment): Bicycle | undefined {
+  /**
+   * Marks a named bicycle as gone. `listedAt` is the start of the reading that no longer contained
+   * it: a later message shows that the bicycle came back. Returns the known data, or undefined when
+   * the bicycle was not known.
+   */
+  remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
     if (entry === undefined || entry.goneMs !== undefined) return undefined;
     this.#keep(
       uuid,
-      { ...entry, goneMs: this.time.at(now.monotonicMs) },
-      this.#origin('list', now, NOWHERE),
+      { ...entry, goneMs: this.time.at(listedAt.monotonicMs) },
+      this.#origin('list', listedAt, NOWHERE),
     );
     return entry.bicycle;
   }
