@@ -239,7 +239,7 @@ test('--live follows messages, switches to the board and back with m, and exits 
   const steps: [when: RegExp, then: () => unknown][] = [
     [/available \d+[\s\S]*connected/, () => sandbox().act(moved?.uuid ?? '', 'rent')],
     [/available +\d+/, () => stdin.push('m')],
-    [/BICYCLES by charge/, () => stdin.push('m')],
+    [/BICYCLES .*by charge/, () => stdin.push('m')],
     [/available \d+/, () => stdin.push('?')],
     [/zoom in, zoom out/, () => stdin.push('q')],
   ];
