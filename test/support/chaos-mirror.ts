@@ -177,6 +177,12 @@ export async function compare(
   return differences;
 }
 
+/** Returns the moment up to which the mirror claims to have received every message. */
+async function heardUntil(database: Database): Promise<number> {
+  const leases = await readLeases(database);
+  return Math.min(...leases.map(({ state }) => state?.heardMs ?? Number.POSITIVE_INFINITY));
+}
+
 /** Replays the changes from the first snapshot and reports differences that no gap explains. */
 export async function judge(database: Database, copy: Copy, world: Happened): Promise<string[]> {
   const { service, program, waitMs, life } = world;
@@ -228,13 +234,16 @@ export async function judge(database: Database, copy: Copy, world: Happened): Pr
   const all = await database.all(
     'select b.uuid, g.started, g.ended from bicycles b join gaps g on g.organization = b.followed',
   );
+  const heardMs = await heardUntil(database);
   const gapsOf = (uuid: string) =>
     all
       .filter((row) => row['uuid'] === uuid)
       .map(({ started, ended }) => [
         beforeHalt(Date.parse(String(started))) - slackMs,
         ended === null ? Number.POSITIVE_INFINITY : Date.parse(String(ended)) + slackMs,
-      ]);
+      ])
+      // The next writer begins a gap here. The connection may have been silent since then.
+      .concat([[heardMs - slackMs, Number.POSITIVE_INFINITY]]);
   for (const { uuid, version, atMs } of made) {
     if (atMs <= copy.atMs || seen.has(`${uuid} ${version}`)) continue;
     const gaps = gapsOf(uuid);
