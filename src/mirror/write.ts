@@ -22,6 +22,12 @@ import {
   writeState,
 } from './writers.js';
 
+/**
+ * The ids of the batches that wrote the states of the writer's organizations, in the order of the
+ * leases. An id is undefined before the first batch, and in states that an older version wrote.
+ */
+export type BatchIds = readonly (string | undefined)[];
+
 /** The data that a writer finds at its start. */
 export type Found = Awaited<ReturnType<typeof resume>>;
 
@@ -31,8 +37,8 @@ export interface Batch {
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
-  /** The id of the previous batch of this writer; undefined for its first batch. */
-  readonly previousBatchId: string | undefined;
+  /** The ids of the last batch of each organization that this writer found or wrote. */
+  readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
    * Returns how long the batch has waited for the database since `state.behindMs` was measured, in
@@ -57,12 +63,14 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
 
 /** Returns the position to continue from, after the lease is taken. */
 export async function resume(database: Database, writer: Writer) {
-  const before = join(await readLeases(database, writer.organizations), writer);
+  const leases = await readLeases(database, writer.organizations);
+  const before = join(leases, writer);
   const sql = `SELECT started, reason FROM gaps WHERE ${openGapsOf(writer)} ORDER BY started LIMIT 1`;
   const [gap] = await database.all(sql);
   const startedMs = readTime(gap?.['started']);
   return {
     ...before,
+    batchIds: leases.map(({ state }) => state?.batchId),
     gap: startedMs === undefined ? undefined : { startedMs, reason: String(gap?.['reason']) },
     /** The number of bicycles that are not gone, and their newest `modified`. */
     ...(await readRows(database, writer, least([before.heardMs, before.checkedMs, startedMs]))),
@@ -128,12 +136,11 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
  * when another writer took over, and SetBack when the database lacks the previous batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
-  const { writes, gap, isSameGap, state, previousBatchId, nowMs } = batch;
+  const { writes, gap, isSameGap, state, previousBatchIds, nowMs } = batch;
   return writeAs(database, writer, async (states) => {
     const ids = states.map((each) => each?.batchId);
     if (ids.every((id) => id === state.batchId)) return 0;
-    const isContinued = ids.every((id) => id === previousBatchId);
-    if (previousBatchId !== undefined && !isContinued) throw new SetBack();
+    if (ids.some((id, index) => id !== previousBatchIds[index])) throw new SetBack();
     await database.write('bicycles', BICYCLE_COLUMNS, writes.bicycles, ['uuid']);
     await database.write('changes', CHANGE_COLUMNS, writes.changes);
     let gone = 0;

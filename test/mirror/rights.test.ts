@@ -107,7 +107,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
       await other.all('select * from writers for update');
       writing = commit(database, writer, {
         writes: { bicycles: [], changes: [], steps: [] },
-        ...{ gap: undefined, isSameGap: true, state, previousBatchId: undefined },
+        ...{ gap: undefined, isSameGap: true, state, previousBatchIds: [undefined] },
         nowMs: Date.now(),
         waitedMs: () => performance.now() - startedMs,
       });

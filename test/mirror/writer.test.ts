@@ -81,7 +81,7 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
   );
   let heardMs = found.heardMs ?? at(startSeconds).wallMs;
   let batch = 0;
-  let previousBatchId: string | undefined;
+  let previousBatchIds = found.batchIds;
   let gapBefore: OpenGap | undefined;
   /** Unanswered requests to the service. */
   let asked: (FollowerOutput & { type: 'read-page' | 'read-whole' })[] = [];
@@ -96,8 +96,8 @@ async function openWriter(service: ReturnType<typeof openService>, startSeconds:
     const batchId = randomUUID();
     const state = { ...reached, ...writer, batch: ++batch, batchId, behindMs: 0 };
     const [isSameGap, nowMs] = [gap === gapBefore, at(seconds).wallMs];
-    await commit(database, writer, { writes, gap, isSameGap, state, previousBatchId, nowMs });
-    previousBatchId = batchId;
+    await commit(database, writer, { writes, gap, isSameGap, state, previousBatchIds, nowMs });
+    previousBatchIds = [batchId];
     gapBefore = gap;
     for (const output of outputs.splice(0))
       if (output.type === 'read-page' || output.type === 'read-whole') asked.push(output);

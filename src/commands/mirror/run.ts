@@ -123,6 +123,7 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
   ledger.setSize(found.rows);
   ledger.resumeLeaving(found.leaving ?? []);
   written.heardMs = found.heardMs ?? clock.wallMs();
+  written.batchIds = found.batchIds;
 }
 
 /**

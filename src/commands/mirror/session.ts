@@ -33,7 +33,7 @@ import { Ledger } from '../../mirror/ledger.js';
 import { openOwn } from '../../mirror/open.js';
 import { storableItems, storableJson, storableUuid, utcOf } from '../../mirror/rows.js';
 import { turnPartitions } from '../../mirror/schema.js';
-import { commit, type Found, prepare, prune, verify } from '../../mirror/write.js';
+import { type BatchIds, commit, type Found, prepare, prune, verify } from '../../mirror/write.js';
 import { HEARTBEAT_MS, type Writer } from '../../mirror/writers.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 import { type Clock, every, type Moment, momentOf } from '../../system/clock.js';
@@ -196,8 +196,8 @@ function openState(
     written: {
       /** The gap that the last batch left open. */
       gap: undefined as OpenGap | undefined,
-      /** The id of the last batch; undefined before the first one. */
-      batchId: undefined as string | undefined,
+      /** The ids of the last batch of each organization. */
+      batchIds: [] as BatchIds,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When history is pruned next, on the monotonic clock. */
@@ -481,15 +481,16 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const lists = { isWhole: known.isWhole, proven, seesAll, leaving: ledger.leaving() };
   const batchId = randomUUID();
   const state = { ...position, ...lists, owner, organizations, batch: ++counters.batches, batchId };
-  const previousBatchId = written.batchId;
+  const previousBatchIds = written.batchIds;
   const startedMs = clock.monotonicMs();
   const waitedMs = () => clock.monotonicMs() - startedMs;
-  const rows = { writes, gap, isSameGap, state, previousBatchId, nowMs: clock.wallMs(), waitedMs };
+  const rows = { writes, gap, isSameGap, state, previousBatchIds, nowMs: clock.wallMs(), waitedMs };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
   // Also when the answer of the database was lost; the number is unknown then.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
-  Object.assign(written, { gap, batchId, at: momentOf(clock) });
+  const batchIds = organizations.map(() => batchId);
+  Object.assign(written, { gap, batchIds, at: momentOf(clock) });
   counters.changes += writes.changes.length + gone;
   counters.gone += gone;
   for (const step of writes.steps) {
