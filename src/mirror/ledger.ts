@@ -278,9 +278,13 @@ export class Ledger implements FleetStore {
       const { merged, touchedMs, unversioned } = known;
       this.#recent.delete(uuid);
       this.#recent.set(uuid, { merged, touchedMs, unversioned });
-      const [oldest = ''] = this.#recent.keys();
-      if (this.#recent.size > RECENT_LIMIT) this.#recent.delete(oldest);
+      if (this.#recent.size > RECENT_LIMIT) this.#forgetOldestRecent();
     }
+  }
+
+  #forgetOldestRecent() {
+    const [oldest = ''] = this.#recent.keys();
+    this.#recent.delete(oldest);
   }
 
   /** Adds a change in the order of CHANGE_COLUMNS. */
