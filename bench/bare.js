@@ -1,5 +1,6 @@
-// The bare drivers, writing the rows of so many messages of moving bicycles as the mirror does: 3 rows of history for each message, and each
-// bicycle of a batch once. `node bench/bare.js ADDRESS MESSAGES FLEET` prints how many messages a second that is.
+// Measures the database drivers alone. They write the same rows as the mirror for messages of
+// moving bicycles: three rows of history for each message, and each bicycle of a batch once. `node
+// bench/bare.js ADDRESS MESSAGES FLEET` prints the number of messages per second.
 
 import { finished } from 'node:stream/promises';
 
@@ -14,7 +15,7 @@ const TABLES = `
 const [address, messages, fleet] = process.argv.slice(2);
 const timeOf = (index) => new Date(Date.UTC(2026, 10, 21, 10) + index).toISOString();
 
-/** The rows of a batch. */
+/** Returns the rows of a batch. */
 function rowsFrom(first) {
   const changes = [];
   const bicycles = new Map();

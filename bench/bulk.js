@@ -1,4 +1,5 @@
-// Bulk runs: 2,000 actions beside xargs and curl at two speeds of the service, and the memory of 100,000 UUIDs on stdin.
+// Measures bulk runs: 2,000 actions beside xargs and curl at two speeds of the service, and the
+// memory for 100,000 UUIDs on stdin.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,7 +17,7 @@ import {
 const ACTIONS = 2000;
 const PEER_CONCURRENCY = 8;
 
-/** The service's time for one request in milliseconds, and how often each side runs. */
+/** The time of the service for one request in milliseconds, and how often each side runs. */
 const SPEEDS = [
   { delayMs: 5, concurrency: 8, rounds: 5 },
   { delayMs: 50, concurrency: 32, rounds: 3 },
@@ -40,14 +41,14 @@ function uuid(index) {
   return `6f1c0b5e-2f0e-4c56-9d3a-${index.toString(16).padStart(12, '0')}`;
 }
 
-/** A file of UUIDs, one a line. */
+/** Writes a file with one UUID per line. */
 function uuids(folder, count) {
   const path = join(folder, `${count}.txt`);
   writeFileSync(path, Array.from({ length: count }, (_, index) => `${uuid(index)}\n`).join(''));
   return path;
 }
 
-/** undici alone: what the service and the transport take by themselves. */
+/** Measures undici alone, which shows the cost of the service and the transport. */
 const UNDICI = `
 import { readFileSync } from 'node:fs';
 import { Agent } from 'undici';
@@ -81,14 +82,14 @@ async function* beside(url, folder) {
     const what = `2,000 actions at ${delayMs} ms, concurrency ${concurrency}`;
     yield compare(`${what}, journal beside none`, kept, plain, 'without', 1.25);
     yield compare(what, plain, bare, 'a bare undici loop', concurrency === 8 ? 1.2 : undefined);
-    // No client can be faster than the service lets so many at once be.
+    // No client can be faster than the service with this number of concurrent requests.
     const floor = { seconds: (ACTIONS / concurrency) * (delayMs / 1000) };
     yield {
       ...compare(`${what}, beside what is possible`, plain, floor, 'floor'),
       peer: `floor ${milliseconds(floor.seconds)}`,
     };
     if (!hasPeer) continue;
-    // 2,000 processes take so long that one round tells.
+    // One round is enough, because 2,000 processes take long.
     const [once, keptOnce, peer] = await interleave([...ours, xargs], 1, env, 0);
     yield compare(what, once, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);
     yield compare(`${what}, journal`, keptOnce, peer, `xargs -P ${PEER_CONCURRENCY} curl`, 0.3);

@@ -1,4 +1,5 @@
-// Long lists: 100,000 bicycles in 1,000 pages beside curl and jq, with latency, in other formats, and their memory.
+// Measures long lists: 100,000 bicycles in 1,000 pages beside curl and jq, with latency, in other
+// formats, and their memory.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -28,7 +29,10 @@ function wish(url, { total = TOTAL, more = '' } = {}) {
 const fleet = (format, program = '"$NODE" "$FLEET"') =>
   `${program} bicycles list --all -q -o ${format} > /dev/null`;
 
-/** undici alone, which writes what comes: what the transport costs by itself. Eight pages ahead, as fleet asks for them. */
+/**
+ * Measures undici alone, which writes the received bytes. It shows the cost of the transport. Like
+ * fleet, it requests eight pages ahead.
+ */
 const UNDICI = `
 import { Agent } from 'undici';
 const agent = new Agent();
@@ -85,7 +89,10 @@ async function* longList(url, folder) {
   yield* memory(url, jsonl, bare);
 }
 
-/** A client that asks page after page on one connection, and prints the items: what fetching ahead is measured against. */
+/**
+ * A client that requests one page after the other on one connection and prints the items. It shows
+ * the gain of requesting pages ahead.
+ */
 const SEQUENTIAL = `
 import { Agent, get } from 'node:http';
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
@@ -105,7 +112,7 @@ async function latency(url) {
   return compare('the same, 20 ms a page', ours, peer, 'page after page', 0.08);
 }
 
-/** Of the runs that were measured for their time, beside a tenth of the list. */
+/** Compares the memory of the measured runs with a list of a tenth of the size. */
 async function* memory(url, large, bare) {
   const [small] = await interleave([fleet('jsonl')], ROUNDS, wish(url, { total: TOTAL / 10 }), 0);
   const row = (peer, ratio, most) => ({
@@ -120,7 +127,9 @@ async function* memory(url, large, bare) {
   yield row(`a bare undici loop ${Math.round(bare.peakMb)} MB`, large.peakMb / bare.peakMb);
 }
 
-/** The first row is there before the second page has been answered: pages that take 200 ms each tell them apart. */
+/**
+ * Checks that the first row is printed before the second page is answered. Each page takes 200 ms.
+ */
 async function firstRow(url) {
   const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: 'total=2000.size=100.delay=200' });
   const [first, all] = await interleave(

@@ -1,4 +1,5 @@
-// Live views at size: 100,000 bicycles at 2,000 messages a second, by processor time and memory; the machine may be busy.
+// Measures the processor time and memory of live views with 100,000 bicycles at 2,000 messages per
+// second. The machine may be busy.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -25,7 +26,7 @@ function serviceOf(url, folder) {
   });
 }
 
-/** User and system seconds of a process so far (Linux alone). */
+/** Returns the user and system seconds of a process so far. Works only on Linux. */
 function cpuOf(pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
   return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -35,7 +36,7 @@ function peakMbOf(pid) {
   return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 }
 
-/** How much of a core it takes from now on. */
+/** Returns the share of one core that a process uses from now on. */
 async function coresOf(pid) {
   const [cpu, startedAt] = [cpuOf(pid), performance.now()];
   await sleep(SECONDS * 1000);
@@ -46,7 +47,7 @@ function row(what, value, most, unit) {
   return limit(what, `${value.toFixed(value < 10 ? 2 : 0)} ${unit}`, value, most, unit);
 }
 
-/** Full screens on a terminal of 140 by 50, where `script` can make one. */
+/** Measures full-screen views in a terminal of 140 by 50, if `script` is installed. */
 export async function* liveScreens(url) {
   if (!(await isInstalled('script'))) return;
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
@@ -70,7 +71,7 @@ export async function* liveScreens(url) {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** The served page: how often a tab is updated, beside 59 that do not read. */
+/** Measures how often one tab of the served page is updated while 59 other tabs do not read. */
 export async function* liveTabs(url) {
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   const command = [PROGRAM, 'map', '--serve', '0', '--organization', ORGANIZATION];

@@ -1,4 +1,5 @@
-// The map in the terminal: one frame of 100,000 bicycles, from what is known of them to the text that is written.
+// Measures the map in the terminal: one frame of 100,000 bicycles, from the known data to the
+// written text.
 
 import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -25,10 +26,10 @@ const CITIES = [
   [-33.4489, -70.6693],
   [-16.8, 179.99],
 ];
-/** The bundle lies where the program does: it finds the coastline from there. */
+/** The bundle is in the folder of the program, because it finds the coastline from there. */
 const BUNDLE = fileURLToPath(new URL('../dist/bench-map.mjs', import.meta.url));
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Returns numbers from 0 to 1 that are the same in every run. */
 function numbers(seed) {
   let state = seed;
   return () => {
@@ -37,7 +38,7 @@ function numbers(seed) {
   };
 }
 
-/** Bicycles around so many cities, most of them near the middle. */
+/** Returns bicycles around a number of cities. Most of them are near the centre. */
 function fleetOf(cities) {
   const next = numbers(7);
   return Array.from({ length: BICYCLES }, (_, index) => {

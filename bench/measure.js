@@ -1,4 +1,5 @@
-// How the bench measures: whole commands through the shell, interleaved, their medians and peak memory.
+// Runs the commands of the bench: whole command lines in a shell, in alternating order, with their
+// medians and peak memory.
 
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -6,9 +7,9 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 
 export const PROGRAM = fileURLToPath(new URL('../bin/fleet.js', import.meta.url));
-/** The same in one executable. */
+/** The program as one executable. */
 const BINARY = fileURLToPath(new URL('../dist/fleet', import.meta.url));
-/** What follows `node` where a script of the bench is the peer. */
+/** The argument of `node` when a script of the bench is the peer. */
 export const PEER = '--input-type=module';
 
 const { values, positionals } = parseArgs({
@@ -19,15 +20,17 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-/** What is to be measured; everything where none is named. */
+/** The chosen parts of the bench. All parts are chosen without a name. */
 export const CHOSEN_PARTS = positionals;
-/** How often at most, for every row; undefined where each has its own number. */
+/**
+ * The maximum number of rounds for every row. It is undefined when each row uses its own number.
+ */
 export const CHOSEN_ROUNDS = values.rounds === undefined ? undefined : Number(values.rounds);
 
-/** The folder of another build to compare with in alternating pairs; undefined without one. */
+/** The root of another build that is compared in alternating pairs; undefined without one. */
 export const AGAINST = values.against;
 
-/** Other Nodes to measure start-up on: versions or paths. */
+/** Other versions of Node, or their paths, for the rows of the start-up. */
 export const CHOSEN_NODES = values.node ?? [];
 
 /**
@@ -35,7 +38,10 @@ export const CHOSEN_NODES = values.node ?? [];
  * @typedef {{ what: string, figure: string, peer: string, ratio?: number, most?: number, met?: boolean }} Row
  */
 
-/** The environment of every measured command: nothing of the machine's that only one side would pay for. */
+/**
+ * Returns the environment of a measured command. It contains nothing that would cost only one side
+ * time.
+ */
 export function environment(more = {}) {
   const { NODE_EXTRA_CA_CERTS: _left, NODE_OPTIONS: _out, ...env } = process.env;
   return {
@@ -48,7 +54,7 @@ export function environment(more = {}) {
   };
 }
 
-/** Whether a command is installed. */
+/** Returns whether a command is installed. */
 export function isInstalled(command) {
   return new Promise((resolve) => {
     spawn('sh', ['-c', `command -v ${command}`], { stdio: 'ignore' }).on('close', (code) =>
@@ -58,8 +64,8 @@ export function isInstalled(command) {
 }
 
 /**
- * Runs a shell command line once: wall seconds, user and system seconds of everything in it, and the peak memory in MB of
- * the process that is the program, or a peer in Node, when there is one.
+ * Runs a shell command line once. Returns its elapsed seconds, the user and system seconds of all
+ * its processes, and the peak memory in MB of the program or of a peer that runs in Node.
  */
 export function run(line, env = environment()) {
   return new Promise((resolve, reject) => {
@@ -87,7 +93,10 @@ export function run(line, env = environment()) {
   });
 }
 
-/** The processes below one that run the program or a peer in Node, by their command line (Linux alone). */
+/**
+ * Returns the descendants of a process that run the program or a peer in Node, by their command
+ * line. Works only on Linux.
+ */
 function programsBelow(pid) {
   const found = [];
   const walk = (at) => {
@@ -102,7 +111,7 @@ function programsBelow(pid) {
         const [first, second] = readFileSync(`/proc/${child}/cmdline`, 'utf8').split('\0');
         if (first === BINARY || second === PROGRAM || second === PEER) found.push(child);
       } catch {
-        // It has ended meanwhile.
+        // The process has ended.
       }
       walk(child);
     }
@@ -127,7 +136,10 @@ export function median(values) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-/** Runs several command lines in turn, A B C A B C …, the first rounds not counted; resolves with the runs of each. */
+/**
+ * Runs several command lines alternately: A B C A B C … The first rounds do not count. Resolves
+ * with the runs of each line.
+ */
 export async function interleave(lines, rounds, env, warmUps = 1) {
   const runs = lines.map(() => []);
   for (let round = -warmUps; round < Math.min(rounds, CHOSEN_ROUNDS ?? rounds); round++) {
@@ -148,14 +160,14 @@ export function milliseconds(seconds) {
   return seconds < 10 ? `${Math.round(seconds * 1000)} ms` : `${seconds.toFixed(1)} s`;
 }
 
-/** The median, and the least where it is known. */
+/** Formats the median, and the minimum if it is known. */
 function showTime({ seconds, least }) {
   return least === undefined
     ? milliseconds(seconds)
     : `${milliseconds(seconds)} (min ${milliseconds(least)})`;
 }
 
-/** A row that compares two times; `most` is the largest ratio that meets the target. */
+/** Returns a row that compares two times. `most` is the largest ratio that meets the target. */
 export function compare(what, ours, peer, peerName, most) {
   const ratio = ours.seconds / peer.seconds;
   return {
@@ -167,7 +179,7 @@ export function compare(what, ours, peer, peerName, most) {
   };
 }
 
-/** A row that compares a value with its limit; `figure` shows the value. */
+/** Returns a row that compares a value with its limit. `figure` shows the value. */
 export function limit(what, figure, value, most, unit) {
   return {
     what,

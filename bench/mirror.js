@@ -1,6 +1,8 @@
-// The mirror: messages applied a second beside the bare driver, a steady 10,000 a second, the first reading beside a list, a million bicycles.
+// Measures the mirror: the messages per second beside the database driver alone, a steady rate of
+// 10,000 messages per second, the first reading beside a list, and a million bicycles.
 //
-// FLEET_BENCH_SECONDS=600 is how long the steady 10,000 a second last (60). FLEET_BENCH_MILLION is how many bicycles a million are.
+// FLEET_BENCH_SECONDS sets the duration of the steady rate (60). FLEET_BENCH_MILLION sets the size
+// of the largest fleet.
 
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -18,12 +20,12 @@ const MILLION = Number(process.env.FLEET_BENCH_MILLION ?? 1_000_000);
 const MOST_MB = 150;
 /** A first reading may take this many times as long as a list. */
 const MOST_LISTS = 3;
-/** What a busy mirror may take, and how far it may be behind. */
+/** The limits for the memory and the delay of a busy mirror. */
 const BUSY_MB = 200;
 const LAG_SECONDS = 2;
 const STEADY_RATE = 10_000;
 const STEADY_SECONDS = Number(process.env.FLEET_BENCH_SECONDS ?? 60);
-/** The first readings of a fleet and its first messages come together, and are not counted. */
+/** The first reading and the first messages come together. They do not count. */
 const WARM_UP_SECONDS = 5;
 const ROUNDS = 15;
 
@@ -47,7 +49,7 @@ export async function* benchMirror(url) {
       yield await messages(url, name, await newDatabase('messages'), await newDatabase('bare'));
       yield* await steady(url, name, await newDatabase('steady'));
     }
-    // Where the program looks for a mirror by itself.
+    // The path at which the program looks for a mirror by itself.
     const own = `sqlite:${join(folder, 'fleet', 'default.db')}`;
     yield await firstReading(url, own);
     yield await offline(url, folder);
@@ -59,7 +61,10 @@ export async function* benchMirror(url) {
   }
 }
 
-/** A mirror that is kept current from a service as `wish` has it; `look` gets its counters every 25 ms, until it says true. */
+/**
+ * Runs a mirror with the service that `wish` describes. Calls `look` with the counters of the
+ * mirror every 25 ms until it returns true.
+ */
 async function follow(url, kind, to, seconds, look) {
   const port = await freePort();
   const child = spawn(
@@ -91,7 +96,10 @@ async function follow(url, kind, to, seconds, look) {
   }
 }
 
-/** From the first batch to the last message, by the writer's own counters; beside it the bare driver writing the same rows. */
+/**
+ * Measures the messages per second from the first batch to the last message, by the counters of the
+ * writer, beside the driver alone with the same rows.
+ */
 async function messages(url, name, to, bareTo) {
   let first;
   let row;
@@ -120,7 +128,10 @@ async function messages(url, name, to, bareTo) {
   };
 }
 
-/** So many a second for so long: how far the mirror is behind by the messages' own times, and its memory, which must not grow. */
+/**
+ * Measures a steady rate of messages: how far the mirror is behind by the times of the messages,
+ * and its memory, which must not grow.
+ */
 async function steady(url, name, to) {
   const total = STEADY_RATE * STEADY_SECONDS;
   let [lag, early, late, peak] = [0, 0, 0, 0];
@@ -146,7 +157,7 @@ async function steady(url, name, to) {
   ];
 }
 
-/** The first reading of a mirror beside a list of the same bicycles. */
+/** Measures the first reading of a mirror beside a list of the same bicycles. */
 async function firstReading(url, to) {
   const env = wish(url, `total=${MANY}`);
   await run('"$NODE" "$FLEET" bicycles list --all -o jsonl > /dev/null', env);
@@ -162,7 +173,7 @@ async function firstReading(url, to) {
   };
 }
 
-/** One page of a mirror of many, beside one page of the service. */
+/** Measures one page of a large mirror beside one page of the service. */
 async function offline(url, folder) {
   const env = { ...wish(url, `total=${MANY}.size=20`), XDG_STATE_HOME: folder };
   const [mirror, service] = await interleave(
@@ -212,7 +223,7 @@ async function million(url, name, to) {
 const peakOf = (pid) => memoryOf(pid, 'VmHWM');
 const residentOf = (pid) => memoryOf(pid, 'VmRSS');
 
-/** In MB. */
+/** Returns the size in MB. */
 function memoryOf(pid, which) {
   try {
     return (

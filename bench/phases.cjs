@@ -1,4 +1,5 @@
-// Preloaded (`node -r`) to see where the milliseconds of one command go: writes when its files were loaded and what its socket did.
+// Preloaded by `node -r`. Records when the files of a command were loaded and what its socket did,
+// and writes the times at the end.
 
 const Module = require('node:module');
 const { Socket } = require('node:net');

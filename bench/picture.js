@@ -1,5 +1,5 @@
-// Draws the pictures of the README: runs real commands on a terminal against a sandbox, and writes what they show as SVG.
-// `npm run picture [-- session map]`; needs `script` of util-linux, which lends the terminal.
+// Draws the pictures of the README: runs commands in a terminal against a sandbox, and writes their
+// output as SVG. `npm run picture [-- session map]` needs `script` of util-linux for the terminal.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ const TITLE_HEIGHT = 30;
 const FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace";
 const INK = '#d0d7de';
 const PAPER = '#161b22';
-/** What terminals make of the eight colours, by their number. */
+/** The eight colours of a terminal by their number. */
 const COLOURS = [
   '#6e7681',
   '#ff7b72',
@@ -27,7 +27,10 @@ const COLOURS = [
   '#f0f6fc',
 ];
 
-/** Each picture: lines as they are typed, on a terminal of this size. `$LOST` and `$FREE` are bicycles of the sandbox. */
+/**
+ * The lines of each picture as they are typed, and the size of its terminal. `$LOST` and `$FREE`
+ * are bicycles of the sandbox.
+ */
 const PICTURES = {
   session: {
     file: 'picture.svg',
@@ -53,14 +56,14 @@ const PICTURES = {
   },
 };
 
-/** The sandbox breaks each stream after this time, so that a watch has a gap to report. */
+/** The sandbox closes each stream after this time, so that a watch reports a gap. */
 const DROP = 'drop=5s';
 
 function quote(word) {
   return `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** Runs a line on a terminal of so many columns; what it wrote there. */
+/** Runs a line in a terminal with this number of columns. Returns the written text. */
 function onTerminal(line, env, { columns, rows } = PICTURES.session) {
   const script = `stty cols ${columns} rows ${rows}; bash -c ${quote(line)}`;
   const child = spawn('script', ['-qec', script, '/dev/null'], {
@@ -124,7 +127,10 @@ async function record(picture) {
   }
 }
 
-/** Of a program that took the whole screen, its lines at last, and what it wrote when it had given the screen back: a frame has what changed. */
+/**
+ * Returns the last screen of a full-screen program, and the text after it left the full screen. A
+ * frame contains only the changed lines.
+ */
 function lastFrame(text) {
   const end = text.lastIndexOf('\u001b[?1049l');
   if (end === -1) return text;
@@ -140,7 +146,7 @@ function lastFrame(text) {
   return `${shown.join('')}${text.slice(end).replace(/\u001b\[\?\d+[hl]/g, '')}`;
 }
 
-/** What stands on the terminal at last: rows of pieces, each with its column, text and look. */
+/** Returns the final content of the terminal: rows of pieces with column, text and style. */
 function readScreen(text, columns) {
   const rows = [[]];
   let look = {};

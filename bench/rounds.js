@@ -1,4 +1,5 @@
-// Measures `fleet rounds`: the tours of known instances against the best known ones, and the time and memory of 1,000 stops and 10 vans.
+// Measures `fleet rounds`: the tours of published instances beside their best known tours, and the
+// time and memory for 1,000 stops and 10 vans.
 
 import { spawn } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +20,10 @@ const STOPS = 1000;
 const MOST_SECONDS_OF_MANY = 10;
 const MOST_MEGABYTES = 200;
 
-/** The rounded distances of TSPLIB. The first place is the start, and comes last here, twice. */
+/**
+ * Returns the rounded distances of TSPLIB. The first place is the start. It is repeated twice at
+ * the end.
+ */
 function problemOf({ places, demands, vans, capacity }) {
   const [start, ...stops] = places;
   const all = [...stops, start, start];
@@ -54,7 +58,7 @@ async function loadSolver() {
   return solver;
 }
 
-/** Serves places in a city as one page, and returns time and memory of a run. */
+/** Serves places in a city as one page. Returns the time and memory of a run. */
 async function runMany() {
   let state = 7;
   const next = () => {

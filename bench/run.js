@@ -1,4 +1,6 @@
-// Measures what is slow and prints a row for each as soon as it is known: what, figure, peer, ratio, target, met or not. `npm run bench [-- startup lists watch bulk webhooks mirror map page rounds] [--rounds N] [--node 24] [--against PATH]`
+// Runs the bench and prints a row as soon as it is measured: name, figure, peer, ratio, target, and
+// whether the target is met. `npm run bench [-- startup lists watch bulk webhooks mirror map page
+// rounds] [--rounds N] [--node 24] [--against PATH]`
 
 import { execFileSync, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -7,7 +9,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { AGAINST, CHOSEN_PARTS, isInstalled } from './measure.js';
 
-/** Columns of a row; one that is wider moves what follows it. */
+/** The widths of the columns. A wider cell moves the following cells. */
 const WIDTHS = [64, 24, 44, 5, 7, 7];
 
 const PARTS = ['startup', 'lists', 'watch', 'bulk', 'webhooks', 'mirror', 'map', 'page', 'rounds'];
@@ -15,7 +17,10 @@ const chosen = AGAINST !== undefined ? ['against'] : CHOSEN_PARTS.length > 0 ? C
 
 const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
 
-/** An authority and a certificate of it for this machine; none without openssl. */
+/**
+ * Creates a certificate authority and a certificate for this machine. Returns undefined without
+ * openssl.
+ */
 function makeCertificate() {
   const openssl = (line) =>
     execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'ignore' });
@@ -39,7 +44,7 @@ const secure =
     ? undefined
     : { url: `https://127.0.0.1:${securePort}`, authority: join(folder, 'ca.pem') };
 
-/** A busier machine makes the figures useless. */
+/** Above this load the figures are useless. */
 const MOST_LOAD = 0.5;
 
 try {

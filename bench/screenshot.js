@@ -1,4 +1,5 @@
-// Takes the picture of the page for the README: a sandbox of its own, one of its cities, one bicycle chosen. `npm run picture`
+// Takes the picture of the page for the README: one city of a sandbox with one chosen bicycle. `npm
+// run picture`
 
 import { execFileSync, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';

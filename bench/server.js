@@ -1,4 +1,5 @@
-// The service of the bench, in a process of its own: prepared pages and streams, so that what is measured is the client.
+// The service of the bench. It is a separate process with prepared pages and streams, so that the
+// bench measures only the client.
 
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -6,7 +7,7 @@ import { createServer as createSecureServer } from 'node:https';
 
 const PAGE_SIZE = 100;
 
-/** A bicycle of about 650 bytes, like the sandbox's. */
+/** Returns a bicycle of about 650 bytes, like a bicycle of the sandbox. */
 function bicycle(index) {
   const hex = index.toString(16).padStart(12, '0');
   const uuid = `6f1c0b5e-2f0e-4c56-9d3a-${hex}`;
@@ -34,7 +35,7 @@ function bicycle(index) {
 const pages = new Map();
 const MOST_KEPT = 200_000;
 
-/** Page `number` of a list of `total`, made once and kept as bytes. */
+/** Returns a page of a list as bytes. Each page is created once. */
 function page(number, total, size) {
   const key = `${number}/${total}/${size}`;
   let bytes = pages.get(key);
@@ -48,13 +49,13 @@ function page(number, total, size) {
         ? `http://127.0.0.1/bicycles/?total=${total}&size=${size}&page=${number + 1}`
         : null;
     bytes = Buffer.from(JSON.stringify({ count: total, next, previous: null, results }));
-    // A million bicycles would be most of the machine's memory.
+    // The pages of a million bicycles would need most of the memory.
     if (total <= MOST_KEPT) pages.set(key, bytes);
   }
   return bytes;
 }
 
-/** One event of about 700 bytes. */
+/** Returns an event of about 700 bytes. */
 function event(index, sentAt) {
   const message = { ...bicycle(index % 1000), modified: sentAt };
   const data = JSON.stringify({
@@ -65,7 +66,7 @@ function event(index, sentAt) {
   return `id: ${index}\ndata: ${data}\n\n`;
 }
 
-/** One event of a bicycle that moved: position, charge and time are new each time it comes. */
+/** Returns an event of a moved bicycle. Position, charge and time are new in each event. */
 function move(index, fleet, at = Date.UTC(2026, 10, 21, 10) + index) {
   const modified = new Date(at).toISOString();
   const moved = {
@@ -84,7 +85,10 @@ function move(index, fleet, at = Date.UTC(2026, 10, 21, 10) + index) {
   return `id: ${index}\ndata: ${data}\n\n`;
 }
 
-/** Writes `count` events of `fleet` moving bicycles as fast as the reader takes them, and stays open. */
+/**
+ * Writes `count` events of `fleet` moving bicycles as fast as the reader accepts them. The stream
+ * stays open.
+ */
 async function pourMoves(response, count, fleet) {
   const BATCH = 200;
   for (let index = 0; index < count; index += BATCH) {
@@ -95,7 +99,10 @@ async function pourMoves(response, count, fleet) {
   setInterval(() => response.write(': alive\n\n'), 5_000).unref();
 }
 
-/** Writes `count` events of `fleet` moving bicycles, so many a second, each with the time of its sending; and stays open. */
+/**
+ * Writes `count` events of `fleet` moving bicycles at a rate per second. Each event contains the
+ * time at which it was sent. The stream stays open.
+ */
 function dripMoves(response, count, fleet, perSecond) {
   const startedAt = performance.now();
   let index = 0;
@@ -108,7 +115,7 @@ function dripMoves(response, count, fleet, perSecond) {
   response.on('close', () => clearInterval(timer));
 }
 
-/** Writes `count` events as fast as the reader takes them, then ends. */
+/** Writes `count` events as fast as the reader accepts them, then ends the stream. */
 async function pour(response, count) {
   const BATCH = 200;
   for (let index = 0; index < count; index += BATCH) {
@@ -120,7 +127,10 @@ async function pour(response, count) {
   response.end();
 }
 
-/** Writes `perSecond` events a second, each with the time of its sending in microseconds as `modified`. */
+/**
+ * Writes `perSecond` events per second. Their `modified` is the time at which they were sent, in
+ * microseconds.
+ */
 function drip(response, perSecond, count) {
   const startedAt = performance.now();
   let index = 0;
@@ -143,7 +153,7 @@ const HEADERS = {
 
 const take = (request, response) => {
   const url = new URL(request.url, 'http://x');
-  // The token chooses what the service is like, for the program has no flag that reaches it.
+  // The token describes the service, because fleet sends it unchanged with each request.
   const wish = Object.fromEntries(
     new URLSearchParams(
       (request.headers.authorization ?? '').replace(/^JWT /, '').replaceAll('.', '&'),

@@ -1,4 +1,5 @@
-// Start-up and one page: whole processes against a bare Node, gh and curl; and where the milliseconds of a page go.
+// Measures the start-up and one page: whole processes beside a bare Node, gh and curl, and the time
+// of each phase of a page.
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,19 +20,19 @@ import {
 import { findNode } from './nodes.js';
 
 const ROUNDS = CHOSEN_ROUNDS ?? 20;
-/** What the service of the bench does, said in the token: one page of 20. */
+/** The token that asks the service of the bench for one page of 20. */
 const TOKEN = 'total=20.size=20';
 const NODE_MAJOR = Number(process.versions.node.split('.')[0]);
 const PAGE_MOST = 3.2;
-/** How many modules are listed for each command. */
+/** The number of listed modules for each command. */
 const MODULES_SHOWN = 8;
-/** Where Node keeps what it compiled, a page costs less. */
+/** A page takes less time when Node keeps its compiled code. */
 const CACHED_PAGE_MOST = 2.5;
 const CACHED_HELP_MOST = 1.8;
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
 export async function* benchStartup(url, secure) {
-  // `gh api` wants a token, whatever it is.
+  // `gh api` needs a token, but does not check it.
   const env = environment({ FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN, GH_TOKEN: TOKEN });
   const folder = mkdtempSync(join(tmpdir(), 'fleet-bench-'));
   try {
@@ -77,7 +78,10 @@ async function againstNode(env) {
   ];
 }
 
-/** On the Nodes of `--node`, which keep what they compiled: the round that does not count fills their cache. */
+/**
+ * Measures the versions of Node in `--node`, which keep their compiled code. The first round, which
+ * does not count, fills their cache.
+ */
 async function onOtherNodes(env, folder) {
   const rows = [];
   for (const name of CHOSEN_NODES) {
@@ -116,7 +120,7 @@ async function againstGh(url, env) {
   ];
 }
 
-/** With verification on, by an authority of our own. */
+/** Measures https with a verified certificate of a private authority. */
 async function* overTls({ url, authority }, env) {
   const ours = `NODE_EXTRA_CA_CERTS=${authority} FLEET_BASE_URL=${url}`;
   const peers = {
@@ -145,7 +149,7 @@ async function* overTls({ url, authority }, env) {
   }
 }
 
-/** With settings from the stored profile, as a table on a terminal, which `script` lends. */
+/** Measures a page with settings from the stored profile, as a table in a terminal of `script`. */
 async function asPersonSees(url, folder) {
   if (!(await isInstalled('script'))) return [];
   const env = environment({ FLEET_CONFIG_DIR: folder, TERM: 'xterm-256color' });
@@ -164,7 +168,7 @@ async function asPersonSees(url, folder) {
   ];
 }
 
-/** The modules that take longest to load, for --version, --help and one page. */
+/** Lists the modules that take longest to load, for --version, --help and one page. */
 function* modules(env, folder) {
   const hook = fileURLToPath(new URL('modules.cjs', import.meta.url));
   const path = join(folder, 'modules.json');
@@ -185,7 +189,7 @@ function* modules(env, folder) {
   }
 }
 
-/** Where the milliseconds of a page go. */
+/** Lists the phases of a page with their times. */
 function phases(env, folder) {
   const hook = fileURLToPath(new URL('phases.cjs', import.meta.url));
   const path = join(folder, 'phases.json');

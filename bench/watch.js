@@ -1,4 +1,5 @@
-// The live stream: messages from socket to stdout beside curl, the delay of one message, and a slow reader's memory.
+// Measures the live stream: messages from the socket to stdout beside curl, the delay of a message,
+// and the memory with a slow reader.
 
 import { spawn } from 'node:child_process';
 import { compare, environment, interleave, isInstalled, PROGRAM, run } from './measure.js';
@@ -36,7 +37,10 @@ async function throughput(url) {
   ];
 }
 
-/** From the service's write to our stdout, in this process's clock; both are on this machine. */
+/**
+ * Measures the time from the service's write to the output of fleet. Both clocks are on this
+ * machine.
+ */
 function delay(url) {
   const PER_SECOND = 500;
   const SECONDS = 8;

@@ -1,4 +1,4 @@
-// Webhooks: a thousand a second into `fleet alerts listen`, each answered and printed, none lost.
+// Measures `fleet alerts listen` with 1,000 webhooks per second. Each must be answered and printed.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -11,7 +11,9 @@ const PER_SECOND = 1_000;
 const SECONDS = 10;
 const TOTAL = PER_SECOND * SECONDS;
 const CONNECTIONS = 8;
-/** Sent in ticks of so many milliseconds, as a clock allows. */
+/**
+ * The webhooks are sent in groups at this interval in milliseconds, because timers are not finer.
+ */
 const TICK_MS = 10;
 
 /** @returns {AsyncGenerator<import('./measure.js').Row>} */
@@ -68,7 +70,7 @@ export async function* benchWebhooks() {
   }
 }
 
-/** Sends them evenly; resolves with the delay of each that was answered with 204, in milliseconds. */
+/** Sends the webhooks evenly. Resolves with the delays of the answers 204 in milliseconds. */
 function sendAll(url, agent) {
   const startedAt = performance.now();
   const delays = [];
@@ -107,7 +109,7 @@ function sendAll(url, agent) {
   });
 }
 
-/** An alert of the usual size. */
+/** Returns an alert of the usual size. */
 function bodyOf(index) {
   const uuid = `14c6d2ad-7236-46f1-b76f-${String(index).padStart(12, '0')}`;
   const link = (kind) => `https://bikes.example.com/api/${kind}/${uuid}/`;

@@ -1,5 +1,7 @@
-// Compiles the built program into one executable, dist/fleet or dist/fleet.exe: `npm run build:binary [-- PLATFORM]`, where PLATFORM is
-// what Bun calls it (linux-x64, darwin-aarch64, windows-x64 …), this machine's when absent. npm brings Bun when it is wanted, into a folder of its own.
+// Compiles the built program into one executable, dist/fleet or dist/fleet.exe: `npm run
+// build:binary [-- PLATFORM]`. PLATFORM is a name that Bun uses, such as linux-x64, darwin-aarch64
+// or windows-x64. The default is the platform of this machine. npm installs Bun into a separate
+// folder when it is needed.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -16,7 +18,7 @@ const platform = process.argv[2] ?? ownPlatform;
 const isWindows = (name) => name.startsWith('windows');
 const OUTPUT = isWindows(platform) ? 'dist/fleet.exe' : 'dist/fleet';
 
-/** The path of Bun for a platform; installed where it is missing. */
+/** Returns the path of Bun for a platform. Installs Bun if it is missing. */
 function bunFor(name) {
   const prefix = join(FOLDER, `${BUN_VERSION}-${name}`);
   const path = join(
@@ -47,7 +49,10 @@ function bunFor(name) {
   return path;
 }
 
-/** All of `dist` that is no code: the executable holds it under the same names (`src/system/program-files.ts`). It writes its manual itself. */
+/**
+ * The files of `dist` that are not code. The executable contains them under the same names
+ * (`src/system/program-files.ts`). It creates its manual itself.
+ */
 const assets = readdirSync('dist').filter(
   (name) => !/\.(?:cjs|map)$|^(?:man|fleet(?:\.exe)?)$/.test(name),
 );
@@ -57,7 +62,8 @@ execFileSync(
   [
     'build',
     '--compile',
-    // In parts, of which a command loads what it needs; Bun splits ES modules alone.
+    // Splits the code, so that a command loads only the parts that it needs. Bun splits only ES
+    // modules.
     '--splitting',
     '--format=esm',
     '--bytecode',
@@ -65,7 +71,8 @@ execFileSync(
     ...(platform === ownPlatform
       ? []
       : [`--target=bun-${platform}`, `--compile-executable-path=${bunFor(platform)}`]),
-    // Settings come from absolute paths alone: Bun would read these from the current directory.
+    // Bun would read these files from the current directory. fleet reads settings only from
+    // absolute paths.
     '--no-compile-autoload-dotenv',
     '--no-compile-autoload-bunfig',
     '--entry-naming=[name].[ext]',

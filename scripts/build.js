@@ -1,6 +1,8 @@
-// Bundles the program, and prints nothing but what is wrong: one file for what even `--version` loads, one for the words, one for what a request needs, one for each heavy
-// library and rare command. Beside them: the licences of the libraries that went in, and the pages of the manual. The sources are ES
-// modules and the bundle is CommonJS, for Node takes 3 ms longer to start the loader of the former.
+// Bundles the program into `dist`. Prints only errors. The bundle has one file for the code that
+// even `--version` loads, one for the command line and its help, one for the code that a request
+// needs, and one for each heavy library and rare command. The build also writes the licences of the
+// bundled libraries and the pages of the manual. The sources are ES modules, and the bundle is
+// CommonJS, because the loader of ES modules takes 3 ms longer to start.
 
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -12,10 +14,13 @@ import { build } from 'rolldown';
 import { feature } from 'topojson-client';
 
 const FOLDER = 'dist';
-/** Of the towns that maps name. */
+/** The population of the smallest towns that maps name. */
 const LEAST_POPULATION = 50_000;
 
-/** Our own files that `import` without `await` leads to from a file. */
+/**
+ * Returns the source files that a file imports, directly or through other files. Imports by `await
+ * import()` do not count.
+ */
 function reach(file, reached = new Set()) {
   if (reached.has(file)) return reached;
   reached.add(file);
@@ -35,7 +40,10 @@ const nouns = readdirSync('src/commands')
   .map((name) => resolve(`src/commands/${name}/index.ts`))
   .filter((file) => existsSync(file))
   .reduce((reached, file) => reach(file, reached), new Set());
-/** Besides, what one page as JSON needs: the list, the settings, a token, the way to the service. */
+/**
+ * The additional files that one page as JSON needs: the list, the settings, a token and the HTTP
+ * client.
+ */
 const request = [
   'commands/bicycles/list',
   'settings/store',
@@ -47,10 +55,10 @@ const request = [
   'terminal/formats/json',
 ].reduce((reached, file) => reach(resolve(`src/${file}.ts`), reached), new Set());
 
-// What both need stands where neither loads the other.
+// A file that both groups need belongs to the program, so that neither group loads the other.
 for (const file of nouns) if (request.has(file)) program.add(file);
 
-/** Text that stands in a script element as it is: nothing in it may end the element. */
+/** Returns text for a script element. The text must not contain the end of the element. */
 function inScript(text) {
   return text.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--');
 }
@@ -59,7 +67,7 @@ function hashOf(text) {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-/** The outlines of countries of Natural Earth; their names are not drawn. */
+/** Returns the outlines of the countries from Natural Earth. Their names are not drawn. */
 function readWorld() {
   const world = JSON.parse(
     readFileSync(fileURLToPath(import.meta.resolve('world-atlas/countries-50m.json')), 'utf8'),
@@ -72,7 +80,10 @@ function readWorld() {
   return JSON.stringify(world);
 }
 
-/** The populated places of Natural Earth (in the public domain; no code goes in), the largest first: name, longitude and latitude. */
+/**
+ * Returns the populated places of Natural Earth with name, longitude and latitude, the largest
+ * first. The data is in the public domain. No code of the package goes into the bundle.
+ */
 function readTowns() {
   const { cityMapping } = createRequire(import.meta.url)('city-timezones');
   const towns = cityMapping
@@ -87,8 +98,9 @@ function readTowns() {
 }
 
 /**
- * The page of the map: template, style, script, MapLibre's worker and coastlines in one file. What fleet puts in later stands as
- * `{{fleet:…}}`. Returns the text and the files it was made of.
+ * Builds the page of the map as one file: template, style, script, MapLibre's worker and
+ * coastlines. fleet replaces each `{{fleet:…}}` later. Returns the text and the files that it
+ * contains.
  */
 async function buildPage() {
   const bundle = async (input) => {
@@ -141,7 +153,7 @@ async function buildPage() {
 
 const page = await buildPage();
 
-/** The map's page as a file of its own: nothing but the map loads it. */
+/** Writes the page of the map as a separate file, which only the map loads. */
 const pageAsset = {
   name: 'page',
   generateBundle() {
@@ -149,7 +161,10 @@ const pageAsset = {
   },
 };
 
-/** Folders of libraries that are inside a bundle of another: MapLibre GL ships its own in one file. */
+/**
+ * Returns the folders of the libraries that another library contains in its own bundle. MapLibre GL
+ * ships its libraries in one file.
+ */
 function foldersWithin(folder, found = new Set()) {
   const { dependencies = {} } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
   for (const name of Object.keys(dependencies).filter((each) => !each.startsWith('@types/'))) {
@@ -162,12 +177,13 @@ function foldersWithin(folder, found = new Set()) {
   return [...found];
 }
 
-/** Natural Earth's data, in the public domain. */
+/** The package with the data of Natural Earth, which is in the public domain. */
 const WORLD = 'node_modules/world-atlas';
 
 /**
- * Writes `coastline.json`: the rings of the land, each a list of longitude and latitude in hundredths of a degree, the first pair as it is
- * and each further one as the difference to the one before.
+ * Writes `coastline.json`: the rings of the land. Each ring is a list of longitudes and latitudes
+ * in hundredths of a degree. The first pair is absolute, and each further pair is the difference to
+ * the previous pair.
  */
 const coastline = {
   name: 'coastline',
@@ -188,7 +204,9 @@ const coastline = {
   },
 };
 
-/** Licences of libraries whose packages on npm leave them out, as their repositories have them. */
+/**
+ * The licences of libraries whose npm packages do not contain them, copied from their repositories.
+ */
 const LEFT_OUT_LICENCES = {
   '@protomaps/basemaps': `# Code Licenses and Attribution
 
@@ -284,7 +302,9 @@ IN CONNECTION WITH THE USE OR PERFORMANCE OF THIS SOFTWARE.
 `,
 };
 
-/** Writes `THIRD-PARTY-LICENSES.txt`: name, version and licence of each library of which something went into the bundle. */
+/**
+ * Writes `THIRD-PARTY-LICENSES.txt`: the name, version and licence of each library in the bundle.
+ */
 const licences = {
   name: 'licences',
   generateBundle(_options, bundle) {
@@ -308,9 +328,9 @@ const licences = {
         names.find((each) => /^licen[cs]e/i.test(each)) ??
         names.find((each) => /^readme/i.test(each));
       const whole = file === undefined ? '' : readFileSync(join(folder, file), 'utf8').trim();
-      // A few have it at the end of their README.
+      // Some packages have the licence at the end of their README.
       const start = /^licen[cs]e/i.test(file) ? 0 : whole.search(/^#+ *licen[cs]e/im);
-      // What MapLibre GL may have taken in names its licence at least.
+      // A library inside MapLibre GL names its licence at least.
       if (start < 0 && !within.includes(folder)) throw new Error(`${name} has no licence to ship`);
       const text = start < 0 ? `See ${name} on npm.` : whole.slice(start);
       return `${name} ${version} (${license ?? 'MIT'})\n\n${text}\n`;
@@ -323,7 +343,10 @@ const licences = {
   },
 };
 
-/** Parts of undici that a plain request does without, in files of their own: V8 would read them at each start. */
+/**
+ * Parts of undici that a plain request does not need. They are separate files, because V8 would
+ * otherwise read them at each start.
+ */
 const APART = {
   'undici-body': 'undici/lib/web/fetch/body.js',
   'undici-parser': 'undici/lib/llhttp/llhttp-wasm.js',
@@ -333,7 +356,10 @@ const apart = new Map(
   Object.entries(APART).map(([name, path]) => [require.resolve(path), `./${name}.cjs`]),
 );
 
-/** The rest of what its Agent needs: all that `require` leads to from it, and our own files around it. */
+/**
+ * The other files that the Agent of undici needs: all files that it requires, and the files of
+ * fleet that use it.
+ */
 const undici = ['agent', 'connect', 'connection-stream', 'interim']
   .map((name) => `src/http/${name}.ts`)
   .map((file) => resolve(file));
@@ -345,7 +371,7 @@ const addUndici = (file) => {
 };
 addUndici(require.resolve('undici/lib/dispatcher/agent.js'));
 
-/** Loads parts of undici that are seldom needed from files of their own. */
+/** Loads the rarely needed parts of undici from their separate files. */
 const late = {
   name: 'late',
   resolveId(source, importer = '') {
@@ -357,7 +383,7 @@ const late = {
   },
 };
 
-/** Puts the guides beside the bundle, for `fleet help`. */
+/** Copies the guides into `dist`, for `fleet help`. */
 const guides = {
   name: 'guides',
   generateBundle() {
@@ -366,7 +392,7 @@ const guides = {
   },
 };
 
-/** Puts jq's WebAssembly beside the bundle. */
+/** Copies the WebAssembly of jq into `dist`. */
 const webAssembly = {
   name: 'web-assembly',
   generateBundle() {
@@ -379,8 +405,9 @@ const webAssembly = {
 };
 
 /**
- * Rolldown puts each module of a CommonJS library into an arrow function in parentheses, so that V8 compiles it together with its file.
- * The V8 of Node 20 does so for `function` alone, and would read each module twice.
+ * Turns the wrappers of CommonJS modules into functions. Rolldown wraps each module in an arrow
+ * function in parentheses, so that V8 compiles it together with its file. V8 of Node 20 does this
+ * only for `function`, and would read each module twice.
  */
 const readOnce = {
   name: 'read-once',
@@ -399,7 +426,7 @@ for (const name of existsSync(FOLDER) ? readdirSync(FOLDER).filter(isBuilt) : []
 await build({
   input: { main: 'src/main.ts', 'jq-worker': 'src/terminal/jq/jq-worker.cjs', ...APART },
   platform: 'node',
-  // Optional parts of pg that nobody installed.
+  // Optional packages of pg, which are not installed.
   external: ['pg-native', 'pg-cloudflare'],
   plugins: [pageAsset, coastline, licences, late, guides, webAssembly, readOnce],
   output: {

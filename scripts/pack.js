@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PACKAGE = join(ROOT, 'dist', 'package');
-/** What `dist` contains besides the files of the package. */
+/** The files of `dist` that are not part of the package. */
 const LEFT_OUT = /^(?:package|fleet|fleet\.exe|.+\.map)$/;
 
 function copyFiles() {

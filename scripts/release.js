@@ -130,7 +130,7 @@ function writeSbom() {
   for (const library of bundled)
     if (!kept.has(library)) throw new Error(`npm sbom does not list ${library}, which is bundled`);
   const root = sbom.metadata.component;
-  // npm uses the name of the folder.
+  // npm would use the name of the folder.
   root.name = PACKAGE;
   const dependencies = sbom.dependencies
     .filter(({ ref }) => ref === root['bom-ref'] || kept.has(ref))
