@@ -251,7 +251,7 @@ describe('unusual HTTP answers', () => {
       1,
     ],
   ])(
-    'names %s and sends %4$i of two possible requests',
+    'names %s in the error, and retries only when a retry can help',
     async (_what, behaviour, words, requests) => {
       const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
       expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
