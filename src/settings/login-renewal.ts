@@ -107,7 +107,7 @@ function canRenew(stored: StoredToken): stored is StoredToken & { login: Login }
  * login keeps the old one.
  */
 function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: TokenInput): Login {
-  if (typeof refreshToken === 'string') secrets.add(refreshToken);
+  if (typeof refreshToken === 'string') secrets.addToken(refreshToken);
   return { ...login, refreshToken: refreshToken ?? login.refreshToken, isRefused: undefined };
 }
 

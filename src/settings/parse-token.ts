@@ -38,7 +38,7 @@ export function readToken(
 ): string {
   const parsed = parseToken(text);
   if ('reason' in parsed) throw failure(`${what} ${parsed.reason}`, hint);
-  secrets.add(parsed.value);
+  secrets.addToken(parsed.value);
   return parsed.value;
 }
 

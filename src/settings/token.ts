@@ -191,7 +191,7 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
       );
     checked = found.token;
     const refreshToken = found.login?.refreshToken;
-    if (typeof refreshToken === 'string') input.secrets.add(refreshToken);
+    if (typeof refreshToken === 'string') input.secrets.addToken(refreshToken);
     const what = `the stored token of profile "${profile}"`;
     return { ...found, token: readToken(found.token, what, refusalHint, input.secrets) };
   };

@@ -19,6 +19,11 @@ export interface Secrets {
    */
   add(secret: string, isPassword?: boolean): void;
   /**
+   * Adds a token that will be renewed. Only the tokens that were added last are kept. Adding a known
+   * token again keeps it longer.
+   */
+  addToken(token: string): void;
+  /**
    * Returns the text with each secret replaced by `[hidden]`. Call it before the text is cut,
    * escaped or quoted.
    */
@@ -45,7 +50,7 @@ const SHORTEST_IN_DATA = 20;
  * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and
  * are removed.
  */
-const MOST_SECRETS = 20;
+const MOST_TOKENS = 20;
 /** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
 const MOST_ROUNDS = 6;
 /** How often base64 or hex is decoded. Each round tries several positions. */
@@ -77,7 +82,10 @@ export function looksLikeToken(text: string): boolean {
 }
 
 export function openSecrets(): Secrets {
-  const known = new Set<string>();
+  /** Passwords and other secrets that stay valid for the whole run. */
+  const lasting = new Set<string>();
+  /** In the order of their last use. */
+  const tokens = new Set<string>();
   /** Undefined until a text is searched: most runs print no text of others. */
   let search: Search | undefined;
   /** Results of `hide` for short texts, because the headers of a thousand pages are mostly equal. */
@@ -85,24 +93,41 @@ export function openSecrets(): Secrets {
 
   function add(secret: string, isPassword = false): void {
     if (secret.length < (isPassword ? SHORTEST_PASSWORD : SHORTEST_TOKEN)) return;
+    if (lasting.has(secret)) return;
+    lasting.add(secret);
+    forgetResults();
+  }
+
+  function addToken(token: string): void {
+    if (token.length < SHORTEST_TOKEN) return;
+    const isKnown = tokens.delete(token);
+    tokens.add(token);
     // Every request adds its token again. A new search would take longer than most bodies.
-    if (known.has(secret)) return;
-    known.add(secret);
-    const [oldest] = known;
-    if (known.size > MOST_SECRETS && oldest !== undefined) known.delete(oldest);
+    if (isKnown) return;
+    const [oldest] = tokens;
+    if (tokens.size > MOST_TOKENS && oldest !== undefined) tokens.delete(oldest);
+    forgetResults();
+  }
+
+  function forgetResults(): void {
     search = undefined;
     hiddenTexts.clear();
   }
 
+  const openSearch = () => {
+    search ??= searchFor(new Set([...lasting, ...tokens]));
+    return search;
+  };
+
   function hide(text: string): string {
-    if (known.size === 0) return text;
+    if (lasting.size + tokens.size === 0) return text;
     const earlier = hiddenTexts.get(text);
     if (earlier !== undefined) return earlier;
-    search ??= searchFor(known);
-    const { spellings } = search;
+    const opened = openSearch();
+    const { spellings } = opened;
     const hidden = hideEncoded(
       spellings.reduce((rest, spelling) => rest.replaceAll(spelling, HIDDEN), text),
-      search,
+      opened,
     );
     if (text.length <= REMEMBERED_CHARACTERS) {
       if (hiddenTexts.size >= MOST_REMEMBERED) hiddenTexts.clear();
@@ -112,22 +137,21 @@ export function openSecrets(): Secrets {
   }
 
   function hideInData(data: string): string {
-    search ??= searchFor(known);
-    if (!holdsMark(search, (mark) => data.includes(mark))) return data;
+    const opened = openSearch();
+    if (!holdsMark(opened, (mark) => data.includes(mark))) return data;
     let hidden = data;
-    for (const spelling of search.inData) {
+    for (const spelling of opened.inData) {
       if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
     }
     return hidden;
   }
 
   function hideInBytes(data: Buffer): Buffer {
-    search ??= searchFor(known);
-    if (!holdsMark(search, (mark) => data.includes(mark, 0, 'latin1'))) return data;
+    if (!holdsMark(openSearch(), (mark) => data.includes(mark, 0, 'latin1'))) return data;
     return Buffer.from(hideInData(data.toString('latin1')), 'latin1');
   }
 
-  return { add, hide, hideInData, hideInBytes };
+  return { add, addToken, hide, hideInData, hideInBytes };
 }
 
 /** The texts to look for. */

@@ -152,6 +152,24 @@ describe('a secret in text of other programs', () => {
     );
   });
 
+  it('is hidden when a long watch has renewed its token many times', () => {
+    const secrets = openSecrets();
+    const proxyPassword = 'Pr0xy-Passw0rd';
+    const tokens = Array.from({ length: 30 }, (_, at) =>
+      `token-${at}-${'abcdefghij'[at % 10]}`.repeat(3),
+    );
+    const [used = '', ...renewed] = tokens;
+    secrets.add(proxyPassword, true);
+    for (const token of renewed) {
+      secrets.addToken(used);
+      secrets.addToken(token);
+    }
+    expect(secrets.hide(proxyPassword)).toBe(HIDDEN);
+    expect(secrets.hideInData(used)).toBe(HIDDEN);
+    expect(secrets.hideInData(tokens.at(-1) ?? '')).toBe(HIDDEN);
+    expect(secrets.hideInData(tokens[1] ?? '')).toBe(tokens[1]);
+  });
+
   it('other text stays unchanged', () => {
     const text = 'the service refused "rent": 100% of \\u0041 &amp; \\n %41 (HTTP 400)';
     expect(secretsOf(TOKEN).hide(text)).toBe(text);

@@ -211,7 +211,7 @@ async function obtain(
     'choose another login address with --login-path, or enter a token with: fleet auth login';
   const failure = (message: string) => new FleetError('service', message, { hint });
   const { refreshToken } = answer;
-  if (typeof refreshToken === 'string') secrets.add(refreshToken);
+  if (typeof refreshToken === 'string') secrets.addToken(refreshToken);
   const what = `the token that ${loginPath} answered`;
   const token = readToken(answer.token, what, hint, secrets, failure);
   await context.notice(`✓ logged in as ${email}`);
