@@ -2,6 +2,7 @@
 // escapes of URLs, JSON and HTML. Long secrets are also found in parts, and with line breaks, markup
 // or other characters between their letters.
 
+import { hideInEscapedWords, mayHoldEscapes } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
@@ -137,18 +138,23 @@ export function openSecrets(): Secrets {
   }
 
   function hideInData(data: string): string {
-    const opened = openSearch();
-    if (!holdsMark(opened, (mark) => data.includes(mark))) return data;
+    const { inData, marksInData, escapedInData } = openSearch();
     let hidden = data;
-    for (const spelling of opened.inData) {
-      if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
+    if (marksInData.some((mark) => data.includes(mark))) {
+      for (const spelling of inData) {
+        if (hidden.includes(spelling)) hidden = hidden.replaceAll(spelling, HIDDEN);
+      }
     }
-    return hidden;
+    return hideInEscapedWords(hidden, escapedInData, replaceRanges);
   }
 
   function hideInBytes(data: Buffer): Buffer {
-    if (!holdsMark(openSearch(), (mark) => data.includes(mark, 0, 'latin1'))) return data;
-    return Buffer.from(hideInData(data.toString('latin1')), 'latin1');
+    const { marksInData } = openSearch();
+    const contains = (mark: string) => data.includes(mark, 0, 'latin1');
+    if (!marksInData.some(contains) && !mayHoldEscapes(contains)) return data;
+    const text = data.toString('latin1');
+    const hidden = hideInData(text);
+    return hidden === text ? data : Buffer.from(hidden, 'latin1');
   }
 
   return { add, addToken, hide, hideInData, hideInBytes };
@@ -165,7 +171,9 @@ interface Search {
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
   /** Texts of which data contains one when it contains a text of `inData`. */
-  marksInData: readonly DataMarks[];
+  marksInData: readonly string[];
+  /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */
+  escapedInData: readonly string[];
 }
 
 function searchFor(secrets: Iterable<string>): Search {
@@ -178,25 +186,10 @@ function searchFor(secrets: Iterable<string>): Search {
     spellings: longestFirst(all),
     literalParts: each.flatMap(literalPartsOf),
     parts: partsOf(all),
-    inData: longestFirst(new Set([...inData, ...marks].flatMap(spellingsInData))),
-    marksInData: marksOf(marks),
+    inData: longestFirst(new Set([...inData, ...marks].flatMap(spellingsOf))),
+    marksInData: [...new Set(marks.flatMap(spellingsOf))],
+    escapedInData: longestFirst(new Set([...inData, ...marks].map((text) => text.toLowerCase()))),
   };
-}
-
-/** Marks that all begin with the same text; with any text when it is empty. */
-interface DataMarks {
-  beginning: string;
-  marks: readonly string[];
-}
-
-/**
- * Whether data contains a mark. Most data contains no escape, so a search for the beginning of an
- * escape replaces several searches.
- */
-function holdsMark({ marksInData }: Search, contains: (mark: string) => boolean): boolean {
-  return marksInData.some(
-    ({ beginning, marks }) => (beginning === '' || contains(beginning)) && marks.some(contains),
-  );
 }
 
 /** Whether a secret is long enough for data, and cannot be a number of JSON. */
@@ -234,35 +227,6 @@ function spellingsOfForm(secret: string): string[] {
     hex,
     hex.toUpperCase(),
   ];
-}
-
-/** Returns the spellings that are looked for in data, which is not decoded. */
-function spellingsInData(secret: string): string[] {
-  return [...spellingsOf(secret), ...ESCAPES.map(({ write }) => [...secret].map(write).join(''))];
-}
-
-/** Returns the spellings of texts in groups with the same beginning. */
-function marksOf(texts: readonly string[]): DataMarks[] {
-  const escaped = ESCAPES.map(({ beginning, write }) => ({
-    beginning,
-    marks: texts.map((text) => [...text].map(write).join('')),
-  }));
-  return [{ beginning: '', marks: [...new Set(texts.flatMap(spellingsOf))] }, ...escaped];
-}
-
-/** The ways in which a service escapes every character of a text. */
-const ESCAPES = [
-  { beginning: '%', write: (sign: string) => `%${hexOf(sign)}` },
-  { beginning: '%', write: (sign: string) => `%${hexOf(sign).toUpperCase()}` },
-  { beginning: '\\u00', write: (sign: string) => `\\u00${hexOf(sign)}` },
-  { beginning: '\\u00', write: (sign: string) => `\\u00${hexOf(sign).toUpperCase()}` },
-  { beginning: '&#', write: (sign: string) => `&#x${hexOf(sign)};` },
-  { beginning: '&#', write: (sign: string) => `&#x${hexOf(sign).toUpperCase()};` },
-  { beginning: '&#', write: (sign: string) => `&#${sign.charCodeAt(0)};` },
-];
-
-function hexOf(sign: string): string {
-  return sign.charCodeAt(0).toString(16).padStart(2, '0');
 }
 
 const BYTES_A_GROUP = 3;

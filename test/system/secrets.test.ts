@@ -16,6 +16,77 @@ function secretsOf(...tokens: string[]) {
   return secrets;
 }
 
+const hexOf = (sign: string) => sign.charCodeAt(0).toString(16);
+const decimalOf = (sign: string) => String(sign.charCodeAt(0));
+/** The ways in which a service may escape a character in data. */
+const CHARACTER_ESCAPES: Record<string, (sign: string) => string> = {
+  'escapes of JSON': (sign) => `\\u00${hexOf(sign).toUpperCase()}`,
+  'escapes of JSON in JSON': (sign) => `\\\\u00${hexOf(sign)}`,
+  'escapes of JavaScript': (sign) => `\\x${hexOf(sign)}`,
+  'escapes of JavaScript with braces': (sign) => `\\u{${hexOf(sign)}}`,
+  'escapes of Python': (sign) => `\\U${hexOf(sign).padStart(8, '0')}`,
+  'octal escapes': (sign) => `\\${sign.charCodeAt(0).toString(8).padStart(3, '0')}`,
+  'percent-encoding': (sign) => `%${hexOf(sign)}`,
+  'percent-encoding, twice': (sign) => `%25${hexOf(sign).toUpperCase()}`,
+  'decimal HTML entities': (sign) => `&#${decimalOf(sign)};`,
+  'decimal HTML entities with zeros': (sign) => `&#${decimalOf(sign).padStart(4, '0')};`,
+  'hexadecimal HTML entities': (sign) => `&#X${hexOf(sign)};`,
+  'HTML entities in HTML': (sign) => `&amp;#${decimalOf(sign)};`,
+  'quoted-printable': (sign) => `=${hexOf(sign).toUpperCase()}`,
+  backslashes: (sign) => (/[a-z0-9]/i.test(sign) ? sign : `\\\\${sign}`),
+};
+
+describe('a token in data of the service', () => {
+  const token = 'fk_live-51HqL.yj2_eZvKYlo2C-9f8a7b6c5d';
+  const characters = { every: /./g, special: /[^a-z0-9]/gi, 'a dash as': /-/g, 'a dot as': /\./g };
+  const cases = Object.entries(CHARACTER_ESCAPES).flatMap(([name, write]) =>
+    Object.entries(characters).map(([which, pattern]) => ({ name, which, pattern, write })),
+  );
+
+  it.each(cases)('is hidden with $which character in $name', ({ pattern, write }) => {
+    const secrets = secretsOf(token);
+    const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
+    const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
+    expect(secrets.hideInData(data)).toBe(hidden);
+    expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
+  });
+
+  it.each(cases)('loses the signature of a JWT with $which character in $name', (each) => {
+    const [, , signature = ''] = TOKEN.split('.');
+    const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
+    const hidden = secretsOf(TOKEN).hideInData(data);
+    expect(hidden).toContain(HIDDEN);
+    expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
+  });
+
+  it('is hidden so that JSON stays valid and other data stays unchanged', () => {
+    const before = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n=/#x0') });
+    const escapes = fc.constantFrom(...Object.values(CHARACTER_ESCAPES));
+    fc.assert(
+      fc.property(before, before, escapes, (first, last, write) => {
+        const secrets = secretsOf(token);
+        const written = token.replace(/[^a-z0-9]/gi, write).replaceAll('\\\\', '\\');
+        const json = JSON.stringify({ first, token: `${first} ${written} ${last}`, last });
+        const parsed = JSON.parse(secrets.hideInData(json));
+        expect(parsed).toEqual({ first, token: `${first} ${HIDDEN} ${last}`, last });
+        const other = JSON.stringify({ first, last });
+        expect(secrets.hideInData(other)).toBe(other);
+      }),
+      { numRuns: often(500) },
+    );
+  });
+
+  it.each(['\\', '%41', '&amp;', '=', '\\u0041', 'a\\', '%2525'])(
+    'is looked for in bounded time in large data of %s',
+    (part) => {
+      const data = part.repeat(4_000_000 / part.length);
+      const startedAt = performance.now();
+      expect(secretsOf(token).hideInData(data)).toBe(data);
+      expect(performance.now() - startedAt).toBeLessThan(20_000);
+    },
+  );
+});
+
 describe('a secret in text of other programs', () => {
   it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
     const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is wrong`);

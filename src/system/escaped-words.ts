@@ -1,0 +1,109 @@
+// Hides tokens in data in which a service has escaped some or all of their characters, for example
+// `\u002D` for a dash.
+
+import type { SecretRange } from './token-parts.js';
+import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
+
+/** Escapes begin with these characters. Most data contains none of them. */
+const ESCAPE_SIGNS = ['\\', '%', '&', '='];
+
+/** Neither tokens nor their escapes contain these characters. */
+const SEPARATOR = /[\s"'<>,]/;
+/** Limits the memory that the decoding of a large text needs. */
+const LONGEST_WORD = 60_000;
+
+/** How many nested escapes are decoded, for example JSON in JSON. */
+const MOST_ROUNDS = 4;
+
+/** Whether data may contain an escape. `contains` searches the data for a text. */
+export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
+  return ESCAPE_SIGNS.some(contains);
+}
+
+/**
+ * Replaces tokens in words that contain escapes. Ignores the case of letters.
+ * @param tokens in lower case, longest first
+ */
+export function hideInEscapedWords(
+  data: string,
+  tokens: readonly string[],
+  replace: (word: string, ranges: readonly SecretRange[]) => string,
+): string {
+  if (tokens.length === 0) return data;
+  const findSign = openSignFinder(data);
+  let hidden = '';
+  let end = 0;
+  for (let sign = findSign(0); sign !== -1; sign = findSign(end)) {
+    const [from, to] = wordAround(data, sign, end);
+    const word = data.slice(from, to);
+    const ranges = findInWord(word, tokens);
+    hidden += data.slice(end, from) + (ranges.length === 0 ? word : replace(word, ranges));
+    end = to;
+  }
+  return hidden + data.slice(end);
+}
+
+/** Returns a function that finds the next sign of an escape at a position or later, or -1. */
+function openSignFinder(data: string): (from: number) => number {
+  const next = ESCAPE_SIGNS.map((sign) => ({ sign, at: data.indexOf(sign) }));
+  return (from) => {
+    let first = -1;
+    for (const each of next) {
+      if (each.at !== -1 && each.at < from) each.at = data.indexOf(each.sign, from);
+      if (each.at !== -1 && (first === -1 || each.at < first)) first = each.at;
+    }
+    return first;
+  };
+}
+
+/** Returns the range of the word that contains a position. It begins at `earliest` or later. */
+function wordAround(data: string, position: number, earliest: number): SecretRange {
+  const least = Math.max(earliest, position - LONGEST_WORD);
+  let from = position;
+  while (from > least && !SEPARATOR.test(data[from - 1] ?? '')) from--;
+  const rest = data.slice(position, position + LONGEST_WORD);
+  const size = rest.search(SEPARATOR);
+  return [from, position + (size === -1 ? rest.length : size)];
+}
+
+/** Returns the ranges of the word that contain a token after any number of decodings. */
+function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
+  const ranges: SecretRange[] = [];
+  let decoded: UnescapedText | undefined = undecoded(word);
+  for (let round = 0; decoded !== undefined && round <= MOST_ROUNDS; round++) {
+    ranges.push(...findTokens(decoded, tokens));
+    decoded = decodeTextEscapes(decoded);
+  }
+  return ranges.sort(([one], [other]) => one - other);
+}
+
+/** Markdown and regular expressions write a backslash before a character that is not a letter. */
+const QUOTING_BACKSLASH = /(?<!\\)\\+(?=[^a-z0-9\\])/gi;
+
+function findTokens({ text, starts }: UnescapedText, tokens: readonly string[]): SecretRange[] {
+  let plain = '';
+  /** The position of each character of `plain` in the decoded text. */
+  const places: number[] = [];
+  let end = 0;
+  const take = (to: number) => {
+    for (let at = end; at < to; at++) places.push(at);
+    plain += text.slice(end, to);
+  };
+  for (const match of text.matchAll(QUOTING_BACKSLASH)) {
+    take(match.index);
+    end = match.index + match[0].length;
+  }
+  take(text.length);
+  const sought = plain.toLowerCase();
+  // A few capital letters have two characters in lower case. Tokens do not contain such letters.
+  if (sought.length !== plain.length) return [];
+  const ranges: SecretRange[] = [];
+  for (const token of tokens) {
+    for (let at = sought.indexOf(token); at !== -1; at = sought.indexOf(token, at + 1)) {
+      const from = starts[places[at] ?? 0] ?? 0;
+      const to = starts[(places[at + token.length - 1] ?? 0) + 1] ?? 0;
+      ranges.push([from, to]);
+    }
+  }
+  return ranges;
+}
