@@ -100,6 +100,22 @@ describe('aliases', () => {
     });
   });
 
+  test.each([
+    `api /api/bicycles/?token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl`,
+    `bicycles list --name ${'0a1b2c3d'.repeat(5)}`,
+  ])('are refused when their line contains a token: %s', async (line) => {
+    const imported = ['alias', 'import', '-'];
+    for (const run of [
+      await fleet(['alias', 'set', 'low', line]),
+      await fleet(imported, { stdin: `low: ${line}\n` }),
+    ]) {
+      expect(run).toMatchObject({ code: 2, stdout: '' });
+      expect(run.stderr).toContain('the line of an alias must not contain a token');
+      expect(run.stderr).not.toContain(line.slice(-20));
+    }
+    expect((await fleet(['alias', 'list', '--json'])).stdout).not.toContain(line.slice(-20));
+  });
+
   test('are not imported when one of them is invalid', async () => {
     const stdin = 'low: bicycles list\nbad: nonsense\n';
     const { code, stderr } = await fleet(['alias', 'import', '-'], { stdin });

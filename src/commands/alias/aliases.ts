@@ -9,6 +9,7 @@ import { FleetError, messageOf, usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveAliases } from '../../settings/store.js';
+import { hideJwts, looksLikeToken } from '../../system/secrets.js';
 import { type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
@@ -132,6 +133,11 @@ function checkAlias(program: Command, name: string, line: string): void {
     throw usageError(
       'an alias is one command of fleet, without pipes and other signs of the shell',
       'put such signs into quotes, or use an alias of your shell',
+    );
+  if (hideJwts(line) !== line || words.some((word) => /^[^/]*$/.test(word) && looksLikeToken(word)))
+    throw usageError(
+      'the line of an alias must not contain a token: "alias list" and process lists would show it',
+      'set FLEET_TOKEN or log in with "fleet auth login"',
     );
   const [first = '', ...others] = words[0] === 'fleet' ? words.slice(1) : words;
   if (words[0] === 'fleet')
