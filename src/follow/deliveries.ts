@@ -9,7 +9,7 @@ import { type Attempt, openDeliveryQueue, type RetryPolicy } from './delivery-qu
 import { runCommand } from './exec.js';
 import type { Session } from './loop.js';
 import type { Channel, DeliveryMessage, WaitingMessages } from './message-store.js';
-import { postOnce } from './post.js';
+import { addSecretsOf, postOnce } from './post.js';
 import { renderPost } from './post-templates.js';
 import type { LogFields, Stderr } from './stderr.js';
 
@@ -191,22 +191,14 @@ function openExec(context: Context, options: DeliveriesOptions, command: string)
   });
 }
 
-/**
- * The minimum length of a path segment that counts as a secret. Shorter segments are names, such as
- * `alerts`.
- */
-const SHORTEST_SECRET = 16;
 const JSON_HEADERS = { 'content-type': 'application/json', 'user-agent': 'fleet' };
 
 async function openPost(context: Context, options: DeliveriesOptions, url: URL) {
   const { clock } = context;
   const { template } = options.flags;
   const dispatcher = (await context.network()).dispatcherTo(url);
-  // The path of a webhook is often its secret.
   const title = `the post to ${url.origin}`;
-  for (const part of [...url.pathname.split('/'), url.search.slice(1)]) {
-    if (part.length >= SHORTEST_SECRET) context.io.secrets.add(part);
-  }
+  addSecretsOf(url, context.io.secrets);
   return openReceiver(context, options, 'post', title, ({ json, notification }, signal) => {
     const post =
       template === undefined || notification === undefined

@@ -5,6 +5,7 @@ import { readHead } from '../http/exchange.js';
 import type { Dispatcher } from '../http/network.js';
 import { readRetryAfter } from '../http/retry.js';
 import type { Clock } from '../system/clock.js';
+import type { Secrets } from '../system/secrets.js';
 import type { Attempt } from './delivery-queue.js';
 
 export interface PostOptions {
@@ -20,6 +21,19 @@ export interface PostOptions {
 const ANSWER_LIMIT_MS = 10_000;
 /** Client errors that ask for a retry. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
+
+/**
+ * The minimum length of a path segment that counts as a secret. Shorter segments are names, such as
+ * `alerts`.
+ */
+const SHORTEST_SECRET = 16;
+
+/** Hides the long parts of the address of a webhook, because they are often its secret. */
+export function addSecretsOf(url: URL, secrets: Secrets): void {
+  for (const part of [...url.pathname.split('/'), url.search.slice(1)]) {
+    if (part.length >= SHORTEST_SECRET) secrets.add(part);
+  }
+}
 
 /**
  * Sends a message once. Every answer 2xx accepts it, also when its body is broken: another attempt

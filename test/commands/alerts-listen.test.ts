@@ -344,6 +344,26 @@ describe('`alerts listen --forward`', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
+  test('hides the path of the address, which is often its secret', async () => {
+    const secret = 'T0abcdefghijklmnop-qrstuv';
+    const receiver = await openServer((response) => void response.writeHead(503).end());
+    const running = startFleet(
+      ['alerts', 'listen', '--port', '0', '--forward', `${receiver.url}/hooks/${secret}`],
+      { env: { XDG_STATE_HOME: folder, PATH: process.env['PATH'] } },
+    );
+    onTestFinished(async () => void (await running.stop()));
+    await running.until(() => running.stderr().includes('listening at'));
+    const [url = ''] = /http:\S+/.exec(running.stderr()) ?? [];
+    await fetch(url.replace(/,$/, ''), {
+      method: 'POST',
+      body: JSON.stringify(alert('a1')),
+      headers: { 'content-type': 'application/json' },
+    });
+    await running.until(() => running.stderr().includes('does not accept webhooks'));
+    expect(running.stderr()).toContain(`${receiver.url}/hooks/[hidden] does not accept`);
+    expect(running.stderr()).not.toContain(secret.slice(0, 12));
+  });
+
   test('retries a forward with growing delays, keeps the order and reports the failure once', async () => {
     let refusals = 3;
     const receiver = await openServer(

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, reasonOf, usageError } from '../../errors.js';
 import type { Session } from '../../follow/loop.js';
+import { addSecretsOf } from '../../follow/post.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import { isLoopback } from '../../http/loopback.js';
@@ -100,6 +101,7 @@ async function receive(
   const { clock } = context;
   const { forward: url } = options;
   const dispatcher = url && (await context.network()).dispatcherTo(url);
+  if (url !== undefined) addSecretsOf(url, context.io.secrets);
   const said = new Map<number, number>();
   const receiver = await openReceiver({
     ...options,
