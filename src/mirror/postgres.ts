@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
+import { openSecrets } from '../system/secrets.js';
 import { type Connection, readConnection, type Server, type Target } from './connection.js';
 import type {
   Answer,
@@ -305,11 +306,18 @@ async function connectTo(
   const place = { host, port, database, user };
   let failure: unknown;
   let ignored: string | undefined;
-  const givePassword = async () => {
+  // A server or a connection pooler may repeat the password in its answer.
+  const secrets = openSecrets();
+  const findPassword = async () => {
     if (password !== undefined || passwordFile === undefined) return password ?? '';
     const found = await readPasswordFile(passwordFile, place);
     ignored = found.ignored;
     return found.password ?? '';
+  };
+  const givePassword = async () => {
+    const found = await findPassword();
+    secrets.add(found, true);
+    return found;
   };
   for (const ssl of tls) {
     // Check for an abort that happened while settings or the library were loaded.
@@ -342,9 +350,13 @@ async function connectTo(
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
-  const error = asPostgresError(failure, place, options.access, false);
-  if (ignored === undefined || !(error instanceof FleetError) || error.kind !== 'config')
-    throw error;
+  const thrown = asPostgresError(failure, place, options.access, false);
+  if (!(thrown instanceof FleetError)) throw thrown;
+  const error = thrown.with({
+    message: secrets.hide(thrown.message),
+    cause: thrown.cause,
+  });
+  if (ignored === undefined || error.kind !== 'config') throw error;
   throw configError(error.message, `the password file is ignored: ${ignored}`, failure);
 }
 

@@ -186,6 +186,28 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 });
 
+test('hides the password that a PostgreSQL server repeats in its refusal', async () => {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => {
+      // AuthenticationCleartextPassword of section 53.7.
+      socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+      socket.once('data', (message) => {
+        const password = message.subarray(5, -1).toString();
+        const fields = Buffer.from(`SFATAL\0C28P01\0M"${password}" is not the password\0\0`);
+        const length = Buffer.alloc(4);
+        length.writeInt32BE(fields.length + 4);
+        socket.end(Buffer.concat([Buffer.from('E'), length, fields]));
+      });
+    });
+  });
+  const text = `postgres://u@127.0.0.1:${await listenOn(server)}/d?sslmode=disable`;
+  const opening = open(text, 'read', { PGPASSWORD: 'Secret-Passw0rd' });
+  const error = await opening.catch((thrown: FleetError) => thrown);
+  server.close();
+  expect(String(error)).toContain('"[hidden]" is not the password');
+});
+
 test('ends the preparation of a connection with the reason of an abort', async () => {
   const silent = createServer(() => {});
   const abort = new AbortController();
