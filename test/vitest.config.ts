@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { transcripts } from './support/transcripts/plugin.js';
 
 /**
  * The longest tests start first, so that the end has no single long test. A new clone has no
@@ -52,9 +53,10 @@ class LongestFirst extends BaseSequencer {
 
 // Tests use real sockets, so their limits are generous. No test measures performance.
 export default defineConfig({
+  plugins: [transcripts()],
   test: {
     root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
+    include: ['test/**/*.test.ts', 'test/transcripts/**/*.md'],
     exclude: ['test/**/*.long.test.ts'],
     globalSetup: ['test/support/announce.ts'],
     // Expected texts contain local times, which must not depend on the machine's zone.

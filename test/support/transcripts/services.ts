@@ -1,0 +1,126 @@
+// Starts the service of a transcript: the sandbox, one of the servers in services/, or the answers
+// that the transcript shows.
+
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { Command } from '@commander-js/extra-typings';
+import { addSandboxFlags } from '../../../src/commands/sandbox/flags.js';
+import { parseJson } from '../../../src/json/parse.js';
+import { parseFault, type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { startServer } from '../server.js';
+import type { Exchange } from './parse.js';
+
+/** A running service. */
+export interface Service {
+  /** The variables that make fleet use the service. */
+  env: NodeJS.ProcessEnv;
+  /** Returns all requests in their order: the method and the raw path. */
+  requests(): string[];
+  /** The sandbox, if the service is one. */
+  sandbox?: Sandbox;
+  /** Replaces the answers, if the service is `answers`. */
+  setAnswers?(exchanges: readonly Exchange[]): void;
+  close(): Promise<void>;
+}
+
+/** Each file in services/ exports a function of this type with the name `openService`. */
+export type OpenService = (now: () => number) => Promise<Service>;
+
+export async function startService(line: string, now: () => number): Promise<Service> {
+  const [name = '', ...words] = line.split(' ');
+  if (name === 'none') return { env: {}, requests: () => [], close: async () => {} };
+  if (name === 'sandbox') return startSandboxService(words, now);
+  if (name === 'answers') return startAnswers();
+  const file = new URL(`services/${name}.ts`, import.meta.url);
+  if (!existsSync(file)) throw new Error(`there is no service ${name} in test/support/transcripts`);
+  const { openService } = (await import(fileURLToPath(file))) as { openService: OpenService };
+  return openService(now);
+}
+
+/** Without `--rate`, nothing changes by itself. */
+export async function startSandboxService(
+  words: readonly string[],
+  now: () => number,
+): Promise<Service> {
+  const command = addSandboxFlags(new Command()).exitOverride();
+  command.parse([...words], { from: 'user' });
+  const { bicycles, seed, rate, pageSize, service, fault = [] } = command.opts();
+  const sandbox = await startSandbox({
+    bicycles,
+    seed,
+    rate: words.includes('--rate') ? rate : 0,
+    pageSize,
+    service,
+    faults: fault.map(parseFault),
+    now,
+  });
+  return serviceOf(sandbox);
+}
+
+/** Returns the service of a sandbox that a file in services/ started. */
+export async function serviceOf(sandbox: Sandbox): Promise<Service> {
+  return {
+    env: {
+      FLEET_BASE_URL: sandbox.baseUrl,
+      FLEET_SSE_URL: sandbox.sseUrl,
+      FLEET_TOKEN: await sandbox.token(),
+    },
+    requests: () => sandbox.requests.map(({ method, url }) => `${method} ${url}`),
+    sandbox,
+    close: sandbox.close,
+  };
+}
+
+/** Answers as the blocks in the language `http` show; the last answer to a request repeats. */
+async function startAnswers(): Promise<Service> {
+  let left: Exchange[] = [];
+  const server = await startServer((response, { method, path }) => {
+    const first = left.findIndex((each) => each.method === method && each.path === path);
+    const exchange = left[first];
+    if (exchange === undefined) {
+      response.writeHead(404, { 'content-type': 'application/json' });
+      return void response.end(JSON.stringify({ detail: `no answer for ${method} ${path}` }));
+    }
+    const isRepeated = left.some(
+      (each, index) => index > first && each.method === method && each.path === path,
+    );
+    if (isRepeated) left.splice(first, 1);
+    const { status, headers, body } = exchange;
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(body);
+  });
+  return {
+    env: server.env,
+    requests: () => server.asked.map(({ method, path }) => `${method} ${path}`),
+    setAnswers: (exchanges) => {
+      left = [...exchanges];
+    },
+    close: server.close,
+  };
+}
+
+/** What the command `service` of a transcript does. It steers the service, and is not fleet. */
+export function steer(service: Service, words: readonly string[]): void {
+  const { sandbox } = service;
+  if (sandbox === undefined) throw new Error('only a sandbox can be changed with `service`');
+  const [verb, uuid = '', ...rest] = words;
+  if (verb === 'change') sandbox.changeBicycle(uuid, valuesOf(rest));
+  else if (verb === 'change-alert') sandbox.changeAlert(uuid, valuesOf(rest));
+  else if (verb === 'raise-alert') sandbox.raiseAlert(uuid, rest[0] ?? '', valuesOf(rest.slice(1)));
+  else if (verb === 'act') sandbox.act(uuid, rest[0] as Parameters<Sandbox['act']>[1]);
+  else if (verb === 'drop-streams') sandbox.dropStreams();
+  else if (verb === 'fault') sandbox.setFaults(words.slice(1).map(parseFault));
+  else throw new Error(`unknown: service ${words.join(' ')}`);
+}
+
+/** Reads `lock=null` and `name=Ada`: JSON values, or texts. */
+function valuesOf(words: readonly string[]): { [field: string]: never } {
+  return Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf('=');
+      const text = word.slice(at + 1);
+      const isJson = /^(?:null|true|false|-?\d.*|[[{"].*)$/.test(text);
+      return [word.slice(0, at), (isJson ? parseJson(text) : text) as never];
+    }),
+  );
+}

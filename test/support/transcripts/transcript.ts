@@ -1,0 +1,291 @@
+// Runs a transcript, and compares or rewrites its expected output.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { saveProfile, saveToken, useProfile } from '../../../src/settings/store.js';
+import { preload } from '../program.js';
+import { makeHome } from '../shell.js';
+import { insertValues, type Values } from './forms.js';
+import {
+  needsEscape,
+  parseTranscript,
+  type Step,
+  type Transcript,
+  TranscriptError,
+} from './parse.js';
+import { readPlainLine } from './plain-line.js';
+import { countLines, reconcile } from './reconcile.js';
+import { type Service, startService, steer } from './services.js';
+import { type RunningCommand, startCommand } from './terminals.js';
+
+/** A Monday. Transcripts show dates and ages, which must be the same in each run. */
+const START = Date.UTC(2026, 5, 1, 12);
+
+/** `npm run transcripts -- --update` sets this variable. */
+const isUpdate = process.env['FLEET_TRANSCRIPTS'] === 'update';
+
+/** In an update, how long a command that continues to run must be quiet before its output counts. */
+const QUIET_MS = 1_000;
+
+/** Defines the test of a transcript. Vitest calls it for each .md file; see plugin.ts. */
+export function testTranscript(path: string): void {
+  const file = fileURLToPath(new URL(path, ROOT));
+  const text = readFileSync(file, 'utf8');
+  const transcript = parseTranscript(path, text);
+  test(transcript.title, async () => {
+    const updated = await runTranscript(transcript);
+    if (!isUpdate || updated === text) return;
+    writeFileSync(file, updated);
+    process.stderr.write(`updated ${path}\n`);
+  });
+}
+
+const ROOT = new URL('../../../', import.meta.url);
+const SET_DATE = fileURLToPath(new URL('set-date.js', import.meta.url));
+
+interface Scene {
+  transcript: Transcript;
+  service: Service;
+  folder: string;
+  env: NodeJS.ProcessEnv;
+  now: () => number;
+  values: Values;
+  /** The running commands of the terminals with a name, and how much of their output was shown. */
+  running: Map<string, Shown>;
+  /** How many requests `service requests` has shown. */
+  requestsShown: number;
+}
+
+interface Shown {
+  command: RunningCommand;
+  stdout: number;
+  stderr: number;
+}
+
+/**
+ * Runs all steps. Returns the text of the file with the real output. Unless the run is an update, it
+ * throws at the first step whose output differs.
+ */
+export async function runTranscript(
+  transcript: Transcript,
+  mode: 'check' | 'update' = isUpdate ? 'update' : 'check',
+): Promise<string> {
+  const { header, path, parts } = transcript;
+  const startedAt = Date.now();
+  const isRunning = header.clock === 'running';
+  const now = () => (isRunning ? START + Date.now() - startedAt : START);
+  const service = await startService(header.service, now);
+  const previousFolder = process.cwd();
+  const scene = await openScene(transcript, service, now);
+  // Plain lines run in this process and may write files to the current folder.
+  process.chdir(scene.folder);
+  const outputs = new Map<Step, string[]>();
+  try {
+    for (const [index, part] of parts.entries()) {
+      if (part.kind === 'file') await writeFile(join(scene.folder, part.name), part.content);
+      else if (part.kind === 'answers') {
+        if (service.setAnswers === undefined)
+          throw new TranscriptError(path, part.line, 'only the service `answers` has http blocks');
+        service.setAnswers(part.exchanges);
+      } else {
+        const actual = await runStep(scene, part, parts.slice(index + 1), mode);
+        const shown = reconcile(part.expected, actual, scene.values);
+        outputs.set(part, shown);
+        if (mode === 'check')
+          expect(shown.join('\n'), describeStep(transcript, part, shown)).toBe(
+            part.expected.join('\n'),
+          );
+      }
+    }
+  } finally {
+    for (const { command } of scene.running.values())
+      if (command.code() === undefined) command.signal('SIGKILL');
+    process.chdir(previousFolder);
+    await service.close();
+  }
+  return withOutputs(transcript, outputs);
+}
+
+/** Names the first line of output that differs, and the command. */
+function describeStep({ path, lines }: Transcript, step: Step, shown: readonly string[]): string {
+  const { line, outputAt, expected } = step;
+  const index = expected.findIndex((text, at) => text !== shown[at]);
+  const differs = outputAt + 1 + (index === -1 ? expected.length : index);
+  return `${path}:${differs}: the output differs after: ${lines[line - 1]}\n`;
+}
+
+async function openScene(
+  transcript: Transcript,
+  service: Service,
+  now: () => number,
+): Promise<Scene> {
+  const { header } = transcript;
+  const home = await makeHome({
+    TZ: 'UTC',
+    ...preload(SET_DATE),
+    FLEET_TRANSCRIPT_DATE: String(now()),
+    ...(header.clock === 'running' ? { FLEET_TRANSCRIPT_RUNS: '1' } : {}),
+  });
+  const { FLEET_BASE_URL: url, FLEET_SSE_URL: push, FLEET_TOKEN: token } = service.env;
+  if (header.settings === 'profile')
+    await saveSandboxProfile(join(home.folder, 'settings'), service);
+  const values: Values = new Map([['home', home.folder]]);
+  if (url !== undefined) values.set('service', url);
+  if (push !== undefined) values.set('push', push);
+  if (token !== undefined) values.set('token', token);
+  return {
+    transcript,
+    service,
+    folder: home.folder,
+    env: header.settings === 'profile' ? home.env : { ...home.env, ...service.env },
+    now,
+    values,
+    running: new Map(),
+    requestsShown: 0,
+  };
+}
+
+/** Saves and selects the profile `sandbox`, as `fleet sandbox` does. */
+async function saveSandboxProfile(folder: string, { sandbox, env }: Service): Promise<void> {
+  const place = {
+    folder,
+    configPath: join(folder, 'config.json'),
+    credentialsPath: join(folder, 'credentials.json'),
+  };
+  await saveProfile(place, 'sandbox', {
+    base_url: env['FLEET_BASE_URL'],
+    sse_url: env['FLEET_SSE_URL'],
+    organization: sandbox?.organizations[0]?.uuid,
+  });
+  await saveToken(place, 'sandbox', env['FLEET_TOKEN'] ?? '');
+  await useProfile(place, 'sandbox');
+}
+
+/** Returns the lines of output as the transcript shows them. */
+async function runStep(
+  scene: Scene,
+  step: Step,
+  later: Transcript['parts'],
+  mode: 'check' | 'update',
+): Promise<string[]> {
+  const { action, terminal } = step;
+  const next = later.find(
+    (part): part is Step => part.kind === 'step' && part.terminal === terminal,
+  );
+  const goesOn = terminal !== '' && next !== undefined && next.action.kind !== 'run';
+  if (action.kind === 'run') {
+    const own = runOwnCommand(scene, action.command);
+    if (own !== undefined) return own;
+    const command = startCommand(scene, insertValues(action.command, scene.values), {
+      stdin: action.stdin,
+      isBuilt: scene.transcript.header.program === 'built' || isKilled(later, terminal),
+    });
+    scene.running.set(terminal, { command, stdout: 0, stderr: 0 });
+  }
+  const shown = scene.running.get(terminal);
+  if (shown === undefined)
+    throw new TranscriptError(scene.transcript.path, step.line, `no command runs in ${terminal}`);
+  if (action.kind === 'signal') shown.command.signal(action.signal);
+  if (action.kind === 'type') shown.command.type(action.text);
+  return goesOn ? await showPart(shown, step, mode) : await showRest(shown);
+}
+
+/** Whether `kill` ends the command of this terminal, which needs a process. */
+function isKilled(later: Transcript['parts'], terminal: string): boolean {
+  for (const part of later) {
+    if (part.kind !== 'step' || part.terminal !== terminal) continue;
+    if (part.action.kind === 'run') return false;
+    if (part.action.kind === 'signal' && part.action.signal !== 'SIGINT') return true;
+  }
+  return false;
+}
+
+/** Runs the commands that belong to the transcript: `export` and `service`. */
+function runOwnCommand(scene: Scene, command: string): string[] | undefined {
+  const [plain, ...others] = readPlainLine(insertValues(command, scene.values)) ?? [];
+  if (plain === undefined || others.length > 0) return undefined;
+  const [name, ...words] = plain.words;
+  if (name === 'export') {
+    for (const word of words) {
+      const at = word.indexOf('=');
+      scene.env = { ...scene.env, [word.slice(0, at)]: word.slice(at + 1) };
+    }
+    return [];
+  }
+  if (name !== 'service') return undefined;
+  if (words[0] !== 'requests') {
+    steer(scene.service, words);
+    return [];
+  }
+  const requests = scene.service.requests();
+  const fresh = requests.slice(scene.requestsShown);
+  scene.requestsShown = requests.length;
+  return fresh;
+}
+
+/** Waits until a command that continues to run has printed the expected number of lines. */
+async function showPart(shown: Shown, step: Step, mode: 'check' | 'update'): Promise<string[]> {
+  const wanted = countLines(step.expected);
+  const linesAfter = (text: string, from: number) => text.slice(from).split('\n').slice(0, -1);
+  const stdout = () => linesAfter(shown.command.stdout(), shown.stdout);
+  const stderr = () => linesAfter(shown.command.stderr(), shown.stderr);
+  await shown.command.until(
+    () =>
+      (stdout().length >= wanted.stdout && stderr().length >= wanted.stderr) || mode === 'update',
+  );
+  if (mode === 'update') await untilQuiet(shown.command);
+  const [out, err] =
+    mode === 'update'
+      ? [stdout(), stderr()]
+      : [stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr)];
+  shown.stdout += sizeOf(out);
+  shown.stderr += sizeOf(err);
+  return linesOf(out, err);
+}
+
+async function untilQuiet(command: RunningCommand): Promise<void> {
+  for (let size = -1; size !== command.stdout().length + command.stderr().length; ) {
+    size = command.stdout().length + command.stderr().length;
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  }
+}
+
+const sizeOf = (lines: readonly string[]) => lines.reduce((sum, line) => sum + line.length + 1, 0);
+
+/** Waits for the end of the command, and returns the output that was not shown yet. */
+async function showRest(shown: Shown): Promise<string[]> {
+  const { command } = shown;
+  await command.until(() => false);
+  const code = command.code() ?? 0;
+  const lines = linesOf(
+    splitLines(command.stdout().slice(shown.stdout)),
+    splitLines(command.stderr().slice(shown.stderr)),
+  );
+  return code === 0 ? lines : [...lines, `exit ${code}`];
+}
+
+const NO_NEWLINE = '\\ no newline at the end';
+
+function splitLines(text: string): string[] {
+  const lines = text.split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : [...lines, NO_NEWLINE];
+}
+
+/** Returns the lines of stdout, then those of stderr with `! `. */
+function linesOf(stdout: readonly string[], stderr: readonly string[]): string[] {
+  return [
+    ...stdout.map((line) => (line !== NO_NEWLINE && needsEscape(line) ? `\\${line}` : line)),
+    ...stderr.map((line) => (line === '' ? '!' : `! ${line}`)),
+  ];
+}
+
+function withOutputs({ lines }: Transcript, outputs: ReadonlyMap<Step, string[]>): string {
+  const result = [...lines];
+  const fromLast = [...outputs].sort(([a], [b]) => b.outputAt - a.outputAt);
+  for (const [step, shown] of fromLast)
+    result.splice(step.outputAt, step.expected.length, ...shown);
+  return `${result.join('\n')}\n`;
+}

@@ -1,0 +1,216 @@
+// Tests the runner of the transcripts itself with transcripts that are right and wrong.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { FORMS } from '../support/transcripts/forms.js';
+import { parseTranscript } from '../support/transcripts/parse.js';
+import { readPlainLine } from '../support/transcripts/plain-line.js';
+import { reconcile } from '../support/transcripts/reconcile.js';
+import { runTranscript } from '../support/transcripts/transcript.js';
+
+function write(body: string, service = 'none'): string {
+  return `---\nservice: ${service}\n---\n# A title\n\n${body}`;
+}
+
+function session(...lines: string[]): string {
+  return `\`\`\`console\n${lines.join('\n')}\n\`\`\`\n`;
+}
+
+const check = (text: string) => runTranscript(parseTranscript('a.md', text), 'check');
+const update = (text: string) => runTranscript(parseTranscript('a.md', text), 'update');
+
+const ECHO = session(
+  '$ echo "one $HOME"',
+  'one <home>',
+  '$ echo two >&2; exit 3',
+  '! two',
+  'exit 3',
+);
+
+describe('a transcript', () => {
+  test('passes and is not changed by an update if its output is as expected', async () => {
+    const text = write(ECHO);
+    expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
+  });
+
+  test.each([
+    ['stdout', 8, 'one <home>', 'one <home> more'],
+    ['stderr', 10, '! two', '! three'],
+    ['the stream', 10, '! two', 'two'],
+    ['the exit code', 11, 'exit 3\n```', 'exit 4\n```'],
+    ['a missing exit code', 11, 'exit 3\n```', '```'],
+    ['an additional line', 12, 'exit 3\n```', 'exit 3\nmore\n```'],
+  ])('fails if %s differs, and an update corrects it', async (_what, line, right, wrong) => {
+    const text = write(ECHO);
+    const changed = text.replace(right, wrong);
+    await expect(check(changed)).rejects.toThrow(`a.md:${line}: `);
+    expect(await update(changed)).toBe(text);
+  });
+
+  test('names the file, the line that differs and the command', async () => {
+    const text = write(session('$ fleet --version', '<version>', '$ fleet nonsense', 'exit 2'));
+    await expect(check(text)).rejects.toThrow(
+      'a.md:10: the output differs after: $ fleet nonsense',
+    );
+  });
+
+  test('runs several terminals, and waits for the output of each step', async () => {
+    const text = write(
+      session(
+        '[first] $ echo one; sleep 1000',
+        'one',
+        '[second] $ echo two',
+        'two',
+        '[first] ^C',
+        'exit 130',
+        '[first] $ sleep 1000',
+        '[first] kill -9',
+        'exit 137',
+      ),
+    );
+    expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
+  });
+
+  test('passes the lines of a here-document on stdin', async () => {
+    const text = write(
+      session("$ cat - <<'EOF' | tr a-z A-Z", '> one', '>', '> $x', '> EOF', 'ONE', '', '$X'),
+    );
+    expect(await check(text)).toBe(text);
+  });
+
+  test('creates the files of its blocks', async () => {
+    const text = write(
+      `The file \`a.csv\`:\n\n\`\`\`csv file=a.csv\none\n\`\`\`\n\n${session('$ cat a.csv', 'one')}`,
+    );
+    expect(await check(text)).toBe(text);
+  });
+
+  test('shows output that looks like input after a backslash', async () => {
+    const text = write(session("$ printf '%s' '$ x'", '\\$ x', '\\ no newline at the end'));
+    expect(await check(text)).toBe(text);
+  });
+
+  test('counts the lines that are not shown', async () => {
+    const text = write(session('$ seq 9', '1', '… 7 more lines', '9'));
+    expect(await check(text)).toBe(text);
+    const wrong = text.replace('7 more', '6 more');
+    await expect(check(wrong)).rejects.toThrow('a.md:9: the output differs after: $ seq 9');
+    expect(await update(wrong)).toBe(text);
+  });
+
+  test('uses the value of a named placeholder in a later command', async () => {
+    const uuid = '00000000-0000-4000-8000-000000000001';
+    const text = write(
+      session(`$ echo ${uuid}`, '<uuid bike>', '$ echo <uuid bike>', '<uuid bike>'),
+    );
+    expect(await check(text)).toBe(text);
+    const early = write(session('$ echo <uuid bike>', '<uuid bike>'));
+    await expect(check(early)).rejects.toThrow('<uuid bike> has no value');
+  });
+
+  test('shows the requests and answers of a service', async () => {
+    const answers = '```http\n> GET /bicycles/\n< 403\n{"detail": "not you"}\n```\n\n';
+    const text = write(
+      answers +
+        session(
+          '$ fleet api /bicycles/',
+          '{"detail": "not you"}',
+          '! error: not allowed: not you',
+          'exit 4',
+          '$ service requests',
+          'GET /bicycles/',
+        ),
+      'answers',
+    );
+    const real = await update(text);
+    expect(real).toContain('not you');
+    expect(real).toContain('\nexit 4\n$ service requests\nGET /bicycles/\n');
+  });
+});
+
+describe('a mistake in the format', () => {
+  test.each([
+    ['# A title\n', 'begins with "---"'],
+    ['---\nclock: still\n---\n# A title\n', 'must name the service'],
+    ['---\nservice: none\nother: 1\n---\n# A title\n', 'unknown field: other'],
+    ['---\nservice: none\n---\ntext\n', 'needs a title'],
+    [write('```console\n$ x\n'), 'has no end'],
+    [write(session('text')), 'a session begins with'],
+    [write(session("$ cat <<'EOF'", 'text')), 'the command does not end'],
+    [write('Text.\n\n```csv file=a.csv\n```\n'), 'must name the file'],
+  ])('of %j is reported', (text, message) => {
+    expect(() => parseTranscript('a.md', text)).toThrow(message);
+  });
+});
+
+describe('placeholders', () => {
+  const UUID = '00000000-0000-4000-8000-000000000001';
+
+  test.each(Object.entries(FORMS))('<%s> does not match every text', (_name, form) => {
+    for (const text of ['', 'any text', '-', '!'])
+      expect(new RegExp(`^(?:${form})$`).test(text)).toBe(false);
+  });
+
+  test.each([
+    [['<uuid>'], [UUID], ['<uuid>']],
+    [['<uuid>'], ['other'], ['other']],
+    [['a <age>'], ['b 3 min ago'], ['b <age>']],
+    [['<uuid a> <uuid a>'], [`${UUID} ${UUID}`], ['<uuid a> <uuid a>']],
+    [['<n>'], ['<n>'], ['<n>']],
+    [
+      ['one', '<age>', 'two'],
+      ['<new>', 'just now'],
+      ['<new>', '<age>'],
+    ],
+  ])('of %j with the output %j become %j in an update', (expected, actual, updated) => {
+    expect(reconcile(expected, actual, new Map())).toEqual(updated);
+  });
+
+  test('with the same name must have the same value', () => {
+    const values = new Map<string, string>();
+    const other = UUID.replace('1', '2');
+    expect(reconcile(['<uuid a>', '<uuid a>'], [UUID, other], values)).toEqual(['<uuid a>', other]);
+  });
+});
+
+describe('a plain line', () => {
+  test.each([
+    ['fleet bicycles list', [['fleet', 'bicycles', 'list']]],
+    [`fleet x 'a | b' "c  d"`, [['fleet', 'x', 'a | b', 'c  d']]],
+    [
+      'fleet a - | fleet b',
+      [
+        ['fleet', 'a', '-'],
+        ['fleet', 'b'],
+      ],
+    ],
+    ["fleet a - <<'EOF'", [['fleet', 'a', '-']]],
+    ['fleet a # words', [['fleet', 'a']]],
+  ])('%s runs in this process', (line, words) => {
+    expect(readPlainLine(line)?.map((command) => command.words)).toEqual(words);
+  });
+
+  test.each([
+    'fleet a > b',
+    'fleet a && fleet b',
+    'fleet "$X"',
+    'fleet a || b',
+    'fleet ~/a',
+    'fleet *',
+    'fleet a &',
+  ])('%s needs a shell', (line) => {
+    expect(readPlainLine(line)).toBeUndefined();
+  });
+});
+
+test('no two transcripts have the same title', () => {
+  const folder = fileURLToPath(new URL('.', import.meta.url));
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  const titles = files
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => parseTranscript(name, readFileSync(`${folder}/${name}`, 'utf8')).title);
+  expect(titles.filter((title, index) => titles.indexOf(title) !== index)).toEqual([]);
+});
