@@ -55,7 +55,7 @@ export async function main(typed: readonly string[], world: World): Promise<numb
   }
 }
 
-/** The words with which help and versions are asked for. They need no settings. */
+/** The first words of lines that ask for help or the version. They need no settings. */
 const HELP_WORDS: readonly string[] = [...VERSION_FLAGS, '--help', '-h', 'help'];
 
 /**
@@ -66,7 +66,8 @@ async function expand(
   typed: readonly string[],
   env: World['env'],
 ): Promise<{ argv: readonly string[]; failure?: unknown }> {
-  if (typed.length === 0 || typed.some((word) => HELP_WORDS.includes(word))) return { argv: typed };
+  const [first] = typed;
+  if (first === undefined || HELP_WORDS.includes(first)) return { argv: typed };
   try {
     return { argv: await (await import('./program.js')).expandTyped(typed, env) };
   } catch (failure) {

@@ -5,6 +5,8 @@ import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-
 export interface FollowedLine {
   /** The innermost command of the line. */
   command: Command;
+  /** The number of words up to and including the name of the command. */
+  commandEnd: number;
   /** The operands of the command, without flags and their values. */
   operands: string[];
   /** The values of each flag by its long name; empty for a flag without a value. */
@@ -39,20 +41,25 @@ export function followLine(program: Command, words: readonly string[]): Followed
   const operands: string[] = [];
   const values = new Map<string, string[]>();
   let command = program;
+  let commandEnd = 0;
   let awaiting: Option | undefined;
   let isLiteral = false;
   const give = ({ long, flags }: Option, value: string) => {
     const name = long ?? flags;
     values.set(name, [...(values.get(name) ?? []), value]);
   };
-  for (const word of words) {
+  for (const [index, word] of words.entries()) {
     if (awaiting !== undefined) {
       give(awaiting, word);
       awaiting = undefined;
     } else if (isLiteral || word === '-' || !word.startsWith('-')) {
       const inner = operands.length === 0 && !isLiteral ? findBelow(command, word) : undefined;
-      if (inner === undefined) operands.push(word);
-      else command = inner;
+      if (inner === undefined) {
+        operands.push(word);
+        continue;
+      }
+      command = inner;
+      commandEnd = index + 1;
     } else if (word === '--') {
       isLiteral = true;
     } else {
@@ -66,7 +73,7 @@ export function followLine(program: Command, words: readonly string[]): Followed
       else give(option, value);
     }
   }
-  return { command, operands, values, awaiting, isLiteral };
+  return { command, commandEnd, operands, values, awaiting, isLiteral };
 }
 
 /** Splits a word such as `--output`, `--output=json`, `-o` or `-ojson` into its flag and value. */

@@ -39,11 +39,38 @@ describe('aliases', () => {
     ['bicycles list --name $1 --model $2', ['a b', U], ['name=a+b', `model=${U}`]],
     ['bicycles list --name $@', ['x'], ['name=x']],
     ["bicycles list --name 'a $1'", ['x'], ['name=a+x']],
+    ['bicycles list --name=$@', ['a', 'b'], ['name=a+b']],
+    // A word such as "help" is an argument of the alias.
+    ['bicycles list --name $1', ['help'], ['name=help']],
   ])('replace the placeholders of %s', async (line, args, expected) => {
     await fleet(['alias', 'set', 'find', line]);
     const { stderr } = await fleet(['find', ...args]);
     expect(stderr).not.toContain('error');
     for (const part of expected) expect(server.asked[0]?.path).toContain(part);
+  });
+
+  test('follow the flags of every command', async () => {
+    await fleet(['alias', 'set', 'low', 'bicycles list --name Ada']);
+    const jsonl = '{"uuid":"u1","name":"Ada","state":"lost"}\n';
+    expect((await fleet(['-o', 'jsonl', 'low'])).stdout).toBe(jsonl);
+    expect((await fleet(['--no-color', '--output=uuid', 'low'])).stdout).toBe('u1\n');
+  });
+
+  test('show the help of their command', async () => {
+    await fleet(['alias', 'set', 'find', 'bicycles list --limit $1']);
+    for (const flag of ['--help', '-h']) {
+      const { code, stdout } = await fleet(['find', flag]);
+      expect([code, stdout]).toEqual([0, expect.stringContaining('Usage: fleet bicycles list')]);
+    }
+  });
+
+  test('report settings that cannot be read in place of an unknown command', async () => {
+    await writeFile(join(folder, 'config.json'), '{"aliases": 5', { mode: 0o600 });
+    const { code, stderr } = await fleet(['low']);
+    expect([code, stderr]).toEqual([
+      3,
+      expect.stringContaining('config.json cannot be understood'),
+    ]);
   });
 
   test('need their arguments', async () => {
@@ -160,6 +187,12 @@ describe('defaults of flags', () => {
   test.each([
     ['defaults.bicycles act.yes', 'true', '--yes cannot have a default'],
     ['defaults.bicycles act.unknown', 'resend', '--unknown cannot have a default'],
+    ['defaults.bicycles act.from', 'x.csv', '--from cannot have a default'],
+    ['defaults.bicycles edit.name', 'x', '--name cannot have a default'],
+    ['defaults.bicycles edit.empty', 'clear', '--empty cannot have a default'],
+    ['defaults.alerts act.hidden-rows', 'take', '--hidden-rows cannot have a default'],
+    ['defaults.api.method', 'DELETE', '--method cannot have a default'],
+    ['defaults.api.field', 'a=b', '--field cannot have a default'],
     ['defaults.bicycles list.file', 'x.csv', '--file cannot have a default'],
     ['defaults.bicycles list.nonsense', 'x', 'unknown flag "nonsense"'],
     ['defaults.bicycles lst.output', 'wide', 'did you mean "list"?'],
@@ -177,5 +210,39 @@ describe('defaults of flags', () => {
     const { code, stderr } = await fleet(['bicycles', 'act', U, 'Ada', 'rent']);
     expect([code, stderr]).toEqual([2, expect.stringContaining('--yes')]);
     expect(server.asked.some(({ method }) => method === 'POST')).toBe(false);
+  });
+
+  test('never become the value of a typed flag without a value', async () => {
+    await fleet(['config', 'set', 'defaults.bicycles edit.concurrency', '4']);
+    for (const end of [['--name'], ['--name', '--', '--yes']]) {
+      const { stdout } = await fleet(['bicycles', 'edit', U, '--dry-run', ...end]);
+      expect(stdout).not.toContain('concurrency=4');
+    }
+  });
+
+  test.each([
+    ['bicycles list', 'all', 'true', ['--page', '2'], 'page=2'],
+    ['bicycles list', 'bbox', '14,53,13,52', ['--near', '52,13', '--radius', '500'], 'bbox='],
+  ])('of %s: --%s %s is replaced by %j', async (command, flag, value, typed, part) => {
+    await fleet(['config', 'set', `defaults.${command}.${flag}`, value]);
+    const { stderr } = await fleet([...command.split(' '), ...typed]);
+    expect(stderr).not.toContain('cannot be used');
+    expect(server.asked[0]?.path).toContain(part);
+  });
+
+  test('may be numbers in settings that a user edited', async () => {
+    const content = { defaults: { 'bicycles list': { name: 7 } } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
+    await fleet(['bicycles', 'list']);
+    expect(server.asked[0]?.path).toContain('name=7');
+  });
+
+  test('are not lost silently when another part of the settings is invalid', async () => {
+    const content = { aliases: 5, defaults: { 'bicycles act': { 'dry-run': true } } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
+    const { code, stderr } = await fleet(['bicycles', 'act', U, 'rent']);
+    expect([code, stderr]).toEqual([3, expect.stringContaining('"aliases" is not a JSON object')]);
+    expect(server.asked).toEqual([]);
+    expect((await fleet(['config', 'path'])).code).toBe(0);
   });
 });

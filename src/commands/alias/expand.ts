@@ -3,18 +3,18 @@
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { pathOf } from '../../cli/help.js';
-import { findBelow, flagsOf, followLine, takesValue } from '../../cli/line.js';
+import { findBelow, flagsOf, followLine, readFlag, takesValue } from '../../cli/line.js';
 import { wordsOf } from '../../cli/split.js';
 import { FleetError, usageError } from '../../errors.js';
 import { KEYS } from '../../settings/keys.js';
-import { type LineSettings, loadLineSettings } from '../../settings/store.js';
+import { type LineSettings, loadLineSettings, loadStored } from '../../settings/store.js';
 import { quoteForShell } from '../../system/shell-words.js';
 
 /**
  * Flags that never have a default: they skip a question, do more than the typed line, or overwrite a
  * file.
  */
-export const NEVER_DEFAULT: readonly string[] = [
+const NEVER_DEFAULT: readonly string[] = [
   'yes',
   'unknown',
   'allow-unknown',
@@ -24,31 +24,125 @@ export const NEVER_DEFAULT: readonly string[] = [
   'file',
   'journal',
   'plan',
+  'hidden-rows',
+  'empty',
+  'install',
+  'uninstall',
 ];
+
+/** Flags that choose what a command changes. They never have a default. */
+const CHANGES: { readonly [command: string]: readonly string[] } = {
+  'bicycles act': ['field', 'from'],
+  'bicycles edit': [
+    'name',
+    'organization',
+    'model',
+    'lock',
+    'serial-number',
+    'description',
+    'note',
+    'field',
+    'from',
+  ],
+  'bicycles create': ['from'],
+  'alerts act': ['field', 'from'],
+  api: ['method', 'field', 'raw-field', 'input'],
+};
+
+/** Whether a flag of a command never has a default. */
+export function isNeverDefault(command: Command, flag: string): boolean {
+  return NEVER_DEFAULT.includes(flag) || CHANGES[commandName(command)]?.includes(flag) === true;
+}
+
+/** Commands that show or repair settings, so that they also run with invalid settings. */
+const REPAIRS: readonly string[] = ['config', 'alias', 'doctor', 'help', 'completion'];
 
 /**
  * Returns the line that a typed line stands for. `build` declares the commands. A built-in command
- * always wins over an alias. Settings that cannot be read are ignored, because the command reports
- * them. Throws a FleetError of kind `usage` for an alias with missing arguments.
+ * always wins over an alias. Throws a FleetError of kind `usage` for an alias with missing
+ * arguments, and of kind `config` for invalid aliases or defaults.
  */
 export async function expandLine(
   argv: readonly string[],
   env: NodeJS.ProcessEnv,
   build: (words: readonly string[]) => Promise<Command>,
 ): Promise<readonly string[]> {
-  const settings = await loadLineSettings(env).catch((thrown: unknown) => {
-    if (thrown instanceof FleetError) return undefined;
-    throw thrown;
-  });
+  const settings = await readSettings(argv, env, build);
   if (settings === undefined) return argv;
   const { aliases, defaults } = settings;
-  const [word = '', ...others] = argv;
-  const line = aliases.get(word);
-  const isAlias = line !== undefined && findBelow(await build([]), word) === undefined;
-  const expanded = isAlias ? fillAlias(word, line, others) : argv;
-  return defaults.size === 0
+  const isHelp = argv.some((word) => HELP_FLAGS.includes(word));
+  const expanded = aliases.size === 0 ? argv : await replaceAlias(argv, aliases, build, isHelp);
+  return defaults.size === 0 || isHelp
     ? expanded
     : addDefaults(await build(expanded), expanded, defaults, env);
+}
+
+/** Flags that show a text in place of running the command. */
+const HELP_FLAGS: readonly string[] = ['--help', '-h', '--version', '-V'];
+
+/**
+ * Reads aliases and defaults. Returns undefined when the settings cannot be read and the command
+ * runs without them or reports the error.
+ */
+async function readSettings(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv,
+  build: (words: readonly string[]) => Promise<Command>,
+): Promise<LineSettings | undefined> {
+  try {
+    return await loadLineSettings(env);
+  } catch (thrown) {
+    if (!(thrown instanceof FleetError)) throw thrown;
+    const program = await build([]);
+    const word = argv[findWord(program, argv)];
+    if (word === undefined || REPAIRS.includes(word)) return undefined;
+    // The word can be an alias that could not be read.
+    if (findBelow(program, word) === undefined) throw thrown;
+    const isFileReadable = await loadStored(env).then(
+      () => true,
+      () => false,
+    );
+    // The command itself reads only the profiles. A default such as --dry-run must not be lost.
+    if (isFileReadable) throw thrown;
+    return undefined;
+  }
+}
+
+/** Returns the index of the first word behind the flags of every command, or -1. */
+function findWord(program: Command, argv: readonly string[]): number {
+  let isValue = false;
+  for (const [index, word] of argv.entries()) {
+    if (isValue) {
+      isValue = false;
+      continue;
+    }
+    if (!word.startsWith('-')) return index;
+    const { option, value } = readFlag(program, word);
+    // Whether the next word is the value of an unknown flag is not known.
+    if (option === undefined) return -1;
+    isValue = takesValue(option) && value === undefined;
+  }
+  return -1;
+}
+
+/** Replaces an alias by its line. With `--help`, by the command of its line. */
+async function replaceAlias(
+  argv: readonly string[],
+  aliases: LineSettings['aliases'],
+  build: (words: readonly string[]) => Promise<Command>,
+  isHelp: boolean,
+): Promise<readonly string[]> {
+  const startsWithFlag = argv[0]?.startsWith('-') === true;
+  const at = startsWithFlag ? findWord(await build([]), argv) : 0;
+  const word = argv[at] ?? '';
+  const line = aliases.get(word);
+  if (line === undefined) return argv;
+  const program = await build([]);
+  if (findBelow(program, word) !== undefined) return argv;
+  const [before, given] = [argv.slice(0, at), argv.slice(at + 1)];
+  if (!isHelp) return [...before, ...fillAlias(word, line, given)];
+  const { command } = followLine(program, wordsOf(line) ?? []);
+  return [...before, ...commandName(command).split(' '), '--help'];
 }
 
 /** Matches `$1` to `$9` and `$@`. */
@@ -56,7 +150,7 @@ const PLACEHOLDER = /\$([1-9@])/g;
 
 /**
  * Returns the words of an alias with its arguments: `$1` to `$9` are single arguments, and `$@` as a
- * word of its own is all of them. Arguments that no placeholder uses follow the line.
+ * word of its own is all of them; inside a word, such as `--name=$@`, they are joined. Arguments that no placeholder uses follow the line.
  */
 export function fillAlias(name: string, line: string, given: readonly string[]): string[] {
   const words = wordsOf(line) ?? [];
@@ -67,11 +161,11 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
       `the alias "${name}" needs ${most} ${most === 1 ? 'argument' : 'arguments'}, not ${given.length}`,
       `it stands for: fleet ${line}`,
     );
-  const hasAll = words.includes('$@');
+  const hasAll = words.some((word) => word.includes('$@'));
+  const fill = (_all: string, name: string) =>
+    name === '@' ? given.join(' ') : (given[Number(name) - 1] ?? '');
   const filled = words.flatMap((word) =>
-    word === '$@'
-      ? given
-      : [word.replace(/\$([1-9])/g, (_all, number: string) => given[Number(number) - 1] ?? '')],
+    word === '$@' ? given : [word.replace(PLACEHOLDER, fill)],
   );
   return hasAll ? filled : [...filled, ...given.slice(most)];
 }
@@ -83,18 +177,21 @@ function addDefaults(
   defaults: LineSettings['defaults'],
   env: NodeJS.ProcessEnv,
 ): readonly string[] {
-  const { command, values } = followLine(program, line);
+  const { command, commandEnd, values } = followLine(program, line);
   const flags = defaults.get(commandName(command)) ?? {};
   const added = Object.entries(flags).flatMap(([flag, value]) => {
     const option = findFlag(command, flag);
     if (option === undefined || values.has(option.long ?? '') || isReplaced(option, values, env))
       return [];
-    if (!takesValue(option)) return value === true ? [`--${flag}`] : [];
-    return typeof value === 'string' ? [`--${flag}=${value}`] : [];
+    if (!takesValue(option)) return String(value) === 'true' ? [`--${flag}`] : [];
+    return isText(value) ? [`--${flag}=${value}`] : [];
   });
-  if (added.length === 0) return line;
-  const end = line.includes('--') ? line.indexOf('--') : line.length;
-  return [...line.slice(0, end), ...added, ...line.slice(end)];
+  // At the end, a default could become the value of a flag without one: `edit SN-1 --name`.
+  return [...line.slice(0, commandEnd), ...added, ...line.slice(commandEnd)];
+}
+
+function isText(value: unknown): value is string | number {
+  return typeof value === 'string' || typeof value === 'number';
 }
 
 /** Returns the name of a command as a default names it: `bicycles list`. */
@@ -104,12 +201,22 @@ export function commandName(command: Command): string {
 
 /** Returns the flag of a command that can have a default. */
 export function findFlag(command: Command, name: string): Option | undefined {
-  if (NEVER_DEFAULT.includes(name)) return undefined;
+  if (isNeverDefault(command, name)) return undefined;
   return flagsOf(command).find(({ long }) => long === `--${name}`);
 }
 
 /** The flags that choose the form of the output. Any of them replaces the defaults of the others. */
 const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
+
+/** Flags that exclude each other. A typed flag replaces the defaults of the others. */
+const ALTERNATIVES: readonly (readonly string[])[] = [
+  ['--all', '--page'],
+  ['--limit', '--count'],
+  ['--page', '--count'],
+  ['--keep-going', '--fail-fast'],
+  ['--near', '--bbox'],
+  ['--radius', '--bbox'],
+];
 
 /** Whether a typed flag or a variable replaces the default of an option. */
 function isReplaced(
@@ -120,6 +227,11 @@ function isReplaced(
   const isOutput = OUTPUT_FLAGS.includes(option.long ?? '');
   if (isOutput && OUTPUT_FLAGS.some((flag) => flag !== '--columns' && values.has(flag)))
     return true;
+  const long = option.long ?? '';
+  const isExcluded = ALTERNATIVES.some(
+    (flags) => flags.includes(long) && flags.some((flag) => values.has(flag)),
+  );
+  if (isExcluded) return true;
   const key = Object.values(KEYS).find(({ flag }) => flag === option.attributeName());
   return key?.variable !== undefined && (env[key.variable] ?? '') !== '';
 }

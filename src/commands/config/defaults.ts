@@ -8,7 +8,7 @@ import { configError, FleetError, messageOf, usageError } from '../../errors.js'
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
-import { commandName, findFlag, NEVER_DEFAULT } from '../alias/expand.js';
+import { commandName, findFlag, isNeverDefault } from '../alias/expand.js';
 
 /** A key such as `defaults.bicycles list.output`. */
 export interface DefaultKey {
@@ -88,10 +88,10 @@ function findCommand(program: Command, name: string): Command {
 }
 
 function requireFlag(command: Command, flag: string): Option {
-  if (NEVER_DEFAULT.includes(flag))
+  if (isNeverDefault(command, flag))
     throw usageError(
       `--${flag} cannot have a default`,
-      'type flags that skip a question or overwrite a file in each command line',
+      'type flags that skip a question, choose a change or overwrite a file in each command line',
     );
   const option = findFlag(command, flag);
   if (option !== undefined) return option;
