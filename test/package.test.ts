@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
-import { TOPIC_NAMES } from '../src/commands/help/topics.js';
+import { TOPIC_NAMES } from '../src/cli/topics.js';
 import { newFolder } from './support/folder.js';
 import { everyCommand } from './support/pages.js';
 import { isExecutable } from './support/program.js';

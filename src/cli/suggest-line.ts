@@ -7,13 +7,15 @@ import { ALERT_ACTIONS } from '../api/alert.js';
 import { TRANSITIONS } from '../api/transitions.js';
 import { distPath } from '../system/program-files.js';
 import { quoteForShell } from '../system/shell-words.js';
-import { findBelow, flagsOf, followLine, readFlag, takesValue } from './line.js';
+import { pathOf } from './help.js';
+import { type FollowedLine, findBelow, flagsOf, followLine, readFlag, takesValue } from './line.js';
+import { topicOf } from './topics.js';
 
 /**
  * Lines of words that users type, by the words of fleet. `<name>` stands for any word, and is the
  * user's word in the suggestion. `<transition>`, `<action>` and `<file>` only stand for such a word.
- * The first pattern that fits counts. Further words of the user follow the suggestion. `||` separates
- * two possible meanings.
+ * The first pattern that fits counts. Further words of the user follow the suggestion, but precede a
+ * transition or an action at its end. `||` separates two possible meanings.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man', 'help'],
@@ -131,7 +133,7 @@ export function suggestLines(program: Command, argv: readonly string[]): string[
   const candidates = [...replaceWords(program, words), joinOperands(program, words), words];
   const lines = candidates
     .map((candidate) => [...candidate, ...correctFlags(program, candidate, flags)])
-    .filter((line) => !sameWords(line, argv) && isAccepted(program, line));
+    .filter((line) => !isSameLine(program, line, argv) && isAccepted(program, line));
   const shown = lines.map((line) =>
     ['fleet', ...line.map((word) => quoteForShell(word))].join(' '),
   );
@@ -167,6 +169,20 @@ function pipeFiltered(
   if (filters.length === 0 || !isAccepted(program, list) || !isAccepted(program, change)) return [];
   const show = (line: readonly string[]) => line.map((word) => quoteForShell(word)).join(' ');
   return [`fleet ${show(list)} | fleet ${show(change)}`];
+}
+
+/** Whether two lines mean the same, such as `--name=x` and `--name x`. */
+function isSameLine(program: Command, line: readonly string[], typed: readonly string[]): boolean {
+  if (sameWords(line, typed)) return true;
+  const unknown = (words: readonly string[]) => unknownFlags(followLine(program, words), words);
+  if (unknown(typed).length > 0) return false;
+  const [one, other] = [followLine(program, line), followLine(program, typed)];
+  return (
+    one.command === other.command &&
+    sameWords(one.operands, other.operands) &&
+    one.values.size === other.values.size &&
+    [...one.values].every(([flag, values]) => sameWords(values, other.values.get(flag) ?? ['']))
+  );
 }
 
 function sameWords(one: readonly string[], other: readonly string[]): boolean {
@@ -225,9 +241,17 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
     if (found === undefined) continue;
     const fill = (word: string) => word.replace(/<[^>]+>/g, (name) => found.get(name) ?? name);
     const rest = words.slice(pattern.length);
-    return meant.split(' || ').map((line) => [...splitQuoted(line).map(fill), ...rest]);
+    return meant.split(' || ').map((line) => addRest(splitQuoted(line), rest).map(fill));
   }
   return [];
+}
+
+/** Adds further words of the user to the words of a suggestion. */
+function addRest(line: readonly string[], rest: readonly string[]): string[] {
+  const last = line.at(-1) ?? '';
+  if (last === '<transition>' || last === '<action>') return [...line.slice(0, -1), ...rest, last];
+  const isGuide = line[0] === 'help' && line.length > 1;
+  return isGuide ? [...line] : [...line, ...rest];
 }
 
 /** Splits at spaces outside of double quotes. */
@@ -297,11 +321,21 @@ function correctFlags(
   const corrected: string[] = [];
   for (let index = 0; index < flags.length; index++) {
     const [typed = '', inline] = splitValue(flags[index] ?? '');
+    if (!typed.startsWith('--') && readFlag(command, typed).value !== undefined) {
+      // A short flag with its value, such as `-ojson`.
+      corrected.push(typed);
+      continue;
+    }
     if (NEEDLESS_FLAGS[command.name()]?.includes(typed)) continue;
     const meant = isKnown(typed) ? typed : (FLAGS.get(typed) ?? typed);
     const option = readFlag(command, meant).option;
     const long = option?.long ?? meant;
     const hasValue = option !== undefined && takesValue(option);
+    if (option !== undefined && !hasValue && inline !== undefined) {
+      // Without the flag, its value would become an operand.
+      corrected.push(flags[index] ?? '');
+      continue;
+    }
     const next = flags[index + 1];
     const value = inline ?? (hasValue && next !== undefined && !isFlag(next) ? next : undefined);
     if (inline === undefined && value !== undefined) index++;
@@ -342,24 +376,67 @@ function splitValue(word: string): [flag: string, value?: string] {
 
 /** Whether fleet would accept a line: a complete command with known flags and valid values. */
 function isAccepted(program: Command, line: readonly string[]): boolean {
-  const { command, operands, values, awaiting } = followLine(program, line);
+  const followed = followLine(program, line);
+  const { command, operands, values, awaiting } = followed;
   if (awaiting?.required === true || command.commands.length > 0) return false;
-  const flags = flagsOf(command);
-  const hasUnknownFlag = line.some(
-    (word, index) =>
-      isFlag(word) &&
-      readFlag(command, word).option === undefined &&
-      !isValueOf(command, line[index - 1]),
-  );
-  if (hasUnknownFlag) return false;
+  if (unknownFlags(followed, line).length > 0 || hasConflict(followed)) return false;
   const required = command.registeredArguments.filter((each) => each.required).length;
   const isVariadic = command.registeredArguments.some(({ variadic }) => variadic);
   const most = isVariadic ? Number.POSITIVE_INFINITY : command.registeredArguments.length;
   if (operands.length < required || operands.length > most) return false;
+  if (operands.includes('') || !hasValidWords(program, followed)) return false;
+  const flags = flagsOf(command);
   return [...values].every(([name, texts]) => {
     const option = flags.find(({ long, flags: text }) => (long ?? text) === name);
     return texts.every((text) => isValid(option, text));
   });
+}
+
+/** Returns the words that look like flags, but are not flags of the command or have a wrong value. */
+function unknownFlags({ command }: FollowedLine, line: readonly string[]): string[] {
+  return line.filter((word, index) => {
+    if (!isFlag(word) || isValueOf(command, line[index - 1])) return false;
+    const { option, value } = readFlag(command, word);
+    return option === undefined || (!takesValue(option) && value !== undefined);
+  });
+}
+
+/** Whether a line has flags that cannot be used together. */
+function hasConflict({ command, values }: FollowedLine): boolean {
+  const given = flagsOf(command).filter(({ long, flags }) => values.has(long ?? flags));
+  const names = given.map((option) => option.attributeName());
+  return given.some((option) => conflictsOf(option).some((name) => names.includes(name)));
+}
+
+/** Returns the names of the flags that commander refuses beside a flag. Its types hide the field. */
+function conflictsOf(option: Option): readonly string[] {
+  const { conflictsWith = [] } = option as { conflictsWith?: readonly string[] };
+  return conflictsWith;
+}
+
+/** Whether a command accepts its operands: the last one of `act`, and the page of `help`. */
+function hasValidWords(program: Command, { command, operands, values }: FollowedLine): boolean {
+  const last = operands.at(-1) ?? '';
+  switch (pathOf(command)) {
+    case 'fleet bicycles act':
+      return isActLine(operands, values) && TRANSITIONS.some((each) => each === last);
+    case 'fleet alerts act':
+      return isActLine(operands, values) && ALERT_ACTIONS.some((each) => each === last);
+    case 'fleet help':
+      return (
+        (operands.length === 1 && (topicOf(last) !== undefined || last === 'topics')) ||
+        followLine(program, operands).operands.length === 0
+      );
+    default:
+      return true;
+  }
+}
+
+/** Whether `act` has bicycles or alerts, and from one source only. */
+function isActLine(operands: readonly string[], values: FollowedLine['values']): boolean {
+  const targets = operands.slice(0, -1);
+  if (values.has('--from')) return targets.every((target) => target === '-');
+  return targets.length === 1 || (targets.length > 1 && !targets.includes('-'));
 }
 
 function isValueOf(command: Command, word = ''): boolean {

@@ -105,6 +105,36 @@ test.each(GUESSES.filter(([, meant]) => !ENDLESS.test(meant)))(
   },
 );
 
+test.each([
+  ['retire listen lost all', 'bicycles act listen lost all retire'],
+  ['resolve d238 low', 'alerts act d238 low resolve'],
+  ['states show', 'help states'],
+  ['list -otable x', 'bicycles list --name x -otable, or: fleet bicycles list --zone x -otable'],
+  ['man states', 'help states'],
+  ['man bicycles list', 'help bicycles list'],
+])('suggests for fleet %s a line with every word at its place', async (typed, meant) => {
+  const { code, stderr } = await runFleet(typed.split(' '), { env });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`hint: did you mean: fleet ${meant}\n`),
+  ]);
+});
+
+test.each([
+  ['act', 'take_over', '', 'rent'],
+  ['man', 'retire', 'London'],
+  ['help', 'update', '--columns', '-o', 'wide'],
+  ['help', 'history', '--no-headers=hour'],
+  ['bike', 'act', '--silent=rent', 'London'],
+  ['bicycles', 'list', '--page', '2', '--output=wide', '--all'],
+  ['bicycles', 'list', '--limit=x'],
+  ['silence', 'run', '-y=xlsx'],
+  ['act', 'rent', 'SN-1', '--from', 'x.csv'],
+])('suggests no line that fleet refuses for fleet %j', async (...typed) => {
+  const { code, stderr } = await runFleet(typed, { env });
+  expect([code, stderr]).toEqual([2, expect.not.stringContaining('did you mean: fleet')]);
+});
+
 test('suggests a pipe for a change of bicycles that filters select', async () => {
   const { code, stderr } = await runFleet(['bicycles', 'act', '--state', 'available', 'reserve'], {
     env,

@@ -2,7 +2,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { pathOf } from '../../src/cli/help.js';
-import { TOPIC_NAMES } from '../../src/commands/help/topics.js';
+import { TOPIC_NAMES } from '../../src/cli/topics.js';
 import { buildProgram } from '../../src/program.js';
 import { runFleet } from './run.js';
 

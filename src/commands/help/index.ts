@@ -12,9 +12,9 @@ import { pathOf, showPairs } from '../../cli/help.js';
 import { findBelow, namesBelow } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
 import { meantCommand } from '../../cli/suggestion.js';
+import { TOPIC_NAMES, TOPICS, topicOf } from '../../cli/topics.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { TOPIC_NAMES, TOPICS, topicOf } from './topics.js';
 
 const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 

@@ -6,12 +6,12 @@ import { stripVTControlCharacters } from 'node:util';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { showExamples } from '../../cli/examples.js';
 import { fitHelp, pathOf } from '../../cli/help.js';
+import { TOPIC_NAMES, TOPICS } from '../../cli/topics.js';
 import type { Context } from '../../context.js';
 import { FleetError, reasonOf } from '../../errors.js';
 import { makeFolder } from '../../system/folder.js';
 import { programVersion } from '../../system/program-files.js';
 import { topicText } from './show-topic.js';
-import { TOPIC_NAMES, TOPICS } from './topics.js';
 
 /** The sections of the manual: commands, and guides. */
 const COMMANDS = 1;

@@ -3,10 +3,10 @@
 import { readFile } from 'node:fs/promises';
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { embolden, fitHelp, HEADING, helpWidth, showPairs } from '../../cli/help.js';
+import type { Topic } from '../../cli/topics.js';
 import type { Context } from '../../context.js';
 import { distPath } from '../../system/program-files.js';
 import { guideText } from './guide.js';
-import type { Topic } from './topics.js';
 
 export async function showTopic(
   { io, notice }: Context,
