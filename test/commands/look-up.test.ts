@@ -59,6 +59,29 @@ describe.each(KINDS)('a service of the kind %s', (service) => {
   });
 });
 
+describe.each(KINDS)('at a service of the kind %s', (service) => {
+  test.each(['NFC', 'NFD'] as const)('`get` finds a name in another form than %s', async (form) => {
+    const { fleet, sandbox, uuids } = await openNamed(service);
+    sandbox.changeBicycle(uuids.one, { name: 'Quokka Nörd 0001'.normalize(form) });
+    for (const other of ['NFC', 'NFD'] as const) {
+      const run = await fleet(['bicycles', 'get', 'nörd 0001'.normalize(other), '--json']);
+      expect(run).toMatchObject({ code: 0 });
+      expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids.one });
+    }
+  });
+
+  test('a short prefix of a UUID that is also a part of a name is ambiguous', async () => {
+    const { fleet, sandbox, uuids } = await openNamed(service);
+    const short = uuids.one.slice(0, 4);
+    sandbox.changeBicycle(uuids.two, { name: `Quokka ${short.toUpperCase()}` });
+    const run = await fleet(['bicycles', 'act', short, 'rent', '--yes']);
+    expect([run.code, run.stdout, sentChanges(sandbox)]).toEqual([2, '', 0]);
+    expect(run.stderr).toContain(`"${short}" matches 2 bicycles; nothing was sent`);
+    const long = await fleet(['bicycles', 'get', uuids.one.slice(0, 8), '--json']);
+    expect(JSON.parse(long.stdout)).toMatchObject({ uuid: uuids.one });
+  });
+});
+
 test('a part of a name takes one search', async () => {
   const { fleet, sandbox } = await openNamed();
   const before = sandbox.requests.length;
@@ -111,3 +134,42 @@ test.each(engines)('a mirror finds parts of names in every case (%s)', async (_k
   expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('matches 2')]);
   expect((await find('x_77892')).code).toBe(5);
 });
+
+test.each(engines)(
+  'a mirror finds the second match among many bicycles (%s)',
+  async (_kind, newText) => {
+    const sandbox = await startSandbox({ bicycles: 260, rate: 0 });
+    onTestFinished(() => sandbox.close());
+    const all = sandbox.bicycles(sandbox.organizations[0]?.uuid);
+    for (const [index, { uuid }] of all.entries()) {
+      const isTwin = index < 2 || index >= all.length - 2;
+      sandbox.changeBicycle(uuid, { name: `${isTwin ? 'Ö' : 'A'}0 bike ${index}` });
+    }
+    const to = await newText();
+    await makeMirror(to, { sandbox });
+    const env = await environmentOf(sandbox);
+    const run = await runFleet(['bicycles', 'get', 'ö0', '--offline', '--to', to], { env });
+    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('"ö0" matches 4 bicycles')]);
+  },
+);
+
+test.each(engines)(
+  'a mirror finds both forms of Unicode, and short prefixes that are names (%s)',
+  async (_kind, newText) => {
+    const { fleet, sandbox, uuids } = await openNamed();
+    const short = uuids.one.slice(0, 4);
+    sandbox.changeBicycle(uuids.one, { name: 'Quokka Nörd 0001'.normalize('NFD') });
+    sandbox.changeBicycle(uuids.two, { name: `Quokka ${short.toUpperCase()}` });
+    const to = await newText();
+    await makeMirror(to, { sandbox });
+    const find = (text: string) =>
+      fleet(['bicycles', 'get', text, '--json', '--offline', '--to', to]);
+    for (const text of ['Quokka Nörd 0001', 'NÖRD 0001'])
+      for (const form of ['NFC', 'NFD'])
+        expect(JSON.parse((await find(text.normalize(form))).stdout)).toMatchObject({
+          uuid: uuids.one,
+        });
+    const several = await find(short);
+    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('matches 2')]);
+  },
+);

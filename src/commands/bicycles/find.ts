@@ -18,11 +18,8 @@ import type { Mirror } from '../../mirror/open.js';
 import { quoteForShell } from '../../system/shell-words.js';
 import { clean } from '../../terminal/clean.js';
 import { canAsk } from '../../terminal/prompt.js';
-import { type Matches, openMatches } from './matching.js';
+import { CERTAIN_PREFIX_DIGITS, formsOf, type Matches, openMatches } from './matching.js';
 import { findRemembered } from './remembered.js';
-
-/** A prefix with this many digits is rarely also a name. */
-const CERTAIN_PREFIX_DIGITS = 8;
 
 /** A bicycle, and whether the typed text is exactly its name or UUID. */
 export interface FoundBicycle extends Meant<Bicycle> {
@@ -133,16 +130,17 @@ export async function lookUp(
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const matches = openMatches(text);
   const begun = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
-  for (const item of begun.values()) matches.add(item, 'exact');
+  for (const item of begun.values()) matches.addByPrefix(item);
   // A shorter prefix may also be the name of another bicycle.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
-  const query: Query = [
-    ...scope,
-    ['query', cutTo(text.trim(), LONGEST_QUERY_CHARACTERS)],
-    LARGE_PAGE,
-  ];
-  for await (const { items } of client.pages<Bicycle>({ ...list, query })) {
-    for (const item of items) matches.add(item);
+  // A service compares the bytes, so a form that finds nothing is followed by the others.
+  for (const form of formsOf(text.trim())) {
+    const query: Query = [...scope, ['query', cutTo(form, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
+    for await (const { items } of client.pages<Bicycle>({ ...list, query })) {
+      for (const item of items) matches.add(item);
+    }
+    const closest = matches.closest();
+    if (closest.found.size > 0) return closest;
   }
   return matches.closest();
 }

@@ -24,11 +24,38 @@ export function matchKindOf(
   text: string,
 ): MatchKind | undefined {
   const names = NAMING.map((field) => textOf(bicycle[field])).filter((name) => name !== undefined);
-  if (names.includes(text)) return 'exact';
-  const wanted = text.trim().toLowerCase();
-  const lower = names.map((name) => name.toLowerCase());
-  if (lower.some((name) => name.trim() === wanted)) return 'other case';
-  return lower.some((name) => name.includes(wanted)) ? 'part' : undefined;
+  const forms = formsOf(text);
+  if (names.some((name) => forms.includes(name))) return 'exact';
+  const wanted = fold(text).trim();
+  const folded = names.map(fold);
+  if (folded.some((name) => name.trim() === wanted)) return 'other case';
+  return folded.some((name) => name.includes(wanted)) ? 'part' : undefined;
+}
+
+/**
+ * Returns the text as typed and in the forms of Unicode that look the same. Some keyboards and file
+ * systems write "ö" as two characters.
+ */
+export function formsOf(text: string): string[] {
+  return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
+}
+
+/** Returns the text without differences of case and of Unicode forms. */
+function fold(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
+/** A prefix of a UUID with this many digits is rarely also a part of a name. */
+export const CERTAIN_PREFIX_DIGITS = 8;
+
+/**
+ * Whether a short prefix of a UUID is also a part of the bicycle's name. Serial numbers and bleids
+ * often contain hexadecimal digits, so they count only for a text of decimal digits.
+ */
+function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
+  const hasOnlyName = !/^\d+$/.test(text);
+  const named = hasOnlyName ? { ...bicycle, serial_number: null, bleid: null } : bicycle;
+  return matchKindOf(named, text) !== undefined;
 }
 
 /** Collects bicycles, and returns those that match the text most closely. */
@@ -36,13 +63,30 @@ export function openMatches(text: string) {
   const byKind = new Map(
     MATCH_KINDS.map((kind) => [kind, new Map<string, Item<Bicycle>>()] as const),
   );
+  const byPrefix = new Map<string, Item<Bicycle>>();
+  const byName = new Map<string, Item<Bicycle>>();
+  const [exact] = byKind.values();
   return {
-    /** Adds the bicycle when it matches. `kind` overrides how. */
-    add(item: Item<Bicycle>, kind = matchKindOf(item.value, text)): void {
+    /** Adds a bicycle with a UUID that begins with the text. */
+    addByPrefix(item: Item<Bicycle>): void {
       const uuid = bicycleUuid(item.value);
-      if (uuid !== undefined && kind !== undefined) byKind.get(kind)?.set(uuid, item);
+      if (uuid === undefined) return;
+      byPrefix.set(uuid, item);
+      exact?.set(uuid, item);
+    },
+    /** Adds the bicycle when it matches. */
+    add(item: Item<Bicycle>): void {
+      const uuid = bicycleUuid(item.value);
+      const kind = matchKindOf(item.value, text);
+      if (uuid === undefined || kind === undefined) return;
+      byKind.get(kind)?.set(uuid, item);
+      if (isAlsoNamed(item.value, text)) byName.set(uuid, item);
     },
     closest(): Matches {
+      const isOnlyPrefix = byPrefix.size > 0 && byPrefix.size === exact?.size;
+      // "0028" can mean the beginning of a UUID, or "Emmy 0028".
+      if (isOnlyPrefix && text.length < CERTAIN_PREFIX_DIGITS && byName.size > 0)
+        return { kind: 'part', found: new Map([...byPrefix, ...byName]) };
       for (const [kind, found] of byKind) if (found.size > 0) return { kind, found };
       return { kind: 'exact', found: new Map() };
     },

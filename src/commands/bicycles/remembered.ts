@@ -6,18 +6,21 @@ import type { Item } from '../../http/types.js';
 import { readExact } from '../../json/exact.js';
 import { parseJson } from '../../json/parse.js';
 import { isPrefix } from '../../list/uuid-prefix.js';
-import type { Database, Value } from '../../mirror/database.js';
-import { type Matches, openMatches } from './matching.js';
+import type { Database, Row, Value } from '../../mirror/database.js';
+import {
+  CERTAIN_PREFIX_DIGITS,
+  formsOf,
+  MATCH_KINDS,
+  type Matches,
+  matchKindOf,
+  openMatches,
+} from './matching.js';
 
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-/** An index contains exactly these fields. Reading whole rows would be much slower. */
-const NAMED =
-  'uuid IN (SELECT uuid FROM bicycles WHERE name = ? OR serial_number = ? OR bleid = ?)';
-const CONTAINING = ['name', 'serial_number', 'bleid']
-  .map((field) => `lower(${field}) LIKE ? ESCAPE '!'`)
-  .join(' OR ');
+const NAMING = ['name', 'serial_number', 'bleid'];
+const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).join(' OR ');
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
@@ -39,21 +42,50 @@ export async function findRemembered(
     const rows = await database.all(statement, [...values, ...owner]);
     return rows.map(({ raw }) => ({ json: String(raw), value: parseJson(String(raw)) as Bicycle }));
   };
-  // Two separate queries: with OR, a database would not use every index.
-  const named = await select(NAMED, [text, text, text]);
+  const forms = formsOf(text);
+  const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
+  // Two separate queries: with OR, a database would not use every index. An index contains exactly
+  // the fields of the inner query. Reading whole rows would be much slower.
+  const named = await select(
+    `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
+    NAMING.flatMap(() => forms),
+  );
   // "g" sorts after all hexadecimal digits and the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   const exact = [...named, ...begun].map(
     (item) => [String(item.value.uuid).toLowerCase(), item] as const,
   );
-  if (exact.length > 0) return { kind: 'exact', found: new Map(exact) };
+  const isCertain = named.length > 0 || prefix.length >= CERTAIN_PREFIX_DIGITS;
+  if (exact.length > 0 && isCertain) return { kind: 'exact', found: new Map(exact) };
   const matches = openMatches(text);
-  const parts = await select(
-    CONTAINING,
-    Array.from({ length: 3 }, () => likePattern(text)),
+  for (const item of begun) matches.addByPrefix(item);
+  // The pattern also fits bicycles that do not match. With a limit, a second match could be missed,
+  // and the first one would seem to be the only one.
+  const rows = await database.all(
+    `SELECT uuid, name, serial_number, bleid FROM bicycles WHERE (${CONTAINING})${among}${scope}`,
+    [...NAMING.map(() => likePattern(text)), ...owner],
   );
-  for (const item of parts) matches.add(item);
+  const uuids = closestOf(rows, text).slice(0, MOST_MATCHES);
+  if (uuids.length > 0) {
+    const items = await select(`uuid IN (${placeholders(uuids)})`, uuids);
+    for (const item of items) matches.add(item);
+  }
   return matches.closest();
+}
+
+function placeholders(values: readonly unknown[]): string {
+  return values.map(() => '?').join(', ');
+}
+
+/** Returns the UUIDs of the rows that match, closest first. */
+function closestOf(rows: readonly Row[], text: string): string[] {
+  const kinds = rows.map((row) => ({
+    uuid: String(row['uuid']),
+    kind: matchKindOf(row as Bicycle, text),
+  }));
+  return MATCH_KINDS.flatMap((kind) =>
+    kinds.filter((each) => each.kind === kind).map(({ uuid }) => uuid),
+  );
 }
 
 /** Databases fold the case of other characters differently. */
@@ -61,10 +93,10 @@ const ASCII_PARTS = /[\x20-\x7e]+/g;
 
 /**
  * Returns a pattern for LIKE that every name with the text matches, in any case. It has the longest
- * part of the text in ASCII, because SQLite folds the case of ASCII characters only.
+ * part of the composed text in ASCII, because SQLite folds the case of ASCII characters only.
  */
 function likePattern(text: string): string {
-  const parts = text.trim().toLowerCase().match(ASCII_PARTS) ?? [''];
+  const parts = text.trim().normalize('NFC').toLowerCase().match(ASCII_PARTS) ?? [''];
   const longest = parts.reduce((long, part) => (part.length > long.length ? part : long));
   return `%${longest.replace(/[!%_]/g, '!$&')}%`;
 }
