@@ -17,6 +17,8 @@ export interface FollowedLine {
   isLiteral: boolean;
 }
 
+const NEGATIVE_NUMBER = /^-(?:\d+|\d*\.\d+)(?:e[+-]?\d+)?$/;
+
 /** Returns the flags of a command, followed by the flags of its parents. */
 export function flagsOf(command: Command): Option[] {
   const own = command.options.filter(({ hidden }) => !hidden);
@@ -64,7 +66,11 @@ export function followLine(program: Command, words: readonly string[]): Followed
       isLiteral = true;
     } else {
       const { option, value } = readFlag(command, word);
-      if (option === undefined) continue;
+      if (option === undefined) {
+        // Commander takes a negative number as an operand.
+        if (NEGATIVE_NUMBER.test(word)) operands.push(word);
+        continue;
+      }
       if (!takesValue(option)) {
         values.set(option.long ?? option.flags, []);
         continue;

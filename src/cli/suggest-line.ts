@@ -445,6 +445,7 @@ function isValueOf(command: Command, word = ''): boolean {
 }
 
 function isValid(option: Option | undefined, text: string): boolean {
+  if (option?.flags.includes('<name=value>') && text.indexOf('=') < 1) return false;
   try {
     option?.parseArg?.(text, undefined as never);
     return true;

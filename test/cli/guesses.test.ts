@@ -129,6 +129,9 @@ test.each([
   ['bicycles', 'list', '--page', '2', '--output=wide', '--all'],
   ['bicycles', 'list', '--limit=x'],
   ['silence', 'run', '-y=xlsx'],
+  ['stats', '-1'],
+  ['-1', 'bicycles', 'list', 'rentals'],
+  ['bicycles', 'act', 'rent', 'x.csv', '--set', 'charge'],
   ['act', 'rent', 'SN-1', '--from', 'x.csv'],
 ])('suggests no line that fleet refuses for fleet %j', async (...typed) => {
   const { code, stderr } = await runFleet(typed, { env });
