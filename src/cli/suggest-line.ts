@@ -435,7 +435,7 @@ function hasValidWords(program: Command, { command, operands, values }: Followed
 /** Whether `act` has bicycles or alerts, and from one source only. */
 function isActLine(operands: readonly string[], values: FollowedLine['values']): boolean {
   const targets = operands.slice(0, -1);
-  if (values.has('--from')) return targets.every((target) => target === '-');
+  if (values.has('--from')) return targets.length === 0;
   return targets.length === 1 || (targets.length > 1 && !targets.includes('-'));
 }
 

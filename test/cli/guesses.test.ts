@@ -130,6 +130,7 @@ test.each([
   ['bicycles', 'list', '--limit=x'],
   ['silence', 'run', '-y=xlsx'],
   ['stats', '-1'],
+  ['act', 'rent', '-', '-f', 'x.csv'],
   ['-1', 'bicycles', 'list', 'rentals'],
   ['bicycles', 'act', 'rent', 'x.csv', '--set', 'charge'],
   ['act', 'rent', 'SN-1', '--from', 'x.csv'],

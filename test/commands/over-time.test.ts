@@ -115,6 +115,19 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
+  test('names the two hours of a clock that is set back differently', async () => {
+    const since = ['--since', '2026-10-25 01:00', '--until', '2026-10-25 04:00'];
+    const hours = await stats(address, ['--by', 'hour', ...since, '-o', 'csv']);
+    expect(hours.stdout.split('\n').map((line) => line.split(',')[0])).toEqual([
+      'part',
+      '2026-10-25 01:00',
+      '2026-10-25 02:00+02:00',
+      '2026-10-25 02:00+01:00',
+      '2026-10-25 03:00',
+      '',
+    ]);
+  });
+
   test('reports the time that the mirror did not see', async () => {
     const { stderr } = await stats(address, ['--by', 'day', ...PERIOD]);
     expect(stderr).toContain(

@@ -57,7 +57,27 @@ export function splitByTime(
       );
     startMs = nextMs;
   }
-  return parts;
+  return kind === 'hour'
+    ? parts.map((part, index) => nameClearly(parts, index, part, zone))
+    : parts;
+}
+
+/** Adds the offset to the names of two hours that are the same when clocks are set back. */
+function nameClearly(
+  parts: readonly TimePart[],
+  index: number,
+  part: TimePart,
+  zone: TimeZone,
+): TimePart {
+  const isTwice = [parts[index - 1], parts[index + 1]].some((other) => other?.name === part.name);
+  return isTwice ? { ...part, name: `${part.name}${showOffset(part.fromMs, zone)}` } : part;
+}
+
+/** Formats the offset from UTC: `+02:00`. */
+function showOffset(atMs: number, zone: TimeZone): string {
+  const minutes = zone.offsetMinutes(atMs);
+  const two = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, '0');
+  return `${minutes < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
 }
 
 /** Returns the local start of the hour, day or week that contains the moment. */
