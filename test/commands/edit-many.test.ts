@@ -5,8 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import readXlsxFile from 'read-excel-file/node';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import writeXlsxFile from 'write-excel-file/node';
+import { startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { runFleet } from '../support/run.js';
@@ -96,6 +97,19 @@ test.each(['csv', 'jsonl', 'xlsx'])(
     expect(now(three?.uuid)).toMatchObject({ name: three?.name, description: `front ${format}` });
   },
 );
+
+test('accepts an exported list when the service lacks some of its fields', async () => {
+  const plain = await startSandbox({ bicycles: 10, rate: 0, service: 'interface' });
+  onTestFinished(() => plain.close());
+  const env = await environmentOf(plain);
+  const path = join(folder, 'fleet.xlsx');
+  await runFleet(['bicycles', 'list', '--all', '--headings', '--file', path], { env });
+  const { code, stderr } = await runFleet(['bicycles', 'edit', '--from', path, '--dry-run'], {
+    env,
+  });
+  expect([code, stderr]).toEqual([0, expect.not.stringContaining('unknown column')]);
+  expect(changesSince(0, plain)).toEqual([]);
+});
 
 test('sends nothing for an exported list without changes', async () => {
   const env = await environmentOf(service());

@@ -114,7 +114,7 @@ async function readEdits(
   };
   const left = rows.entries();
   await Promise.all(Array.from({ length: options.concurrency }, () => work(left)));
-  refuseUnknownColumns(rows, fieldsOfService, source);
+  refuseUnknownColumns(rows, fieldsOfService, { source, isClearing });
   await reportReadOnlyColumns(context, ignoredColumns(rows));
   return edits;
 }
@@ -216,9 +216,18 @@ function refuseUselessColumns(rows: readonly TargetRow[], source: string): void 
 function refuseUnknownColumns(
   rows: readonly TargetRow[],
   fieldsOfService: ReadonlySet<string>,
-  source: string,
+  { source, isClearing }: { source: string; isClearing: boolean },
 ): void {
-  const columns = new Set(rows.flatMap((row) => editableFields(row).map(([field]) => field)));
+  // An export has the columns of every known field, and the service may not have all of them.
+  const isUnused = (row: TargetRow, field: string, value: unknown) =>
+    row.isCells && value === null && !isClearing && OPERATOR_FIELDS.some((each) => each === field);
+  const columns = new Set(
+    rows.flatMap((row) =>
+      editableFields(row)
+        .filter(([field, value]) => !isUnused(row, field, value))
+        .map(([field]) => field),
+    ),
+  );
   const [first, ...others] = [...columns].filter(
     (column) => !fieldsOfService.has(firstSegment(column)),
   );
