@@ -30,6 +30,12 @@ export function wordsOf(line: string): string[] | undefined {
   return texts.some((text) => OPERATOR.test(text)) ? undefined : texts.map(unquote);
 }
 
+/** Whether a line ends inside a quote, or after a backslash that quotes nothing. */
+export function hasOpenQuote(line: string): boolean {
+  const rest = line.replace(/\\[\s\S]|'[^']*'|"(?:\\[\s\S]|[^"\\])*"/g, '');
+  return /['"\\]/.test(rest);
+}
+
 function unquote(text: string): string {
   return text.replace(
     QUOTED,

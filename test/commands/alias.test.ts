@@ -107,9 +107,19 @@ describe('aliases', () => {
     ['x', 'fleet alerts list', 'begins without "fleet"'],
     ['x', 'alerts list | head', 'without pipes'],
     ['x', 'allerts list', 'did you mean "alerts"?'],
+    ['x', 'bicycles list --name "a', 'a quote that is not closed'],
+    ['x', "bicycles list --name 'a", 'a quote that is not closed'],
+    ['x', 'bicycles list --name a\\', 'a quote that is not closed'],
   ])('cannot be %s for %s', async (name, line, message) => {
     const { code, stderr } = await fleet(['alias', 'set', name, line]);
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+  });
+
+  test('with invalid names in settings that a user edited are ignored', async () => {
+    const content = { aliases: { '': 'alerts list', '-x': 'alerts list', 'a b': 'alerts list' } };
+    await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
+    for (const word of ['', '-x', 'a b', '--nonsense']) expect((await fleet([word])).code).toBe(2);
+    expect(server.asked).toEqual([]);
   });
 
   test('can be listed, exported, deleted and imported again', async () => {

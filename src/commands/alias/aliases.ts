@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { findBelow } from '../../cli/line.js';
 import { nearest } from '../../cli/nearest.js';
-import { wordsOf } from '../../cli/split.js';
+import { hasOpenQuote, wordsOf } from '../../cli/split.js';
 import type { Context } from '../../context.js';
 import { FleetError, messageOf, usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
@@ -13,6 +13,7 @@ import { hideJwts, looksLikeToken } from '../../system/secrets.js';
 import { type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
+import { ALIAS_NAME } from './expand.js';
 
 /** Adds or replaces an alias. Throws a FleetError of kind `usage` for an invalid name or line. */
 export async function setAlias(
@@ -121,7 +122,7 @@ function entryOf(name: string, line: unknown, at: number, source: string): Entry
 
 /** Throws a FleetError of kind `usage` when an alias cannot have this name or this line. */
 function checkAlias(program: Command, name: string, line: string): void {
-  if (!/^[a-z][a-z0-9-]*$/i.test(name))
+  if (!ALIAS_NAME.test(name))
     throw usageError(
       `"${name}" cannot be the name of an alias`,
       'use letters, digits and dashes, beginning with a letter',
@@ -139,6 +140,8 @@ function checkAlias(program: Command, name: string, line: string): void {
       'the line of an alias must not contain a token: "alias list" and process lists would show it',
       'set FLEET_TOKEN or log in with "fleet auth login"',
     );
+  if (hasOpenQuote(line))
+    throw usageError('the line of an alias has a quote that is not closed', 'close the quote');
   const [first = '', ...others] = words[0] === 'fleet' ? words.slice(1) : words;
   if (words[0] === 'fleet')
     throw usageError(

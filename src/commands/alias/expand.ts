@@ -125,6 +125,9 @@ function findWord(program: Command, argv: readonly string[]): number {
   return -1;
 }
 
+/** The names of aliases. Other names in a file that a user edited are ignored. */
+export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
+
 /** Replaces an alias by its line. With `--help`, by the command of its line. */
 async function replaceAlias(
   argv: readonly string[],
@@ -134,9 +137,9 @@ async function replaceAlias(
 ): Promise<readonly string[]> {
   const startsWithFlag = argv[0]?.startsWith('-') === true;
   const at = startsWithFlag ? findWord(await build([]), argv) : 0;
-  const word = argv[at] ?? '';
-  const line = aliases.get(word);
-  if (line === undefined) return argv;
+  const word = argv[at];
+  const line = word === undefined || !ALIAS_NAME.test(word) ? undefined : aliases.get(word);
+  if (word === undefined || line === undefined) return argv;
   const program = await build([]);
   if (findBelow(program, word) !== undefined) return argv;
   const [before, given] = [argv.slice(0, at), argv.slice(at + 1)];
