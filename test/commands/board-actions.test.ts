@@ -3,7 +3,10 @@
 import { describe, expect, test } from 'vitest';
 import { Board, type BoardSeen } from '../../src/commands/watch/board.js';
 import type { BoardRequest } from '../../src/commands/watch/board-actions.js';
-import { copyText, offerTransitions } from '../../src/commands/watch/board-work.js';
+import { copyText, offerTransitions, wordQuestion } from '../../src/commands/watch/board-work.js';
+import type { Context } from '../../src/context.js';
+import { resolveSettings } from '../../src/settings/resolve.js';
+import { loadStored } from '../../src/settings/store.js';
 import { readKeys } from '../../src/terminal/keys.js';
 import type { BoardDialog } from '../../src/views/board-dialog.js';
 
@@ -133,4 +136,24 @@ test('offers the transitions that some of the bicycles may start', () => {
 
 test('copies an ID with OSC 52', () => {
   expect(copyText('d238dc92')).toBe('\u001b]52;c;ZDIzOGRjOTI=\u0007');
+});
+
+test('the question of a transition that is hard to undo shows UUID and state of a single bicycle', async () => {
+  const fleet = new Map([
+    ['a', { uuid: 'a', name: 'Ada', state: 'lost' }],
+    ['b', { uuid: 'b', name: 'Bob', state: 'available' }],
+  ]);
+  const env = {
+    FLEET_BASE_URL: 'https://service.test/',
+    FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+  };
+  const settings = resolveSettings({ flags: {}, env, stored: await loadStored(env) });
+  const ask = async (uuids: string[], transition: string) => {
+    const context = { settings: async () => settings } as Context;
+    const dialog = await wordQuestion(context, { uuids, transition }, fleet);
+    return dialog.type === 'ask' ? dialog.question : undefined;
+  };
+  expect(await ask(['a'], 'retire')).toContain('Ada (a; lost)');
+  expect(await ask(['a', 'b'], 'retire')).toContain('(Ada, Bob)');
+  expect(await ask(['b'], 'put_in_maintenance')).toContain('on bicycle Bob at');
 });

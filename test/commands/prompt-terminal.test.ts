@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
-import { useSandbox } from '../support/sandbox.js';
+import { inState, useSandbox } from '../support/sandbox.js';
 import { type Home, makeHome } from '../support/shell.js';
 import { openTerminal, PROMPT, type Terminal } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
@@ -25,11 +25,17 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     login = `fleet auth login --email operator@example.com --base-url ${sandbox().baseUrl} --sse-url ${sandbox().sseUrl}`;
   });
 
-  /** Starts a command line in its own shell. The file `pid` contains the process ID of fleet. */
-  async function inTerminal(line: string, use: (terminal: Terminal) => Promise<void>) {
+  /**
+   * Starts a command line without a token in its own shell. The file `pid` contains the process ID
+   * of fleet.
+   */
+  const inTerminal = (line: string, use: (terminal: Terminal) => Promise<void>) =>
+    inShell(`unset FLEET_TOKEN FLEET_ORGANIZATION; ${line}`, use);
+
+  async function inShell(line: string, use: (terminal: Terminal) => Promise<void>) {
     const terminal = await openTerminal(home);
     try {
-      terminal.press(`unset FLEET_TOKEN FLEET_ORGANIZATION; ${line}\n`);
+      terminal.press(`${line}\n`);
       await use(terminal);
     } finally {
       await terminal.close();
@@ -175,5 +181,23 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       end(terminal);
       await expectShell(terminal, code);
     }),
+  );
+
+  test.each([
+    ['y\r', 0, 2],
+    ['n\r', 2, 0],
+  ])(
+    'asks on the terminal when a pipe contains the bicycles, and obeys the answer %j',
+    (key, code, sent) =>
+      inShell(
+        'fleet bicycles list --state available --limit 2 -o uuid -q | fleet bicycles act - put_in_maintenance',
+        async (terminal) => {
+          const before = inState(sandbox(), 'available').length;
+          await terminal.until(/Run put_in_maintenance on 2 bicycles[\s\S]*\(y\/N\)/);
+          terminal.press(key);
+          await expectShell(terminal, code);
+          expect(before - inState(sandbox(), 'available').length).toBe(sent);
+        },
+      ),
   );
 });
