@@ -187,7 +187,7 @@ describe('promise 10: the token is hidden before text of others is truncated, es
     60_000,
   );
 
-  test('hides it in the stderr of a token command', async () => {
+  test('hides the token in the stderr of a token command', async () => {
     const command = `echo "+ curl -H 'Authorization: JWT ${SECRET}'" >&2; echo ${SECRET}`;
     const env = {
       FLEET_BASE_URL: 'http://127.0.0.1:1',

@@ -26,7 +26,7 @@ function fleet(args: readonly string[], more: { stdin?: string; env?: NodeJS.Pro
 const config = async () => JSON.parse(await readFile(join(folder, 'config.json'), 'utf8'));
 
 describe('aliases', () => {
-  test('run their line, with further arguments behind it', async () => {
+  test('an alias runs its line and appends further arguments', async () => {
     const set = await fleet(['alias', 'set', 'low', 'bicycles list --name Ada -o jsonl']);
     expect(set).toMatchObject({ code: 0, stdout: '' });
     expect(set.stderr).toContain('now runs: fleet bicycles list --name Ada -o jsonl');
@@ -73,7 +73,7 @@ describe('aliases', () => {
     ]);
   });
 
-  test('need their arguments', async () => {
+  test('an alias with `$1` needs its argument', async () => {
     await fleet(['alias', 'set', 'find', 'bicycles list --name $1']);
     const { code, stderr } = await fleet(['find']);
     expect([code, stderr]).toEqual([
@@ -83,13 +83,13 @@ describe('aliases', () => {
     expect(server.asked).toEqual([]);
   });
 
-  test('choose the format of errors like a typed line', async () => {
+  test('the line of an alias sets the format of errors like a typed line', async () => {
     await fleet(['alias', 'set', 'broken', 'bicycles list --json --nonsense']);
     const { stderr } = await fleet(['broken']);
     expect(JSON.parse(stderr)).toMatchObject({ error: { kind: 'usage' } });
   });
 
-  test('never replace a command of fleet, even in settings that a user edited', async () => {
+  test('an alias never replaces a command of fleet, even in settings that a user edited', async () => {
     const content = { aliases: { bicycles: 'alerts list', bike: 'alerts list' } };
     await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
     await fleet(['bicycles', 'list']);
@@ -153,14 +153,14 @@ describe('aliases', () => {
     expect((await fleet(['alias', 'list', '--json'])).stdout).not.toContain(line.slice(-20));
   });
 
-  test('are not imported when one of them is invalid', async () => {
+  test('no alias is imported when one of them is invalid', async () => {
     const stdin = 'low: bicycles list\nbad: nonsense\n';
     const { code, stderr } = await fleet(['alias', 'import', '-'], { stdin });
     expect([code, stderr]).toEqual([2, expect.stringContaining('line 2 of stdin: "nonsense"')]);
     expect((await fleet(['alias', 'list', '--json'])).stdout).toBe('[]\n');
   });
 
-  test('are ignored while the settings cannot be read, so that `config edit` can repair them', async () => {
+  test('defaults are ignored while the settings cannot be read, so that `config edit` can repair them', async () => {
     await writeFile(join(folder, 'config.json'), '{"aliases": 5', { mode: 0o600 });
     const { code, stderr } = await fleet(['config', 'path']);
     expect([code, stderr]).toEqual([0, '']);
@@ -172,7 +172,7 @@ const U = '0b9f2c1e-0000-4000-8000-000000000001';
 describe('defaults of flags', () => {
   const KEY = 'defaults.bicycles list.output';
 
-  test('apply to their command, and typed flags and variables win', async () => {
+  test('a default applies to its command, and typed flags and variables have priority', async () => {
     await fleet(['config', 'set', KEY, 'jsonl']);
     const list = ['bicycles', 'list'];
     const jsonl = '{"uuid":"u1","name":"Ada","state":"lost"}\n';
@@ -185,7 +185,7 @@ describe('defaults of flags', () => {
     expect((await fleet(['alerts', 'list', '-o', 'uuid'])).stdout).toBe('u1\n');
   });
 
-  test('are shown, printed and removed', async () => {
+  test('defaults can be set, printed, listed and removed', async () => {
     await fleet(['config', 'set', KEY, 'jsonl']);
     expect((await fleet(['config', 'get', KEY])).stdout).toBe('jsonl\n');
     expect((await fleet(['config', 'list'])).stdout).toContain(KEY);
@@ -214,7 +214,7 @@ describe('defaults of flags', () => {
     expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 
-  test('never skip a question, even in settings that a user edited', async () => {
+  test('a default never skips a question, even in settings that a user edited', async () => {
     const content = { defaults: { 'bicycles act': { yes: true, unknown: 'resend' } } };
     await writeFile(join(folder, 'config.json'), JSON.stringify(content), { mode: 0o600 });
     const { code, stderr } = await fleet(['bicycles', 'act', U, 'Ada', 'rent']);

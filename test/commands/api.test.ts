@@ -378,7 +378,7 @@ describe('`api --paginate`', () => {
     expect(asked[0]?.path).toBe('/api/x/?size=2&page_size=100');
   });
 
-  test('works with --jq and -o uuid', async () => {
+  test('--paginate works with --jq and -o uuid', async () => {
     expect((await fleet(pages, ['/x/', '--paginate', '--jq', 'length'])).stdout).toBe('6\n');
     expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe(
       '1a\n1b\n2a\n2b\n3a\n3b\n',

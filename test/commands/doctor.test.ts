@@ -428,7 +428,7 @@ describe('`doctor` and the network', () => {
     expect(find('prefix')?.outcome).toBe('ok');
   });
 
-  it('names a proxy, the hosts behind it, and its failures', async () => {
+  it('`doctor` shows the proxy, the hosts that use it, and its errors', async () => {
     const proxy = await openMisbehaving((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));
     const withUser = proxy.url.replace('http://', 'http://ann:secret@');
     const env = { FLEET_BASE_URL: 'https://bikes.example.com/api', HTTPS_PROXY: withUser };

@@ -153,7 +153,7 @@ describe('a bicycle created meanwhile', () => {
   });
 });
 
-describe('what is still missing', () => {
+describe('bicycles that a list lacks', () => {
   const words = 'error: 1 of 7 bicycles is missing: the output above is incomplete';
 
   test.each([

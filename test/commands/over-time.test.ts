@@ -248,7 +248,7 @@ describe('the age of the mirror', () => {
     expect(run).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('the time since the last message is hatched', async () => {
+  test('the bars hatch the time since the last message of the mirror', async () => {
     const run = await runFleet(['bicycles', 'stats', '--by', 'hour', '--to', await old()]);
     expect(run.stderr).toContain('! the mirror did not see 3 h');
   });

@@ -132,7 +132,7 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, 5)) });
   });
 
-  test('reports further pages after one page', async () => {
+  test('reports that the list has further pages', async () => {
     const { code, stdout, stderr } = await list(['-o', 'uuid']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, SIZE)) });
     expect(stderr).toMatch(

@@ -89,7 +89,7 @@ describe('`profile list`', () => {
     ]);
   });
 
-  it('hides an invalid URL because it may contain a password, also in completions', async () => {
+  it('does not print an invalid URL, because it may contain a password, not even in completions', async () => {
     const config = { profiles: { default: { base_url: 'https://u:secret@b.example.com' } } };
     await writeFile(join(folder, 'config.json'), JSON.stringify(config), { mode: 0o600 });
     expect(JSON.parse((await fleet('profile list --json')).stdout)).toMatchObject([

@@ -104,7 +104,7 @@ test('csv has a row for each stop and each left-out bicycle', async () => {
   expect(uuids.stdout.trim().split('\n')).toHaveLength(4);
 });
 
-test('a terminal shows the map with lines, then the stops', async () => {
+test('`rounds` on a terminal shows a map with lines, followed by the stops', async () => {
   const terminal = { columns: 120, rows: 50 };
   const { stdout, stderr } = await rounds(TWO_VANS, { terminal, env: { LANG: 'C.UTF-8' } });
   expect(stdout).toMatch(/[\u2801-\u28ff]/);

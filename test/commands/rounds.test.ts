@@ -60,7 +60,7 @@ test('visits every bicycle of the selection once, without --all', async () => {
   expect(visited.sort()).toEqual(listed.stdout.trim().split('\n').sort());
 });
 
-test('adds up legs, stops and the way back', async () => {
+test('adds the times of legs, stops and the way back', async () => {
   const { vans } = await roundsJson([...FROM, ...NEAR, '--stop', '10', '--speed', '36']);
   const [van] = vans;
   let seconds = 0;
@@ -139,7 +139,7 @@ test('does not suggest more vans when the bicycles have no position', async () =
   expect(stderr).not.toContain('--vans');
 });
 
-test('names the hours when no van has time left', async () => {
+test('suggests a larger --hours when no van has time left', async () => {
   const bicycles = Array.from({ length: 12 }, (_, at) => bicycleAt(at, 52.52 + at / 200, 13.405));
   const env = await listOf(bicycles);
   const { code, vans, left_out } = await roundsJson([...FROM, '--hours', '1'], { env });
@@ -150,7 +150,7 @@ test('names the hours when no van has time left', async () => {
   );
 });
 
-test('gives the same tours whatever the order of the list is', async () => {
+test('returns the same tours for any order of the list', async () => {
   const bicycles = Array.from({ length: 30 }, (_, at) =>
     bicycleAt(at, 52.5 + ((at * 37) % 100) / 1000, 13.3 + ((at * 61) % 100) / 1000),
   );

@@ -43,7 +43,7 @@ describe('the footer of a list', () => {
   });
 });
 
-test('breaks between words', async () => {
+test('breaks lines between words', async () => {
   const { stderr } = await onTerminal('bicycles list --state lost --name nobody', { columns: 24 });
   expect(stderr).toBe('No bicycles found. Try\nfewer filters, or\nanother --organization\n');
 });

@@ -78,7 +78,7 @@ describe('--headings', () => {
 });
 
 describe('the column map', () => {
-  test('is the last column of a workbook, as a link that can be clicked', async () => {
+  test('the map column is the last column of a workbook, and contains links', async () => {
     await fleet('bicycles', 'list', '--all', '--file', path);
     const rows = await readRows();
     expect(rows[0]?.at(-1)).toBe('map');
@@ -109,12 +109,12 @@ describe('the column map', () => {
     );
   });
 
-  test('does not appear in a table unless it is named', async () => {
+  test('the map column appears in a table only when --columns names it', async () => {
     const { stdout } = await fleet('bicycles', 'list', '-o', 'wide');
     expect(stdout).not.toContain('openstreetmap');
   });
 
-  test('is ignored when the workbook is imported', async () => {
+  test('the map column is ignored when the workbook is imported', async () => {
     await fleet('bicycles', 'list', '--all', '--columns', 'uuid,name,map', '--file', path);
     const run = await fleet('bicycles', 'edit', '--from', path, '--dry-run');
     expect(run.stderr).toContain('ignored read-only columns: map');
@@ -123,7 +123,7 @@ describe('the column map', () => {
 });
 
 describe('the column address', () => {
-  test('shows the address of bicycles that have it', async () => {
+  test('the address column shows the addresses of bicycles', async () => {
     for (const { uuid } of sandbox().bicycles())
       sandbox().changeBicycle(uuid, { address: 'Karl-Marx-Allee 1' });
     const columns = ['--columns', 'name,address,map', '--headings'];
@@ -147,7 +147,7 @@ describe('the name of the sheet', () => {
     expect(await sheetName()).toBe(name);
   });
 
-  test('comes from the filters of alerts', async () => {
+  test('the name of the sheet comes from the filters of alerts', async () => {
     await fleet('alerts', 'list', '--all', '--type', 'lock.bat.low', '--file', path);
     expect(await sheetName()).toBe('alerts lock.bat.low');
   });

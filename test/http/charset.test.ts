@@ -70,7 +70,7 @@ describe.each<readonly [string, string, (text: string) => Uint8Array, string]>([
   ['UTF-8', 'application/json; charset=utf-8', (text) => Buffer.from(text), 'Müller 🚲'],
   ['no charset', 'application/json', (text) => Buffer.from(text), 'Müller 🚲'],
 ])('an answer in %s', (_name, contentType, encode, name) => {
-  test('shows the right name', async () => {
+  test('a list shows the name with its original characters', async () => {
     const { env } = await serve(contentType, encode, name);
     const { code, stdout } = await runFleet(['bicycles', 'list', '--jq', '.[].name'], { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}\n` });

@@ -138,7 +138,7 @@ test('stays in use when one renewal fails after a 401', async () => {
   expect(got.requests.at(-1)?.headers['authorization']).toBe('JWT new');
 });
 
-test('is read again after every 401 when another process renews it', async () => {
+test('the stored token is read again after every 401 when another process renews it', async () => {
   let stored = 1;
   const tokens = {
     get: async () => `token-${stored}`,

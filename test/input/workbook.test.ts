@@ -518,13 +518,13 @@ describe('files that are not workbooks', () => {
     expect(error).toContain('save it as .xlsx');
   });
 
-  test('refuses a part in another encoding', async () => {
+  test('refuses a workbook when a file in it has an unknown encoding', async () => {
     const xml = '<?xml version="1.0" encoding="iso-8859-1"?><worksheet/>';
     const bytes = zipParts(workbookParts({ sheets: [{ xml }] }));
     expect(await errorOf(read(bytes))).toContain('encoding "iso-8859-1"');
   });
 
-  test('refuses two entries of one name', async () => {
+  test('refuses an archive with two entries of the same name', async () => {
     const bytes = makeWorkbook('', { parts: { 'XL/workbook.xml': '<workbook/>' } });
     expect(await errorOf(read(bytes))).toContain('two entries named');
   });
@@ -536,7 +536,7 @@ describe('files that are not workbooks', () => {
     );
   });
 
-  test('refuses a part with a wrong checksum', async () => {
+  test('refuses a workbook when a file in it has a wrong checksum', async () => {
     const bytes = makeWorkbook('<row><c><v>1</v></c></row>');
     const at = bytes.lastIndexOf(Buffer.from('PK\u0001\u0002'));
     bytes.writeUInt32LE(1, at + 16);

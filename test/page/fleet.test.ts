@@ -200,7 +200,7 @@ test('keeps a UUID of any length', () => {
   expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });
 
-test('counts as many states as bicycles', () => {
+test('the sum of the counted states is the number of bicycles', () => {
   const count = 70_000;
   const places = Array.from({ length: count }, (_, index) => ({
     state: `s${index}`,

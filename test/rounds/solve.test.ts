@@ -95,7 +95,7 @@ test.each(INSTANCES)(
 );
 
 describe('the search', () => {
-  test('gives the same tours again', () => {
+  test('returns the same tours for the same bicycles', () => {
     const problem = { ...planar(scattered(60, 5000)), vans: 3, capacity: 25 };
     expect(solveTours(problem)).toEqual(solveTours(problem));
   }, 60_000);
@@ -165,7 +165,7 @@ describe('the search', () => {
     expect(balanced.tours.every((tour) => tour.length > 0)).toBe(true);
   }, 60_000);
 
-  test('orders zero, one and two stops', () => {
+  test('returns tours for zero, one and two stops', () => {
     expect(solveTours(planar(scattered(0, 100)))).toEqual({ tours: [[]], absent: [] });
     expect(solveTours(planar(scattered(1, 100)))).toEqual({ tours: [[0]], absent: [] });
     expect(solveTours(planar(scattered(2, 100))).tours.flat()).toHaveLength(2);

@@ -191,13 +191,13 @@ describe('a secret in text of other programs', () => {
     },
   );
 
-  it('is hidden when it is a password in UTF-8 that is read as Latin-1', () => {
+  it('a password in UTF-8 is hidden when a program reads it as Latin-1', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf 9', true);
     expect(secrets.hide(Buffer.from('not Zwölf 9').toString('latin1'))).toBe(`not ${HIDDEN}`);
   });
 
-  it('is hidden completely when a part of it is found before it is decoded', () => {
+  it('a secret is hidden completely when a part of it is found before it is decoded', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf Boxkämpfer 9!', true);
     const written = encodeURIComponent('Zwölf Boxkämpfer 9!').replaceAll('%20', '+');
@@ -248,7 +248,7 @@ describe('a secret in text of other programs', () => {
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('is hidden in the texts, keys and numbers of an error as JSON', () => {
+  it('a secret is hidden in the texts, keys and numbers of an error as JSON', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
     expect(

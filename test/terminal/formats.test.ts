@@ -87,7 +87,7 @@ it('indents JSON on a terminal and colors its keys', async () => {
   );
 });
 
-describe('values are preserved', () => {
+describe('every format preserves the value', () => {
   it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
     const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
     const row = rowOf<Resource>(

@@ -151,7 +151,7 @@ describe.concurrent('one item per run', () => {
     }
   });
 
-  test('reports an error with any value', async () => {
+  test('reports an error of the jq program with any value', async () => {
     const jq = await openJq(
       'if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end',
       PIPE,

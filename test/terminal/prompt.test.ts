@@ -61,7 +61,7 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
 }
 
 describe('a question', () => {
-  it('a question is answered with Enter and is plain when colors are disabled', async () => {
+  it('a question accepts an answer, and has no colors when they are disabled', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);

@@ -363,7 +363,7 @@ describe('the list of bicycles on the board', () => {
   });
 });
 
-describe('the height of the parts', () => {
+describe('the board shares its height between its parts', () => {
   const many = { bicycles: 400, changes: 400, alerts: 20 };
   test.each([
     ['the list gets the rows that changes do not need', { ...many, changes: 0, alerts: 0 }, 34],
@@ -373,7 +373,7 @@ describe('the height of the parts', () => {
     expect(bicycleRows(48, needs)).toBe(rows);
   });
 
-  test('at 60x20 each part that does not fit says so', () => {
+  test('each part that does not fit at 60x20 shows how much is hidden', () => {
     const rows = INPUT.fleet.rows.slice(0, bicycleRows(20, { ...NEEDS, bicycles: 400 }));
     const fleet = { ...INPUT.fleet, rows, matching: 400 };
     const text = draw(60, 20, { fleet }).join('\n');
@@ -390,7 +390,7 @@ describe('dialogs', () => {
     ...({ type: 'ask', uuids: ['a', 'b'], transition: 'put_in_maintenance', question } as const),
     ...{ proof: undefined, typed: '' },
   };
-  test.each([60, 80, 140])('a question is whole above the footer at %i columns', (width) => {
+  test.each([60, 80, 140])('a question above the footer is complete at %i columns', (width) => {
     const lines = draw(width, 20, { view: { ...VIEW, dialog: ask } });
     expect(lines).toHaveLength(20);
     expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(question);
