@@ -1,7 +1,7 @@
 // Compares a watch under random failures with an oracle for half an hour, with new seeds.
 
 import { expect, test } from 'vitest';
-import { runScenario, wildTraits } from '../support/watch-oracle.js';
+import { runScenario, wildTraits } from '../support/watch-scenario.js';
 
 const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 30);
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { isLong } from '../support/often.js';
-import { runScenario, wildTraits } from '../support/watch-oracle.js';
+import { runScenario, wildTraits } from '../support/watch-scenario.js';
 
 const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
 

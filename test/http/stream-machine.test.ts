@@ -8,8 +8,8 @@ import type { ConnectionEnd } from '../../src/http/stream/connection.js';
 import type { StreamEvent } from '../../src/http/stream/events.js';
 import { type NextTry, TopicMachine } from '../../src/http/stream/machine.js';
 import type { Clock } from '../../src/system/clock.js';
+import { openLuck } from '../support/luck.js';
 import { isLong } from '../support/often.js';
-import { openLuck } from '../support/watch-oracle.js';
 
 const START_WALL_MS = Date.UTC(2026, 10, 21);
 

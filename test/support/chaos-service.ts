@@ -3,6 +3,7 @@
 
 import type { Socket } from 'node:net';
 import type { Bicycle } from '../../src/api/bicycle.js';
+import type { openLuck } from './luck.js';
 import {
   type Behaviour,
   type PushRequest,
@@ -10,7 +11,8 @@ import {
   sendStatus,
   startMisbehaving,
 } from './misbehaving.js';
-import { type Made as MadeOnce, type openLuck, type Removed, secondOf } from './watch-oracle.js';
+import type { Made as MadeOnce, Removed } from './watch-rules.js';
+import { secondOf } from './watch-scenario.js';
 
 export const ORGANIZATION = '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11';
 const PAGE_SIZE = 5;

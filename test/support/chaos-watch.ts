@@ -3,7 +3,7 @@
 import type { Bicycle } from '../../src/api/bicycle.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict } from './chaos.js';
 import { chooseTraits, type Life, type Luck, ORGANIZATION, uuidAt } from './chaos-service.js';
-import { judge, type Reading, type Removed, type Shown } from './watch-oracle.js';
+import { judge, type Reading, type Removed, type Shown } from './watch-rules.js';
 
 /** A rate that a process on a busy machine can handle. */
 const SPEED = 20;

@@ -9,8 +9,8 @@ import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import type { Life, Luck, Mood, Service, Traits } from './chaos-service.js';
 import { ORGANIZATION, openService } from './chaos-service.js';
 import { newFolder } from './folder.js';
+import { openLuck } from './luck.js';
 import { PROGRAM_ARGS, PROGRAM_FILE, preload } from './program.js';
-import { openLuck } from './watch-oracle.js';
 
 const FAST_LIFE = fileURLToPath(new URL('./fast-life.js', import.meta.url));
 /**

@@ -7,10 +7,10 @@ import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { compare, copyWhole, judge } from './chaos-mirror.js';
 import type { Made } from './chaos-service.js';
 import { environmentOf } from './environment.js';
+import { openLuck } from './luck.js';
 import { withDatabase } from './mirror.js';
 import { PROGRAM_ARGS, PROGRAM_FILE } from './program.js';
 import { headersFor } from './sandbox.js';
-import { openLuck } from './watch-oracle.js';
 
 const MOVE_MS = 40;
 /** The bicycles of each organization. */

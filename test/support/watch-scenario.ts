@@ -1,5 +1,5 @@
-// A small simulated service with failures, and an oracle that checks what a watch must report about
-// it.
+// A small simulated service with failures, and a watch that follows it on a simulated clock. The
+// rules of watch-rules.ts judge the result.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
 import type { WatchPlan } from '../../src/commands/watch/plan.js';
@@ -7,6 +7,15 @@ import { Watch, type WatchEffect, type WatchEvent } from '../../src/commands/wat
 import { FleetError } from '../../src/errors.js';
 import type { Report } from '../../src/follower/events.js';
 import type { Moment } from '../../src/system/clock.js';
+import { openLuck } from './luck.js';
+import {
+  judge,
+  judgeKnown,
+  type Made,
+  type Reading,
+  type Removed,
+  type Shown,
+} from './watch-rules.js';
 
 const ORGANIZATIONS = [
   '6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
@@ -33,110 +42,14 @@ export interface Verdict {
   removed: number;
 }
 
-export interface Made {
-  id: number;
-  uuid: string;
-  atMs: number;
-  /** Whether the list hides the bicycle after the change. */
-  isHidden?: boolean;
-  /** Whether the bicycle was created or moved here by the change. */
-  isBorn?: boolean;
-}
-
-/** A line of the watch. */
-export interface Shown {
-  id: number;
-  uuid: string | undefined;
-  how: string;
-  atMs?: number;
-}
-
-/** A bicycle that was deleted without a message. */
-export interface Removed {
-  uuid: string;
-  atMs: number;
-  /** The list omitted it although no message explained that. */
-  isHidden?: boolean;
-}
-
-/** A reading that was reported. */
-export interface Reading {
-  atMs: number;
-  /** When its first page was requested, if known. */
-  startedMs?: number | undefined;
-  isOfGap: boolean;
-  /** Whether it is incomplete or counts unknown bicycles. */
-  isOpen: boolean;
-  /**
-   * Whether a message during the reading concerned a bicycle that the list may hide. Then the
-   * counts cannot be compared.
-   */
-  isRaced?: boolean;
-}
-
-/** The real events and the lines about them. */
-export interface History {
-  made: readonly Made[];
-  shown: readonly Shown[];
-  gaps: readonly { fromMs: number; toMs: number }[];
-  reports: readonly Reading[];
-  /** The deleted bicycles, and those that were reported as gone. */
-  removed?: readonly Removed[];
-  gone?: readonly Removed[];
-  /**
-   * Not every bicycle is known, because the list is longer than the bound; a new bicycle can hide a
-   * deleted one in the count.
-   */
-  isBounded?: boolean;
-  /** The largest age of the list. */
-  lagMs?: number;
-  hasVersions: boolean;
-  hasModified?: boolean;
-  /** The first bicycle sometimes has a modification time of tomorrow. */
-  hasFuture?: boolean;
-  /** The list contains more than its count says. */
-  hasOwn?: boolean;
-  hasTwo?: boolean;
-  /**
-   * The service does not order its list, or orders it differently without a count. Pages of four
-   * may look ordered, or shift unnoticed.
-   */
-  hasNoOrder?: boolean;
-  /** The largest delay before a gap is noticed. */
-  lateMs: number;
-  /**
-   * Messages are printed as they arrive, so a change that a list showed before is printed again.
-   */
-  isRaw: boolean;
-}
-
-/** The reading that looks for a change may be any of this many readings after it. */
-const LOOKED_AT_READINGS = 3;
-
 /** Longer than the interval of count comparisons plus two readings. */
 const GONE_MS = 7 * 60_000;
 
-/** More concurrent requests would look like an overloaded service. */
-const MOST_REMOVED = 5;
-
-/** The largest age of two readings that miss a bicycle. */
+/** The longest time in which two readings miss a bicycle. */
 const LONGEST_LOOK_MS = 45_000;
 
-/** The longest delivery time of a message. */
-const DELIVERY_MS = 1_000;
-
-/** Random numbers are the same for the same seed. */
-export function openLuck(seed: number) {
-  let state = (seed * 2_654_435_761 + 1) % 2_147_483_647;
-  const next = () => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state / 2_147_483_647;
-  };
-  for (let index = 0; index < 5; index++) next();
-  const below = (count: number) => Math.floor(next() * count);
-  const pick = <T>(values: readonly T[]): T => values[below(values.length)] as T;
-  return { next, below, pick, chance: (share: number) => next() < share };
-}
+/** More concurrent requests would look like an overloaded service. */
+const MOST_REMOVED = 5;
 
 /** Behaviours of a service that were added later. */
 export interface Traits {
@@ -631,255 +544,4 @@ export function secondOf(wallMs: number): string {
 
 function readingOf({ sinceWallMs, isComplete, unknown }: Report, atMs: number): Reading {
   return { atMs, isOfGap: sinceWallMs !== undefined, isOpen: !isComplete || unknown > 0 };
-}
-
-/**
- * "Every change is shown once, or lies in a reported gap and its final state is shown once as
- * caught up, or is counted as unknown." Without versions, two messages of one second cannot be
- * ordered. A change that the list showed may be shown again when an older change came in between,
- * so that the last line has the final state.
- */
-export function judge(history: History): string[] {
-  return [
-    ...judgeDoubles(history),
-    ...judgeSwallowed(history),
-    ...judgeGone(history),
-    ...(history.isRaw ? [] : judgeLast(history)),
-  ];
-}
-
-/**
- * At the end, the known fleet equals the real one, except for a list that was not read completely.
- */
-function judgeKnown(
-  known: ReadonlySet<string>,
-  listed: ReadonlySet<string>,
-  plausible: ReadonlySet<string>,
-  isBounded: boolean,
-): string[] {
-  const ghosts = [...known]
-    .filter((uuid) => !plausible.has(uuid))
-    .map((uuid) => `${uuid} is a ghost at the end`);
-  const unknown = [...listed]
-    .filter((uuid) => !known.has(uuid))
-    .map((uuid) => `${uuid} is not known at the end`);
-  return isBounded ? ghosts : [...ghosts, ...unknown];
-}
-
-/**
- * Existing bicycles must not be reported as gone, and none twice. A reading with unreported
- * omissions must not be complete.
- */
-function judgeGone(history: History): string[] {
-  const {
-    made,
-    removed = [],
-    gone = [],
-    shown,
-    reports,
-    lagMs = 0,
-    isBounded = false,
-    hasOwn = false,
-    hasVersions,
-  } = history;
-  // A stale list does not contain the change yet, in any number of readings.
-  const isYoung = (uuid: string, atMs: number) =>
-    lagMs > 0 &&
-    made.some(
-      (one) =>
-        one.uuid === uuid && one.isBorn === true && one.atMs > atMs - lagMs - LONGEST_LOOK_MS,
-    );
-  const faults: string[] = [];
-  for (const { uuid, atMs, isHidden } of gone) {
-    if (isHidden || isYoung(uuid, atMs)) continue;
-    // Without versions, an old list can undo the message of the same second that hid the bicycle.
-    const isUndone = (one: Made) =>
-      one.uuid === uuid &&
-      one.isHidden === true &&
-      one.atMs > atMs - LONGEST_LOOK_MS &&
-      hasTwin(one.id, made);
-    if (lagMs > 0 && !hasVersions && made.some(isUndone)) continue;
-    const left = removed.find((one) => one.uuid === uuid && one.atMs <= atMs);
-    if (left === undefined) faults.push(`${uuid} was said to be gone at ${atMs}, and is there`);
-    const again = gone.find((one) => one.uuid === uuid && one.atMs > atMs);
-    // A repeated message after the connection broke restored it, when the service's time was
-    // unknown.
-    const isBack = shown.some(
-      (one) => one.uuid === uuid && (one.atMs ?? 0) > atMs && (one.atMs ?? 0) < (again?.atMs ?? 0),
-    );
-    if (again !== undefined && !isBack) faults.push(`${uuid} was said to be gone twice`);
-  }
-  for (const { uuid, atMs, isHidden } of removed) {
-    if (isHidden || isBounded || hasOwn || !shown.some((one) => one.uuid === uuid)) continue;
-    const said = gone.find((one) => one.uuid === uuid)?.atMs ?? Number.POSITIVE_INFINITY;
-    // The list itself may be this old.
-    const wrong = reports.find(
-      ({ isOfGap, isOpen, startedMs }) =>
-        isOfGap && !isOpen && (startedMs ?? 0) > atMs + lagMs + DELIVERY_MS,
-    );
-    // A new, unseen bicycle hides a deleted one in the count.
-    const wrongMs = wrong?.atMs ?? 0;
-    const isSeen = (each: string) =>
-      shown.some((one) => one.uuid === each && (one.atMs ?? 0) <= wrongMs);
-    const isMadeUp = made.some((one) => one.isBorn && one.atMs < wrongMs && !isSeen(one.uuid));
-    if (wrong !== undefined && said > wrong.atMs && !isMadeUp && !wrong.isRaced) {
-      faults.push(
-        `a reading was complete at ${wrong.atMs}, and ${uuid}, gone at ${atMs}, was said to be gone at ${said}`,
-      );
-    }
-  }
-  return faults;
-}
-
-/** Whether the same bicycle changed once more within the second of a change. */
-function hasTwin(id: number, made: readonly Made[]): boolean {
-  const change = made.find((one) => one.id === id);
-  return made.some(
-    (one) => one.id !== id && one.uuid === change?.uuid && isSameSecond(one.atMs, change.atMs),
-  );
-}
-
-function isSameSecond(a: number, b: number): boolean {
-  return Math.floor(a / 1000) === Math.floor(b / 1000);
-}
-
-function judgeDoubles(history: History): string[] {
-  const {
-    shown,
-    hasVersions,
-    isRaw,
-    hasModified = true,
-    hasFuture = false,
-    hasTwo = false,
-    lagMs = 0,
-  } = history;
-  const { gone = [], made } = history;
-  const faults: string[] = [];
-  for (const [id, lines] of timesOf(shown)) {
-    const [first, second] = lines;
-    if (id <= 0 && !lines.some(({ how }) => how === 'caught-up'))
-      faults.push(`nothing happened, and ${id} was shown`);
-    if (id <= 0 || first === undefined || second === undefined) continue;
-    const between = shown.slice(shown.indexOf(first) + 1, shown.indexOf(second));
-    // It was reported as gone and then returned.
-    if (
-      gone.some(
-        ({ uuid, atMs }) =>
-          uuid === first.uuid && atMs >= (first.atMs ?? 0) && atMs <= (second.atMs ?? 0),
-      )
-    )
-      continue;
-    const isCorrection =
-      !hasVersions && lines.length === 2 && between.some(({ uuid }) => uuid === first.uuid);
-    const isListed =
-      isRaw && lines.length === 2 && lines.filter(({ how }) => how === 'caught-up').length === 1;
-    // Without a time, a message cannot be ordered relative to the reading that missed its bicycle.
-    const isOfNoTime =
-      !hasModified && lines.length === 2 && first.how === 'late' && second.how === 'caught-up';
-    // Two connections do not share an order, so a moved bicycle may appear late on the slower one.
-    const isOfTwo = hasTwo && lines.length === 2 && second.how === 'late';
-    // Without times, or with times in the future, an old list looks like a new one.
-    const isOfOldList =
-      lagMs > 0 &&
-      (!hasModified || (!hasVersions && hasFuture && first.uuid?.endsWith('0'.repeat(12))));
-    // Without versions, an old list that shows the earlier of two changes of one second cannot be
-    // distinguished from a list with a third change.
-    const isOfOneSecond = lagMs > 0 && !hasVersions && hasTwin(id, made);
-    if (!isOfOldList && !isCorrection && !isListed && !isOfNoTime && !isOfTwo && !isOfOneSecond)
-      faults.push(
-        `change ${id} was shown ${lines.length} times: ${lines.map(({ how }) => how).join(', ')}`,
-      );
-  }
-  return faults;
-}
-
-function judgeSwallowed({
-  made,
-  shown,
-  gaps,
-  reports,
-  lateMs,
-  removed = [],
-  lagMs = 0,
-  hasNoOrder,
-}: History): string[] {
-  const faults: string[] = [];
-  const times = timesOf(shown);
-  for (const { id, uuid, atMs, isHidden } of made) {
-    if (isHidden || times.has(id) || atMs === Number.NEGATIVE_INFINITY) continue;
-    if (!gaps.some(({ fromMs, toMs }) => atMs >= fromMs - DELIVERY_MS - lateMs && atMs <= toMs)) {
-      faults.push(
-        `change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was not shown, and lies in no gap`,
-      );
-    }
-    const isOvertaken = made.some(
-      (later) => later.uuid === uuid && later.id > id && times.has(later.id),
-    );
-    // It was hidden before the reading looked for it.
-    const looks = reports.filter((report) => report.isOfGap && report.atMs >= atMs);
-    const firstLookMs =
-      (looks.find(({ startedMs = 0 }) => startedMs >= atMs) ?? looks[0])?.atMs ?? 0;
-    const sameLater = made.filter(
-      (later) => later.uuid === uuid && later.id > id && later.atMs <= firstLookMs,
-    );
-    if (sameLater.some((later) => later.isHidden)) continue;
-    // Its final state cannot be determined, and a list from before the change cannot contain it.
-    if (removed.some((one) => one.uuid === uuid)) continue;
-    // A later change moved it to the head of such a list while the pages were read.
-    const isLagging =
-      lagMs > 0 &&
-      made
-        .filter((one) => one.uuid === uuid && one.id >= id)
-        .some((one) =>
-          reports.some(({ atMs: readMs }) => readMs >= one.atMs && readMs <= one.atMs + 4 * lagMs),
-        );
-    if (isLagging) continue;
-    const looked = looks.slice(0, LOOKED_AT_READINGS);
-    if (hasNoOrder !== true && !isOvertaken && !looked.some(({ isOpen }) => isOpen)) {
-      faults.push(
-        `change ${id} of ${uuid} at ${Math.round(atMs) % 1e8} was swallowed, and ${looked.length === 0 ? 'no reading' : 'every reading'} was complete`,
-      );
-    }
-  }
-  return faults;
-}
-
-function judgeLast(history: History): string[] {
-  const {
-    made,
-    shown,
-    gone = [],
-    hasModified = true,
-    hasVersions,
-    hasFuture,
-    hasTwo,
-    lagMs = 0,
-  } = history;
-  if (!hasModified && lagMs > 0) return [];
-  const left = new Set(gone.map(({ uuid }) => uuid));
-  const last = new Map(
-    shown
-      .filter(({ how, uuid = '' }) => how !== 'late' && !left.has(uuid))
-      .map(({ uuid, id }) => [uuid, id]),
-  );
-  return [...last].flatMap(([uuid, id]) => {
-    const newest = Math.max(...shown.filter((one) => one.uuid === uuid).map((one) => one.id));
-    // Two connections or a stale list do not share an order, and times within one second do not
-    // help.
-    const [one, other] = [id, newest].map((each) =>
-      Math.floor((made.find((change) => change.id === each)?.atMs ?? 0) / 1000),
-    );
-    if ((hasTwo === true || lagMs > 0) && !hasVersions && one === other) return [];
-    // An old list with a time of tomorrow looks newer than today's list.
-    if (hasFuture && !hasVersions && lagMs > 0 && uuid?.endsWith('0'.repeat(12))) return [];
-    return newest === id
-      ? []
-      : [`the last line of ${uuid} says ${id}, and ${newest} had been shown`];
-  });
-}
-
-function timesOf(shown: readonly Shown[]): Map<number, Shown[]> {
-  const times = new Map<number, Shown[]>();
-  for (const one of shown) times.set(one.id, [...(times.get(one.id) ?? []), one]);
-  return times;
 }
