@@ -371,7 +371,7 @@ function checkExtension(
     throw usageError('--excel applies only to csv, not to an .xlsx file', 'remove --excel');
   if (extension === 'xlsx' && (jq !== undefined || (output ?? 'xlsx') !== 'xlsx'))
     throw usageError(
-      `--file "${file}" must not contain ${jq === undefined ? output : 'the output of jq'}`,
+      `--file "${file}" is a workbook, and ${jq === undefined ? `-o ${output}` : '--jq'} writes text`,
       'remove -o to write a workbook, or choose another extension',
     );
   if (output === 'xlsx' && extension !== 'xlsx')

@@ -257,8 +257,8 @@ describe('`bicycles create --from` reports the position of an error and sends no
         ['--from', '/nonexistent/x.csv'],
         '/nonexistent/x.csv cannot be read: no such file or directory\n',
       ],
-      [['--from', '-', '--name', 'Ada'], '--name is one bicycle'],
-      [['--from', '-', '--serial-number', 'Ada'], '--serial-number is one bicycle'],
+      [['--from', '-', '--name', 'Ada'], '--name cannot be used with --from'],
+      [['--from', '-', '--serial-number', 'Ada'], '--serial-number cannot be used with --from'],
       [['--name', 'Ada', '--journal', 'x'], '--journal works only with --from'],
       [[], '--name is missing'],
     ] as const) {

@@ -150,7 +150,7 @@ describe('the output of `map`', () => {
 
 test.each([
   ['map --json', 'a map is text, -o svg or -o html'],
-  ['map -o csv', 'no other --output'],
+  ['map -o csv', 'other formats, --json'],
   ['map --jq .', '--jq'],
   ['map --columns name', '--columns'],
   ['map --file fleet.png', '.svg, .html or .txt'],

@@ -265,5 +265,5 @@ test('refuses html on a terminal and a format that does not match the file', asy
   expect((await rounds('-o html', { terminal })).stderr).toContain('pass --file rounds.html');
   const { code, stderr } = await rounds(`-o csv --file ${join(folder, 'x.gpx')}`);
   expect(code).toBe(2);
-  expect(stderr).toContain('must not contain csv');
+  expect(stderr).toContain('has the extension of another format than csv');
 });

@@ -548,7 +548,11 @@ describe('files', () => {
       'applies only to csv, not to an .xlsx file',
       'remove --excel',
     ],
-    [['-o', 'csv', '--file', 'x.xlsx'], '--file "x.xlsx" must not contain csv', 'remove -o'],
+    [
+      ['-o', 'csv', '--file', 'x.xlsx'],
+      '--file "x.xlsx" is a workbook, and -o csv writes text',
+      'remove -o',
+    ],
     [['-o', 'xlsx', '--file', 'x.csv'], '-o xlsx needs a file that ends in .xlsx', ''],
   ])('refuses %j and names what works', async (args, message, hint) => {
     const run = await fleet(['list', ...args]);

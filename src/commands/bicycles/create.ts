@@ -65,7 +65,7 @@ async function createFrom(
   refuseFlags(
     options,
     ['name', 'lock', 'serialNumber'],
-    "is one bicycle's own, and --from creates many",
+    'cannot be used with --from, because each row describes its bicycle',
   );
   const source = nameOfInput(input.path);
   const organization = options.organization ?? (await chosenOrganization(context));

@@ -87,7 +87,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   const follower = live === true ? '--live' : serve === undefined ? undefined : '--serve';
   if (columns !== undefined || json === true || jq !== undefined || output !== 'table')
     throw usageError(
-      'a map is text, -o svg or -o html: it has no other --output, --json, --jq or --columns',
+      'a map is text, -o svg or -o html; other formats, --json, --jq and --columns cannot be used',
       LISTS,
     );
   if (file !== undefined && picture === undefined && ending === undefined)

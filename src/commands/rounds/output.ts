@@ -20,7 +20,7 @@ export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   const asked = context.flags.output;
   if (picture === undefined && ofFile !== undefined && asked !== undefined)
     throw usageError(
-      `--file "${file}" must not contain ${asked}`,
+      `--file "${file}" has the extension of another format than ${asked}`,
       'remove -o, or choose another extension',
     );
   const form = (picture as RoundForm | undefined) ?? ofFile;
