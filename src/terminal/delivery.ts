@@ -16,6 +16,8 @@ const END_LIMIT_MS = 500;
 
 /** A stream, or an object with the same methods. */
 export interface OutputTarget {
+  /** Whether the stream is a terminal. */
+  readonly isTTY?: boolean | undefined;
   write(text: string | Uint8Array, done: (error?: Error | null) => void): unknown;
   on?(event: 'error' | 'close', listener: (error: NodeJS.ErrnoException) => void): unknown;
 }
@@ -23,8 +25,9 @@ export interface OutputTarget {
 export interface Delivery {
   /**
    * Resolves when the reader has taken the text. Rejects with ReaderLeft when the reader closed the
-   * pipe, with a FleetError of kind `output` when writing fails (disk full), and with ReaderStopped
-   * when the program ends and the reader takes nothing more.
+   * pipe, with a FleetError of kind `output` when writing fails (disk full), with a FleetError of
+   * kind `hangup` when the terminal was closed, and with ReaderStopped when the program ends and the
+   * reader takes nothing more.
    */
   write(text: string | Uint8Array): Promise<void>;
   /** Returns the bytes of abandoned writes. The reader may have taken a part of the first one. */
@@ -44,6 +47,7 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
   let undelivered = 0;
   let isEnding = false;
   let cancelLimit: (() => void) | undefined;
+  const isTerminal = stream.isTTY === true;
 
   function fail(error: Error): void {
     failure ??= error;
@@ -62,7 +66,7 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
   }
 
   // Without a listener an EPIPE would end the process with a stack trace.
-  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toOutputError(error)));
+  stream.on?.('error', (error: NodeJS.ErrnoException) => fail(toOutputError(error, isTerminal)));
   stream.on?.('close', () => fail(new ReaderLeft()));
   return {
     undeliveredBytes: () => undelivered,
@@ -81,7 +85,7 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
         if (failure !== undefined) return fail(failure);
         if (cancelLimit === undefined) limitWait();
         stream.write(text, (error) => {
-          if (error) return fail(toOutputError(error));
+          if (error) return fail(toOutputError(error, isTerminal));
           waiting.delete(settle);
           limitWait();
           settle();
@@ -93,8 +97,10 @@ export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
 }
 
 /** Returns the error for a failed write to stdout. */
-function toOutputError(error: NodeJS.ErrnoException): Error {
+function toOutputError(error: NodeJS.ErrnoException, isTerminal: boolean): Error {
   if (error.code === 'EPIPE' || error.code === 'ERR_STREAM_DESTROYED') return new ReaderLeft();
+  // Writing to a closed terminal fails before the shell sends SIGHUP.
+  if (error.code === 'EIO' && isTerminal) return new FleetError('hangup', 'hangup');
   return new FleetError('output', `stdout could not be written: ${reasonOf(error)}`, {
     cause: error,
     hint:

@@ -147,7 +147,8 @@ const FULL_PIPE_MS = 10;
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   if (BUN_VERSION !== undefined) {
     const fd = name === 'stdout' ? 1 : 2;
-    return { isTerminal: isatty(fd), target: writeInBackground(fd, clock) };
+    const isTerminal = isatty(fd);
+    return { isTerminal, target: { ...writeInBackground(fd, clock), isTTY: isTerminal } };
   }
   const target: Streams['stdout'] & { _handle?: { setBlocking?(isBlocking: boolean): unknown } } =
     streams[name];
