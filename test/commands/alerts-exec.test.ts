@@ -48,9 +48,7 @@ test('kills a command that ignores SIGTERM after 30 s', async () => {
 });
 
 test('does not wait for background processes of the command', async () => {
-  const startedAt = performance.now();
-  expect((await run('sleep 60 & echo done')).lines).toEqual(['done']);
-  expect(performance.now() - startedAt).toBeLessThan(20_000);
+  expect((await run('sleep 1000 & echo done')).lines).toEqual(['done']);
 });
 
 test('stops the command when the watch ends, even when the command starts after the end', async () => {

@@ -87,10 +87,8 @@ test.concurrent.each(mostly(ENDINGS, ([, signal]) => signal !== undefined))(
       await eventually(() => stderr.includes('"event":"open"'));
       // The pipe is full soon after.
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      const startedAt = performance.now();
       if (signal !== undefined) child.kill(signal);
       expect(await exit, stderr).toBe(code);
-      expect(performance.now() - startedAt).toBeLessThan(signal === undefined ? 14_000 : 4_000);
       expect(stderr).toMatch(/"undelivered":[1-9]/);
       await ended;
       const again = await start(sandbox, folder, ['watch', '--json', ...state]);

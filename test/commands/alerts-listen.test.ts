@@ -470,9 +470,7 @@ describe('the end of `alerts listen`', () => {
     const listening = await listen();
     void raw(listening.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', false);
     await new Promise((resolve) => setTimeout(resolve, 100));
-    const startedAt = performance.now();
     expect((await listening.stop('SIGTERM')).code).toBe(143);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
     await expect(fetch(listening.url)).rejects.toThrow();
   });
 

@@ -35,6 +35,8 @@ import {
   told,
 } from '../support/stream.js';
 
+/** Longer than a test. */
+const NEVER_MS = 600_000;
 const never = <T>() => new Promise<T>(() => {});
 const noToken = () => Promise.reject(new FleetError('config', 'no token'));
 
@@ -243,7 +245,7 @@ const CASES: readonly [
 ];
 test.each(CASES)('ends immediately: %s', async (_name, { url, ...options }) => {
   const server = await openMisbehaving(good);
-  const network = await openNetwork({}, 10_000, openSecrets());
+  const network = await openNetwork({}, NEVER_MS, openSecrets());
   const stop = new AbortController();
   const events: StreamEvent[] = [];
   const following = followStream({
@@ -255,10 +257,8 @@ test.each(CASES)('ends immediately: %s', async (_name, { url, ...options }) => {
     ...options,
   });
   await new Promise((resolve) => setTimeout(resolve, 100));
-  const startedAt = performance.now();
   stop.abort(new FleetError('interrupted', 'enough'));
   await following;
-  expect(performance.now() - startedAt).toBeLessThan(5_000);
   const count = events.length;
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(events).toHaveLength(count);

@@ -561,9 +561,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
   expect(await page.locator('.item-gap').first().textContent()).toContain('no updates from');
   expectQuiet(first, isOwn);
 
-  const startMs = performance.now();
   expect((await served.stop()).code).toBe(130);
-  expect(performance.now() - startMs).toBeLessThan(2_000);
   await soon(() => page.locator('#link').textContent()).toMatch(
     /^not connected since [\d:]+: fleet does not answer$/,
   );

@@ -49,8 +49,6 @@ export interface ReaderResult {
   /** The number of rows, or the message of the error. */
   readonly outcome: string;
   readonly peakMb: number;
-  /** From the signal to the end of the process; undefined without a signal. */
-  readonly endedAfterMs: number | undefined;
 }
 
 /** Reads the workbook; with `interruptAfterMs` the process gets SIGINT that long after it began to read. */
@@ -63,21 +61,16 @@ export async function readInProcess(
   writeFileSync(path, workbook);
   const child = spawn(process.execPath, [join(reader, 'read.cjs'), path]);
   let output = '';
-  let signalledAt: number | undefined;
   child.stdout.on('data', (chunk) => {
     output += chunk;
   });
   child.stderr.once('data', () => {
     if (interruptAfterMs === undefined) return;
-    setTimeout(() => {
-      signalledAt = performance.now();
-      child.kill('SIGINT');
-    }, interruptAfterMs);
+    setTimeout(() => child.kill('SIGINT'), interruptAfterMs);
   });
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve) => {
     child.on('close', (...end) => resolve(end));
   });
   if (code !== 0) throw new Error(`the reader ended with ${code ?? signal}`);
-  const endedAfterMs = signalledAt === undefined ? undefined : performance.now() - signalledAt;
-  return { ...JSON.parse(output), endedAfterMs };
+  return JSON.parse(output);
 }

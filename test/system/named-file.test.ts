@@ -148,9 +148,7 @@ describe('a named pipe without a writer', () => {
         writer = openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK);
       } catch {}
     }
-    const startedAt = performance.now();
     expect((await running.stop('SIGTERM')).code).toBe(143);
-    expect(performance.now() - startedAt).toBeLessThan(2000);
     closeSync(writer);
   });
 });

@@ -80,9 +80,9 @@ describe('a token in data of the service', () => {
     'is looked for in bounded time in large data of %s',
     (part) => {
       const data = part.repeat(4_000_000 / part.length);
-      const startedAt = performance.now();
+      const startedAt = process.cpuUsage();
       expect(secretsOf(token).hideInData(data)).toBe(data);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
+      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(20_000);
     },
   );
 });
@@ -147,9 +147,9 @@ describe('a secret in text of other programs', () => {
     ['escape sequences of a terminal', '\x1b['.repeat(32_000)],
     ['titles of a terminal', '\x1b]0;'.repeat(16_000)],
   ])('is looked for in bounded time in a large text of %s', (_name, text) => {
-    const startedAt = performance.now();
+    const startedAt = process.cpuUsage();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000);
   });
 
   it.each([
