@@ -452,8 +452,9 @@ export class KnownFleet {
     if (version === undefined || entry.version === undefined || version >= entry.version)
       return false;
     const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
+    // Until the service tells its time, only the monotonic clock shows how long ago the change was.
     const ageMs =
-      entry.modifiedMs === undefined
+      entry.modifiedMs === undefined || !this.time.isTold
         ? now.monotonicMs - entry.touchedMs
         : this.time.at(now.monotonicMs) - entry.modifiedMs;
     if (isOlder || ageMs <= LONGEST_LAG_MS) return false;

@@ -10,6 +10,8 @@ import { MemoryStore } from '../../src/follower/memory-store.js';
 import type { Moment } from '../../src/system/clock.js';
 
 const START_MS = Date.UTC(2026, 10, 21, 12);
+/** The machine of this test is this many seconds behind the service. */
+const SLOW_S = 1_200;
 const CUT = new FleetError('network', 'cut');
 
 const at = (seconds: number): Moment => ({
@@ -551,6 +553,21 @@ test('takes a list with a lower version of the same second when it shows it minu
   lose('t', 190, 10_000);
   connect('t', 200, at(182).wallMs);
   page(201, versioned('lost', 5, 11));
+  expect(state()).toBe('lost');
+});
+
+test('takes a list with a lower version when no answer has a date and the machine is 20 minutes slow', () => {
+  const { connect, wholePage, lose, page, follower, happened, state } = openFollower(['t']);
+  const versioned = (to: string, seconds: number, number: number): Bicycle => ({
+    ...bicycle(to, SLOW_S + seconds),
+    concurrency_version: number,
+  });
+  connect('t', 0);
+  wholePage(1, versioned('available', -60, 10));
+  follower.merge('a', versioned('rented', 5, 500), happened('t', 5));
+  lose('t', 190, 10_000);
+  connect('t', 200);
+  page(201, versioned('lost', 30, 11));
   expect(state()).toBe('lost');
 });
 
