@@ -91,6 +91,8 @@ export async function collectBody(
   headers: Readonly<Record<string, string>>,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
+  // A body that broke in the same packet as its head has emitted its error already.
+  if (body.errored !== null) return { bytes: Buffer.alloc(0), error: body.errored };
   const coding = codingOf(headers['content-encoding']);
   const store = openStore(limitBytes, coding === 'identity' ? declaredLength(headers) : 0);
   let isEmpty = true;

@@ -37,6 +37,25 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
+describe('a body that breaks in the same packet as its head', () => {
+  const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
+  const broken = (headers: string): Behaviour => {
+    const answer = `${head}${headers}Transfer-Encoding: chunked\r\n\r\nno length\r\n`;
+    return (socket) => void socket.write(answer);
+  };
+
+  test.each(['', 'Content-Encoding: gzip\r\n'])(
+    'fails a read and a change at once with the headers %j',
+    async (headers) => {
+      for (const request of [{}, change]) {
+        const { error } = await ask(broken(headers), request);
+        expect(error?.kind).toBe('network');
+        expect(error?.message).toContain('the answer is not HTTP');
+      }
+    },
+  );
+});
+
 describe('interim responses', () => {
   test.each(['100 Continue', '102 Processing', '103 Early Hints'])(
     'ignores %s before the answer to a read and to a change',
