@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
 import { configError, FleetError, messageOf, reasonOf, usageError } from '../errors.js';
-import { openSecrets } from '../system/secrets.js';
+import { openSecrets, type Secrets } from '../system/secrets.js';
 import { type Connection, readConnection, type Server, type Target } from './connection.js';
 import type {
   Answer,
@@ -52,15 +52,18 @@ interface Pool {
   readonly options: OpenOptions;
   /** The connection for writing, and the connections of readings that are not finished. */
   readonly clients: Set<Client>;
+  /** A server or a connection pooler may repeat the password in any error. */
+  readonly secrets: Secrets;
 }
 
 /** Connects. Errors never contain the password. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const connection = await readConnection(url, options.env, options.signal);
-  const pool: Pool = { connection, options, clients: new Set() };
+  const secrets = openSecrets();
+  const pool: Pool = { connection, options, clients: new Set(), secrets };
   const client = await connect(pool);
   const place: Place = { host: client.host, port: client.port, database: connection.database };
-  if (options.access === 'write') await checkSuitable(client, place);
+  if (options.access === 'write') await checkSuitable(client, place, secrets);
   const inTurn = queue();
   let isOpen = false;
   // A statement without a name ends with its transaction.
@@ -120,7 +123,10 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
       isOpen = false;
       await client.query(isCommitted ? 'commit' : 'rollback');
     },
-    understand: (error, isQuery) => asPostgresError(error, place, options.access, isQuery),
+    understand(error, isQuery) {
+      hideInError(error, secrets);
+      return asPostgresError(error, place, options.access, isQuery);
+    },
     close: async () => {
       await Promise.allSettled([...pool.clients].map((each) => each.end()));
     },
@@ -132,7 +138,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
  * Refuses a database that cannot hold a mirror, and closes the connection. Throws a FleetError of
  * kind `config`, or `output` for a server that only permits reading.
  */
-async function checkSuitable(client: Client, place: Place): Promise<void> {
+async function checkSuitable(client: Client, place: Place, secrets: Secrets): Promise<void> {
   const sql =
     "select current_setting('server_encoding') as encoding, current_schema() as schema, current_setting('transaction_read_only') as read_only";
   try {
@@ -141,6 +147,7 @@ async function checkSuitable(client: Client, place: Place): Promise<void> {
     if (unsuitable !== undefined) throw unsuitable;
   } catch (error) {
     await client.end().catch(() => undefined);
+    hideInError(error, secrets);
     throw asPostgresError(error, place, 'write', false);
   }
 }
@@ -297,7 +304,7 @@ async function connect(pool: Pool): Promise<Client> {
 
 /** Connects with the first TLS setting that the server accepts. */
 async function connectTo(
-  { connection, options, clients }: Pool,
+  { connection, options, clients, secrets }: Pool,
   { host, port, tls }: Server,
   state: Target,
 ): Promise<Client> {
@@ -306,8 +313,6 @@ async function connectTo(
   const place = { host, port, database, user };
   let failure: unknown;
   let ignored: string | undefined;
-  // A server or a connection pooler may repeat the password in its answer.
-  const secrets = openSecrets();
   const findPassword = async () => {
     if (password !== undefined || passwordFile === undefined) return password ?? '';
     const found = await readPasswordFile(passwordFile, place);
@@ -350,14 +355,21 @@ async function connectTo(
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
-  const thrown = asPostgresError(failure, place, options.access, false);
-  if (!(thrown instanceof FleetError)) throw thrown;
-  const error = thrown.with({
-    message: secrets.hide(thrown.message),
-    cause: thrown.cause,
-  });
-  if (ignored === undefined || error.kind !== 'config') throw error;
+  hideInError(failure, secrets);
+  const error = asPostgresError(failure, place, options.access, false);
+  if (!(error instanceof FleetError) || ignored === undefined || error.kind !== 'config')
+    throw error;
   throw configError(error.message, `the password file is ignored: ${ignored}`, failure);
+}
+
+/** Hides secrets in an error of the driver, also in its stack, which --verbose prints. */
+function hideInError(error: unknown, secrets: Secrets): void {
+  if (!(error instanceof Error)) return;
+  const { stack } = error;
+  error.message = secrets.hide(error.message);
+  if (stack !== undefined) error.stack = secrets.hide(stack);
+  if (!(error instanceof AggregateError)) return;
+  for (const inner of error.errors) hideInError(inner, secrets);
 }
 
 /** Describes the wanted states in errors. */

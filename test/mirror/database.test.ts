@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { TLSSocket, type TLSSocketOptions } from 'node:tls';
+import { inspect } from 'node:util';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { FleetError } from '../../src/errors.js';
 import type { Database, OpenOptions, Value } from '../../src/mirror/database.js';
@@ -186,27 +187,61 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 });
 
-test('hides the password that a PostgreSQL server repeats in its refusal', async () => {
+/** Returns a message of the PostgreSQL protocol (section 53.7). */
+function postgresMessage(type: string, fields: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(fields.length + 4);
+  return Buffer.concat([Buffer.from(type), length, fields]);
+}
+
+/** A server that asks for the password, and repeats it in an error at the login or after it. */
+async function openRepeating(step: 'login' | 'query', code: string): Promise<string> {
   const server = createServer((socket) => {
+    let password: string | undefined;
     socket.on('error', () => {});
+    const repeat = () => {
+      const fields = `SERROR\0C${code}\0M"${password}" is not the password\0\0`;
+      socket.write(postgresMessage('E', Buffer.from(fields)));
+    };
     socket.once('data', () => {
-      // AuthenticationCleartextPassword of section 53.7.
-      socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
-      socket.once('data', (message) => {
-        const password = message.subarray(5, -1).toString();
-        const fields = Buffer.from(`SFATAL\0C28P01\0M"${password}" is not the password\0\0`);
-        const length = Buffer.alloc(4);
-        length.writeInt32BE(fields.length + 4);
-        socket.end(Buffer.concat([Buffer.from('E'), length, fields]));
+      // AuthenticationCleartextPassword.
+      socket.write(postgresMessage('R', Buffer.from([0, 0, 0, 3])));
+      socket.on('data', (message) => {
+        const isLogin = password === undefined;
+        password ??= message.subarray(5, -1).toString();
+        if (step === 'login') {
+          repeat();
+          socket.end();
+          return;
+        }
+        if (isLogin) socket.write(postgresMessage('R', Buffer.alloc(4)));
+        else repeat();
+        socket.write(postgresMessage('Z', Buffer.from('I')));
       });
     });
   });
-  const text = `postgres://u@127.0.0.1:${await listenOn(server)}/d?sslmode=disable`;
-  const opening = open(text, 'read', { PGPASSWORD: 'Secret-Passw0rd' });
-  const error = await opening.catch((thrown: FleetError) => thrown);
-  server.close();
-  expect(String(error)).toContain('"[hidden]" is not the password');
-});
+  const port = await listenOn(server);
+  onTestFinished(() => void server.close());
+  return `postgres://u@127.0.0.1:${port}/d?sslmode=disable`;
+}
+
+test.each([
+  ['login', '28P01'],
+  ['login', 'XX000'],
+  ['query', '42501'],
+  ['query', 'XX000'],
+] as const)(
+  'hides the password that a PostgreSQL server repeats at the %s with the code %s',
+  async (step, code) => {
+    const text = await openRepeating(step, code);
+    const opening = open(text, 'read', { PGPASSWORD: 'Secret-Passw0rd' });
+    const reading = opening.then((database) => database.all('select 1'));
+    const error: FleetError = await reading.catch((thrown) => thrown);
+    expect(String(error)).toContain('"[hidden]" is not the password');
+    // --verbose prints the stack of the cause.
+    expect(inspect(error)).not.toContain('Secret-Passw0rd');
+  },
+);
 
 test('ends the preparation of a connection with the reason of an abort', async () => {
   const silent = createServer(() => {});
