@@ -49,12 +49,15 @@ export function proxyToken({ username, password }: URL): string | undefined {
   return `Basic ${Buffer.from(login).toString('base64')}`;
 }
 
-/** Returns the texts of a proxy's address that must not be shown, because the proxy may repeat them. */
+/**
+ * Returns the texts of a proxy's address that must not be shown, because the proxy may repeat them.
+ * A user name without a password is a key.
+ */
 export function secretsOfProxy(proxy: URL): string[] {
   const token = proxyToken(proxy);
   if (token === undefined) return [];
   const encoded = token.slice(token.indexOf(' ') + 1);
-  return [decodeURIComponent(proxy.password), encoded];
+  return [decodeURIComponent(proxy.password || proxy.username), encoded];
 }
 
 /**

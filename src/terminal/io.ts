@@ -228,6 +228,8 @@ function openStatus() {
 export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
+  // Errors about the command line appear before a command reads its token.
+  secrets.addToken(env['FLEET_TOKEN']?.trim().split(/\s+/).at(-1) ?? '');
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
   if (stdout.isTerminal) stdout.write = status.under(stdout.write, true);

@@ -118,3 +118,40 @@ test.each(['HTTP_PROXY', 'http_proxy'])(
     }
   },
 );
+
+test('hides the user name of a proxy without a password, which is the key of some proxies', async () => {
+  const { url } = await openServer((response, { headers }) => {
+    const login = String(headers['proxy-authorization']);
+    const decoded = Buffer.from(login.slice('Basic '.length), 'base64').toString();
+    response.writeHead(502).end(`bad key: ${login}, ${decoded}`);
+  });
+  const folder = newFolder();
+  const profile = { base_url: 'http://service.example', allow_http: true };
+  writeFileSync(join(folder, 'config.json'), JSON.stringify({ profiles: { default: profile } }));
+  const run = await runFleet(['bicycles', 'list', '--retries', '0'], {
+    env: {
+      FLEET_CONFIG_DIR: folder,
+      FLEET_TOKEN: TOKEN,
+      HTTP_PROXY: url.replace('//', '//key-51HqLyj2eZvK:@'),
+    },
+  });
+  expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('bad key: ')]);
+  expect(run.stderr).not.toMatch(/51HqLyj|a2V5LTUxSHFMeWoy/);
+});
+
+test('hides FLEET_TOKEN when it is typed in the wrong place', async () => {
+  // It is not a JWT, which is hidden everywhere.
+  const token = '9944b09199c62bcf9418ad846dd0e4bb';
+  for (const line of [
+    [token],
+    ['config', 'get', token],
+    ['--profile', token, 'bicycles', 'list'],
+  ]) {
+    for (const more of [[], ['--json']]) {
+      const run = await runFleet([...line, ...more], { env: { FLEET_TOKEN: `JWT ${token}\n` } });
+      expect(run.code).toBeGreaterThan(0);
+      expect(run.stderr).toContain('[hidden]');
+      expect(run.stderr).not.toContain(token.slice(0, 10));
+    }
+  }
+});
