@@ -344,6 +344,50 @@ describe('`alerts listen --forward`', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
+  test('hides tokens and its secret in webhooks, and signs a changed body again', async () => {
+    const receiver = await openServer((response) => void response.writeHead(503).end());
+    const env = {
+      HOOK: 'whsec_5f1d7a84db00a2ce188da2',
+      FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d',
+    };
+    const flags = ['--forward', receiver.url, '--secret-env', 'HOOK', '--backfill', '0'];
+    const { post, until, stdout } = await listen(flags, env);
+    const text = `a ${env.FLEET_TOKEN} and ${env.HOOK.replaceAll('_', '\\u005f')}`;
+    const body = JSON.stringify({ ...alert('a'), message: 'TEXT' }).replace('TEXT', text);
+    expect(await post(body, { 'x-fleet-signature': sign(env.HOOK, body) })).toBe(204);
+    await until(() => receiver.asked.length === 1);
+    const hidden = JSON.stringify({ ...alert('a'), message: 'a [hidden] and [hidden]' });
+    expect(stdout()).toBe(`${hidden}\n`);
+    expect(receiver.asked[0]).toMatchObject({
+      body: hidden,
+      headers: { 'x-fleet-signature': sign(env.HOOK, hidden), 'content-type': 'application/json' },
+    });
+    const files = await Promise.all(
+      (await readdir(folder, { recursive: true, withFileTypes: true }))
+        .filter((entry) => entry.isFile())
+        .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')),
+    );
+    const kept = files.join('\n');
+    expect(kept).toContain(Buffer.from(hidden).toString('base64').slice(0, 40));
+    expect(kept).not.toContain(Buffer.from(body).toString('base64').slice(0, 200));
+  });
+
+  test('forwards a changed body without its signature when the secret is unknown', async () => {
+    const receiver = await openServer((response) => void response.writeHead(200).end());
+    const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
+    const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
+    const body = JSON.stringify({ ...alert('ü'), message: env.FLEET_TOKEN });
+    // UTF-16, which the receiver gets as UTF-8.
+    const bytes = new Blob([new Uint8Array(Buffer.from(body, 'utf16le'))]);
+    const type = 'application/json; charset=utf-16le';
+    const headers = { 'content-type': type, 'x-fleet-signature': 'sha256=ab' };
+    expect(await post(bytes, headers)).toBe(204);
+    await until(() => receiver.asked.length === 1);
+    expect(receiver.asked[0]?.body).toBe(JSON.stringify({ ...alert('ü'), message: '[hidden]' }));
+    expect(receiver.asked[0]?.headers).toMatchObject({ 'content-type': 'application/json' });
+    expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
+  });
+
   test('hides the path of the address, which is often its secret', async () => {
     const secret = 'T0abcdefghijklmnop-qrstuv';
     const receiver = await openServer((response) => void response.writeHead(503).end());

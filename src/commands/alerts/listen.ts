@@ -105,7 +105,7 @@ async function receive(
   const said = new Map<number, number>();
   const receiver = await openReceiver({
     ...options,
-    ...{ flag: '--port', clock },
+    ...{ flag: '--port', clock, hide: context.io.secrets.hideInData },
     take(webhook) {
       if (url !== undefined && !queue.hasRoom()) return false;
       emit({ type: 'webhook', webhook });
@@ -158,12 +158,12 @@ async function receive(
   };
 }
 
-/**
- * Returns the unchanged body with the headers that its receiver needs: type, sender and signature.
- */
+/** Returns the body with the headers that its receiver needs: type, sender and signature. */
 function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
   const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
   // Node returns each of these headers as one string.
-  const headers = Object.fromEntries(Object.entries(all).filter(([name]) => names.includes(name)));
+  const headers = Object.fromEntries(
+    Object.entries(all).filter(([name, value]) => names.includes(name) && value !== undefined),
+  );
   return { body, headers: headers as Forwarded['headers'] };
 }

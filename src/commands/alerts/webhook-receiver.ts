@@ -13,6 +13,8 @@ export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
+  /** Returns a text of the service without secrets. */
+  hide(text: string): string;
   /** Processes a webhook. Returns false when the queue is full. */
   take(webhook: Webhook): boolean;
   onRefusal(status: number, reason: string): void;
@@ -21,7 +23,9 @@ export interface ReceiverOptions extends OwnServerOptions {
 /** A webhook that was read and waits for its answer. */
 export interface Webhook {
   readonly items: readonly AlertItem[];
+  /** The received body; a UTF-8 text without its secrets if it held secrets. */
   readonly body: Buffer;
+  /** The headers that fit the body. */
   readonly headers: IncomingMessage['headers'];
   /** Sends a success answer. */
   accept(): void;
@@ -62,13 +66,13 @@ export async function openReceiver(options: ReceiverOptions) {
     const body = (isClosing ? BUSY : refusalOf(request, options)) ?? (await readBody(request));
     if ('status' in body) return body;
     if (isClosing || waitingBytes + body.length > WAITING_LIMIT_BYTES) return BUSY;
-    const items = readSigned(request, body, options);
-    if ('status' in items) return items;
+    const content = readSigned(request, body, options);
+    if ('status' in content) return content;
     const accept = () => {
       waitingBytes -= body.length;
       if (waiting.delete(response)) response.writeHead(204).end();
     };
-    if (!options.take({ items, body, headers: request.headers, accept })) return BUSY;
+    if (!options.take({ ...content, accept })) return BUSY;
     counts.received++;
     waiting.add(response);
     waitingBytes += body.length;
@@ -160,8 +164,9 @@ function openBodyReader() {
 function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
-  { secret, signatureHeader }: ReceiverOptions,
-): readonly AlertItem[] | Refusal {
+  options: ReceiverOptions,
+): Omit<Webhook, 'accept'> | Refusal {
+  const { secret, signatureHeader, hide } = options;
   const given = headers[signatureHeader.toLowerCase()];
   if (secret !== undefined && !isSigned(secret, body, String(given)))
     return {
@@ -171,8 +176,26 @@ function readSigned(
   const decoded = decodeBytes(body, declaredCharset(headers['content-type']));
   if (decoded.problem !== undefined)
     return { status: 400, reason: `its body is not valid ${decoded.charset}` };
-  const items = readPayload(decoded.text);
-  return typeof items === 'string' ? { status: 400, reason: items } : items;
+  const text = hide(decoded.text);
+  const items = readPayload(text);
+  if (typeof items === 'string') return { status: 400, reason: items };
+  if (text === decoded.text) return { items, body, headers };
+  const hidden = Buffer.from(text);
+  return { items, body: hidden, headers: headersOfHidden(headers, hidden, options) };
+}
+
+/** Returns the headers of a body in which secrets were hidden. Its old signature is wrong now. */
+function headersOfHidden(
+  headers: IncomingMessage['headers'],
+  body: Buffer,
+  { secret, signatureHeader }: ReceiverOptions,
+): IncomingMessage['headers'] {
+  const signature = secret && `sha256=${signatureOf(secret, body).toString('hex')}`;
+  return {
+    ...headers,
+    'content-type': 'application/json',
+    [signatureHeader.toLowerCase()]: signature,
+  };
 }
 
 /**
@@ -180,9 +203,13 @@ function readSigned(
  * Assumed: section 6.2 does not describe signatures.
  */
 function isSigned(secret: string, body: Buffer, header: string): boolean {
-  const expected = createHmac('sha256', secret).update(body).digest();
+  const expected = signatureOf(secret, body);
   const given = Buffer.from(/^sha256=([0-9a-f]{64})$/i.exec(header.trim())?.[1] ?? '', 'hex');
   return given.length === expected.length && timingSafeEqual(given, expected);
+}
+
+function signatureOf(secret: string, body: Buffer): Buffer {
+  return createHmac('sha256', secret).update(body).digest();
 }
 
 function send(response: ServerResponse, { status, reason, headers }: Refusal): void {
