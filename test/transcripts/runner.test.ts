@@ -101,6 +101,32 @@ describe('a transcript', () => {
     expect(await update(wrong)).toBe(text);
   });
 
+  test('shows both streams of a terminal as on its screen, and types', async () => {
+    const text = write(
+      session(
+        `[me] $ printf 'old\\rnew\\n'; echo x >&2; read -p 'Name? ' name; echo "hello $name"; exit 3`,
+        'new',
+        'x',
+        'Name?',
+        '[me] < Ada',
+        'Name? Ada',
+        'hello Ada',
+        'exit 3',
+      ).replace('console', 'console terminal=40x10'),
+    );
+    expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
+    await expect(check(text.replace('hello', 'bye'))).rejects.toThrow('a.md:13: ');
+  });
+
+  test('shows what fleet prints on a terminal', async () => {
+    const text = write(
+      session('$ fleet bicycles list --columns name').replace('console', 'console terminal=30x10'),
+      'sandbox --bicycles 1',
+    );
+    expect(await update(text)).toContain('--columns name\nNAME\n');
+  });
+
   test('uses the value of a named placeholder in a later command', async () => {
     const uuid = '00000000-0000-4000-8000-000000000001';
     const text = write(

@@ -46,7 +46,9 @@ export type StepAction =
   | { kind: 'continue' }
   | { kind: 'signal'; signal: NodeJS.Signals }
   /** Types a text and presses Enter. */
-  | { kind: 'type'; text: string };
+  | { kind: 'type'; text: string }
+  /** Presses one key: a character, or a name such as `Enter`. */
+  | { kind: 'key'; key: string };
 
 /** A line of input and the expected output below it. */
 export interface Step {
@@ -55,6 +57,8 @@ export interface Step {
   line: number;
   /** The name of the terminal; empty for the default terminal. */
   terminal: string;
+  /** The size of the terminal; undefined when stdout and stderr are pipes. */
+  size: { columns: number; rows: number } | undefined;
   action: StepAction;
   /** The index of the first line of the expected output in `Transcript.lines`. */
   outputAt: number;
@@ -112,7 +116,7 @@ export function parseTranscript(path: string, text: string): Transcript {
       const exchanges = readExchanges(body, index + 1, fail);
       parts.push({ kind: 'answers', line: index + 1, exchanges });
     } else if (language === 'console') {
-      parts.push(...readSteps(body, index + 1, fail));
+      parts.push(...readSteps(body, index + 1, readSize(info), fail));
     }
     index = close;
   }
@@ -164,9 +168,12 @@ function readExchanges(body: readonly string[], first: number, fail: Fail): Exch
   return exchanges;
 }
 
-/** `$ …`, `[watch] $ …`, `[watch] ^C`, `[watch] kill -9`, `[watch] < text` and `[watch]`. */
+/**
+ * `$ …`, `[watch] $ …`, `[watch] ^C`, `[watch] kill -9`, `[watch] < text`, `[watch] press q` and
+ * `[watch]`.
+ */
 const INPUT =
-  /^(?:\[([\w-]+)\](?:$| (?=\$ |\^C$|kill -|< )))?(?:\$ (.*)|(\^C)|kill -(\w+)|< (.*))?$/;
+  /^(?:\[([\w-]+)\](?:$| (?=\$ |\^C$|kill -|< |press )))?(?:\$ (.*)|(\^C)|kill -(\w+)|< (.*)|press (\S+))?$/;
 
 /** Whether a line of output would be read as input, stderr or an exit code. */
 export function needsEscape(line: string): boolean {
@@ -177,7 +184,15 @@ function isInput(line: string): boolean {
   return line !== '' && INPUT.test(line) && /^(?:\$ |\[)/.test(line);
 }
 
-function readSteps(body: readonly string[], first: number, fail: Fail): Step[] {
+/** `console terminal` or `console terminal=80x24`. */
+function readSize(info: string): Step['size'] {
+  const match = /(?:^| )terminal(?:=(\d+)x(\d+))?(?: |$)/.exec(info);
+  if (match === null) return undefined;
+  const [, columns = '100', rows = '40'] = match;
+  return { columns: Number(columns), rows: Number(rows) };
+}
+
+function readSteps(body: readonly string[], first: number, size: Step['size'], fail: Fail): Step[] {
   const steps: Step[] = [];
   let index = 0;
   while (index < body.length) {
@@ -189,11 +204,12 @@ function readSteps(body: readonly string[], first: number, fail: Fail): Step[] {
       index += 1;
       continue;
     }
-    const [, terminal = '', command, interrupt, signal, typed] = INPUT.exec(line) ?? [];
+    const [, terminal = '', command, interrupt, signal, typed, key] = INPUT.exec(line) ?? [];
     const step: Step = {
       kind: 'step',
       line: first + index + 1,
       terminal,
+      size,
       action: { kind: 'continue' },
       outputAt: 0,
       expected: [],
@@ -208,6 +224,7 @@ function readSteps(body: readonly string[], first: number, fail: Fail): Step[] {
     } else if (interrupt !== undefined) step.action = { kind: 'signal', signal: 'SIGINT' };
     else if (signal !== undefined) step.action = { kind: 'signal', signal: signalOf(signal) };
     else if (typed !== undefined) step.action = { kind: 'type', text: typed };
+    else if (key !== undefined) step.action = { kind: 'key', key };
     step.outputAt = first + index;
     steps.push(step);
   }

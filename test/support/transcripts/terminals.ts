@@ -1,20 +1,24 @@
 // Runs the command lines of a transcript: in this process if they only need fleet, otherwise with
 // bash and the built program.
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
 import { runFleet } from '../run.js';
 import { eventually } from '../running.js';
 import { type PlainCommand, readPlainLine } from './plain-line.js';
+import { openScreen, type Screen, type ScreenSize } from './screen.js';
 
 /** A command that was started in a terminal. */
 export interface RunningCommand {
   stdout(): string;
   stderr(): string;
+  /** The screen, if the command runs in a terminal. It shows both streams. */
+  screen: Screen | undefined;
   /** The exit code; undefined while the command runs. */
   code(): number | undefined;
   signal(name: NodeJS.Signals): void;
-  type(text: string): void;
+  /** Presses keys. Only possible in a terminal of the built program. */
+  press(keys: string): void;
   /** Resolves when the condition is true, or when the command has ended. */
   until(condition: () => boolean): Promise<void>;
 }
@@ -31,6 +35,8 @@ export interface StartOptions {
   stdin: string | undefined;
   /** Whether the line must run with bash and the built program. */
   isBuilt: boolean;
+  /** The size of the terminal; undefined for pipes. */
+  terminal: ScreenSize | undefined;
 }
 
 /** The exit code that a shell reports for a process that a signal ended. */
@@ -43,14 +49,16 @@ const SIGNAL_NUMBERS: { readonly [name: string]: number } = {
 };
 
 export function startCommand(
-  { env, folder, now }: Surroundings,
+  surroundings: Surroundings,
   line: string,
-  { stdin, isBuilt }: StartOptions,
+  options: StartOptions,
 ): RunningCommand {
-  const plain = isBuilt ? undefined : readPlainLine(line);
-  return plain?.every(({ words }) => words[0] === 'fleet') === true
-    ? startPlain(plain, env, now, stdin)
-    : startBash(line, env, folder, stdin);
+  const plain = options.isBuilt ? undefined : readPlainLine(line);
+  const isFleet = plain?.every(({ words }) => words[0] === 'fleet') === true;
+  if (isFleet) return startPlain(plain, surroundings, options);
+  return options.terminal === undefined
+    ? startBash(line, surroundings, options)
+    : startInTerminal(line, surroundings, options.terminal);
 }
 
 interface State {
@@ -58,12 +66,19 @@ interface State {
   stderr: string;
   code: number | undefined;
   error: unknown;
+  screen: Screen | undefined;
 }
 
-function commandOf(state: State, hands: Pick<RunningCommand, 'signal' | 'type'>): RunningCommand {
+function openState(terminal: ScreenSize | undefined): State {
+  const screen = terminal === undefined ? undefined : openScreen(terminal);
+  return { stdout: '', stderr: '', code: undefined, error: undefined, screen };
+}
+
+function commandOf(state: State, hands: Pick<RunningCommand, 'signal' | 'press'>): RunningCommand {
   return {
     stdout: () => state.stdout,
     stderr: () => state.stderr,
+    screen: state.screen,
     code: () => state.code,
     ...hands,
     async until(condition) {
@@ -74,14 +89,17 @@ function commandOf(state: State, hands: Pick<RunningCommand, 'signal' | 'type'>)
   };
 }
 
+function refuseKeys(): never {
+  throw new Error('keys can only be pressed in a block with "console terminal"');
+}
+
 function startPlain(
   commands: readonly PlainCommand[],
-  env: NodeJS.ProcessEnv,
-  now: () => number,
-  stdin = '',
+  { env, now }: Surroundings,
+  { stdin = '', terminal }: StartOptions,
 ): RunningCommand {
   const signals = new EventEmitter();
-  const state: State = { stdout: '', stderr: '', code: undefined, error: undefined };
+  const state = openState(terminal);
   const run = async () => {
     let piped = stdin;
     let code = 0;
@@ -92,11 +110,15 @@ function startPlain(
         stdin: piped,
         now,
         signals,
+        ...(terminal === undefined || !isLast ? {} : { terminal }),
         onStdout: (text) => {
-          if (isLast) state.stdout += text;
+          if (!isLast) return;
+          state.stdout += text;
+          state.screen?.write(text);
         },
         onStderr: (text) => {
           state.stderr += text;
+          state.screen?.write(text);
         },
       });
       piped = result.stdout;
@@ -109,19 +131,16 @@ function startPlain(
   });
   return commandOf(state, {
     signal: (name) => void signals.emit(name, name),
-    type: () => {
-      throw new Error('a line that types needs a terminal');
-    },
+    press: refuseKeys,
   });
 }
 
 function startBash(
   line: string,
-  env: NodeJS.ProcessEnv,
-  folder: string,
-  stdin: string | undefined,
+  { env, folder }: Surroundings,
+  { stdin }: StartOptions,
 ): RunningCommand {
-  const state: State = { stdout: '', stderr: '', code: undefined, error: undefined };
+  const state = openState(undefined);
   const script = stdin === undefined ? line : withoutHereDocument(line);
   const child = spawn('bash', ['-c', `set -o pipefail; ${script}`], {
     cwd: folder,
@@ -132,18 +151,55 @@ function startBash(
   // A command that does not read its input may end before the input is written.
   child.stdin.on('error', () => {});
   child.stdin.end(stdin ?? '');
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (state.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (state.stderr += text));
-  child.on('error', (error) => (state.error = error));
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    state.stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    state.stderr += text;
+  });
+  return childCommand(child, state, refuseKeys);
+}
+
+function startInTerminal(
+  line: string,
+  { env, folder }: Surroundings,
+  size: ScreenSize,
+): RunningCommand {
+  const state = openState(size);
+  const shell = `stty cols ${size.columns} rows ${size.rows}; exec bash -c ${quote(`set -o pipefail; ${line}`)}`;
+  const child = spawn('script', ['-qefc', shell, '/dev/null'], {
+    cwd: folder,
+    env: { ...env, SHELL: '/bin/sh', TERM: 'xterm' },
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  });
+  child.stdin.on('error', () => {});
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    state.stdout += text;
+    state.screen?.write(text);
+  });
+  return childCommand(child, state, (keys) => void child.stdin.write(keys));
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function childCommand(
+  child: ChildProcess,
+  state: State,
+  press: RunningCommand['press'],
+): RunningCommand {
+  child.on('error', (error) => {
+    state.error = error;
+  });
   child.on('close', (code, signal) => {
     state.code = code ?? SIGNAL_CODE + (SIGNAL_NUMBERS[signal ?? ''] ?? 0);
   });
   return commandOf(state, {
+    press,
     signal: (name) => {
       if (child.pid !== undefined) process.kill(-child.pid, name);
-    },
-    type: () => {
-      throw new Error('a line that types needs a terminal');
     },
   });
 }

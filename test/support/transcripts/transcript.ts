@@ -13,11 +13,13 @@ import {
   needsEscape,
   parseTranscript,
   type Step,
+  type StepAction,
   type Transcript,
   TranscriptError,
 } from './parse.js';
 import { readPlainLine } from './plain-line.js';
 import { countLines, reconcile } from './reconcile.js';
+import type { Screen } from './screen.js';
 import { type Service, startService, steer } from './services.js';
 import { type RunningCommand, startCommand } from './terminals.js';
 
@@ -46,6 +48,8 @@ export function testTranscript(path: string): void {
 const ROOT = new URL('../../../', import.meta.url);
 const SET_DATE = fileURLToPath(new URL('set-date.js', import.meta.url));
 
+type Mode = 'check' | 'update';
+
 interface Scene {
   transcript: Transcript;
   service: Service;
@@ -63,6 +67,8 @@ interface Shown {
   command: RunningCommand;
   stdout: number;
   stderr: number;
+  /** The number of lines of the screen that do not change any more. */
+  screen: number;
 }
 
 /**
@@ -71,7 +77,7 @@ interface Shown {
  */
 export async function runTranscript(
   transcript: Transcript,
-  mode: 'check' | 'update' = isUpdate ? 'update' : 'check',
+  mode: Mode = isUpdate ? 'update' : 'check',
 ): Promise<string> {
   const { header, path, parts } = transcript;
   const startedAt = Date.now();
@@ -169,7 +175,7 @@ async function runStep(
   scene: Scene,
   step: Step,
   later: Transcript['parts'],
-  mode: 'check' | 'update',
+  mode: Mode,
 ): Promise<string[]> {
   const { action, terminal } = step;
   const next = later.find(
@@ -181,24 +187,47 @@ async function runStep(
     if (own !== undefined) return own;
     const command = startCommand(scene, insertValues(action.command, scene.values), {
       stdin: action.stdin,
-      isBuilt: scene.transcript.header.program === 'built' || isKilled(later, terminal),
+      isBuilt: scene.transcript.header.program === 'built' || needsProcess(later, step),
+      terminal: step.size,
     });
-    scene.running.set(terminal, { command, stdout: 0, stderr: 0 });
+    scene.running.set(terminal, { command, stdout: 0, stderr: 0, screen: 0 });
   }
   const shown = scene.running.get(terminal);
   if (shown === undefined)
     throw new TranscriptError(scene.transcript.path, step.line, `no command runs in ${terminal}`);
-  if (action.kind === 'signal') shown.command.signal(action.signal);
-  if (action.kind === 'type') shown.command.type(action.text);
+  await perform(shown.command, action);
+  if (shown.command.screen !== undefined)
+    return await showScreen(shown, shown.command.screen, { step, goesOn, mode, scene });
   return goesOn ? await showPart(shown, step, mode) : await showRest(shown);
 }
 
-/** Whether `kill` ends the command of this terminal, which needs a process. */
-function isKilled(later: Transcript['parts'], terminal: string): boolean {
+const KEYS: { readonly [name: string]: string } = {
+  Enter: '\r',
+  Escape: '\u001b',
+  Space: ' ',
+  Tab: '\t',
+  Up: '\u001b[A',
+  Down: '\u001b[B',
+};
+
+async function perform(command: RunningCommand, action: StepAction): Promise<void> {
+  if (action.kind === 'type') command.press(`${action.text}\r`);
+  if (action.kind === 'key') command.press(KEYS[action.key] ?? action.key);
+  if (action.kind !== 'signal') return;
+  if (command.screen !== undefined && action.signal === 'SIGINT') command.press(CTRL_C);
+  else command.signal(action.signal);
+}
+
+const CTRL_C = '\u0003';
+
+/** Whether the command needs a process of its own: it is killed, or keys are pressed. */
+function needsProcess(later: Transcript['parts'], { terminal, size }: Step): boolean {
   for (const part of later) {
     if (part.kind !== 'step' || part.terminal !== terminal) continue;
-    if (part.action.kind === 'run') return false;
-    if (part.action.kind === 'signal' && part.action.signal !== 'SIGINT') return true;
+    const { action } = part;
+    if (action.kind === 'run') return false;
+    if (action.kind === 'type' || action.kind === 'key') return true;
+    if (action.kind === 'signal' && (size !== undefined || action.signal !== 'SIGINT')) return true;
   }
   return false;
 }
@@ -227,7 +256,7 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
-async function showPart(shown: Shown, step: Step, mode: 'check' | 'update'): Promise<string[]> {
+async function showPart(shown: Shown, step: Step, mode: Mode): Promise<string[]> {
   const wanted = countLines(step.expected);
   const linesAfter = (text: string, from: number) => text.slice(from).split('\n').slice(0, -1);
   const stdout = () => linesAfter(shown.command.stdout(), shown.stdout);
@@ -245,6 +274,38 @@ async function showPart(shown: Shown, step: Step, mode: 'check' | 'update'): Pro
   shown.stderr += sizeOf(err);
   return linesOf(out, err);
 }
+
+/**
+ * Waits until the screen shows the expected lines, or until the command ends. The line of the cursor
+ * may change, so that the next step shows it again.
+ */
+async function showScreen(
+  shown: Shown,
+  screen: Screen,
+  { step, goesOn, mode, scene }: { step: Step; goesOn: boolean; mode: Mode; scene: Scene },
+): Promise<string[]> {
+  const { command } = shown;
+  if (!goesOn) await command.until(() => false);
+  else if (mode === 'update') await untilQuiet(command);
+  for (let turns = SCREEN_TURNS; ; turns -= 1) {
+    const hasEnded = command.code() !== undefined;
+    const { lines, cursor, isAlternate } = await screen.read();
+    const fresh = linesOf(lines.slice(isAlternate ? 0 : shown.screen), []);
+    const actual = goesOn || command.code() === 0 ? fresh : [...fresh, `exit ${command.code()}`];
+    const real = reconcile(step.expected, actual, new Map(scene.values));
+    const isExpected = real.join('\n') === step.expected.join('\n');
+    if (isExpected || hasEnded || turns === 0 || mode === 'update') {
+      if (!goesOn) screen.close();
+      else if (!isAlternate) shown.screen = Math.min(cursor, lines.length);
+      return actual;
+    }
+    await new Promise((resolve) => setTimeout(resolve, SCREEN_TURN_MS));
+  }
+}
+
+/** How often the screen is compared, and the pause between two comparisons. */
+const SCREEN_TURNS = 1_000;
+const SCREEN_TURN_MS = 30;
 
 async function untilQuiet(command: RunningCommand): Promise<void> {
   for (let size = -1; size !== command.stdout().length + command.stderr().length; ) {
