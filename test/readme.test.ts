@@ -1,13 +1,16 @@
 // Tests README: its length, its links, and that fleet prints the shown output.
 
 import { existsSync } from 'node:fs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pathOf } from '../src/cli/help.js';
 import { blocksOf, GUIDES, readText } from './support/guides.js';
 import { everyCommand } from './support/pages.js';
-import { useSandbox } from './support/sandbox.js';
-import { type Home, makeHome, runLine, type Step } from './support/shell.js';
+import type { Step } from './support/shell.js';
 import { hasTool } from './support/tools.js';
+import { checkGuideStep } from './support/transcripts/guide.js';
+import { parseSessions } from './support/transcripts/parse.js';
+import { startService } from './support/transcripts/services.js';
+import { openScene, type Scene } from './support/transcripts/transcript.js';
 
 const README = readText('README.md');
 
@@ -65,66 +68,29 @@ test("README, guides and help pages do not repeat each other's sentences", () =>
   ).toEqual([]);
 });
 
-/** Removes colors, widths, URLs and ages, which differ between runs. */
-function comparable(text: string): string {
-  return (
-    text
-      .replace(/\u001b\[[\d;?]*[A-Za-z]/g, '')
-      .replace(/https?:\/\/[\w.:-]+(?:\/api)?\/?/g, 'URL')
-      // A progress line may appear on a busy machine.
-      .replace(/^.*[█░].*$/gm, '')
-      .replace(/\S*credentials\.json/, 'FILE')
-      .replace(/just now|\d+ (?:s|min|h|d) ago|in \d+ (?:ms|h)|\(2\d{3}-\d\d-[^)]+\)/g, 'TIME')
-      .replace(/\s+/g, ' ')
-      .trim()
-  );
-}
-
-/** Returns a pattern for the shown text; `…` matches any lines. */
-function as(expected: string) {
-  const parts = comparable(expected).split(' … ');
-  return new RegExp(
-    `^${parts.map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('[^]*')}$`,
-  );
-}
-
-/** Returns the commands after `$` and their output. */
-function readTranscript(block: string): { line: string; output: string }[] {
-  const parts = block.split(/^\$ /m).slice(1);
-  return parts.map((part) => ({
-    line: part.split('\n', 1)[0] ?? '',
-    output: part.replace(/^.*\n/, ''),
-  }));
-}
-
-const [LOGIN = [], ...OTHERS] = blocksOf(readText('README.md'), 'console').map(readTranscript);
+const SESSIONS = parseSessions('README.md', README);
 
 describe.runIf(hasTool('script'))('README shows the real output of fleet', () => {
-  const sandbox = useSandbox({ bicycles: 500 });
-  let home: Home;
+  let scene: Scene;
   beforeAll(async () => {
-    home = await makeHome();
+    const now = Date.now;
+    const service = await startService('sandbox --bicycles 500', now);
+    scene = await openScene({ clock: 'running', settings: 'none', program: 'built' }, service, now);
   });
-  const run = (line: string, steps: readonly Step[] = []) =>
-    runLine(home, line, { isTerminal: true, steps });
+  afterAll(() => scene.service.close());
 
-  test('README shows the real output of a login with its prompts', async () => {
-    const [{ line, output } = { line: '', output: '' }] = LOGIN;
-    const { baseUrl, sseUrl } = sandbox();
-    const ended = await run(line, [
-      { when: /Address of the service/, press: `${baseUrl}\r` },
-      { when: /Push address/, press: `${sseUrl}\r` },
-      { when: /Access token/, press: `${await sandbox().token()}\r` },
-      { when: /Organization/, press: '1\r' },
-    ]);
-    // The terminal redraws a typed line for each key; keep the last one.
-    const text = ended.text.replace(/^.*\u001b\[G/gm, '');
-    expect(comparable(text)).toMatch(as(output));
-    expect(ended.code).toBe(0);
-  });
-
-  test.each(OTHERS.flat())('for $line', async ({ line, output }) => {
-    const { text } = await run(line.replace('http://127.0.0.1:4010', sandbox().baseUrl));
-    expect(comparable(text)).toMatch(as(output));
+  test.each(SESSIONS)('for $action.command', async (step) => {
+    const isLogin = step === SESSIONS[0];
+    await checkGuideStep(scene, step, isLogin ? loginKeys(scene) : []);
   });
 });
+
+/** What the operator of README types, and the prompts before. */
+function loginKeys({ values }: Scene): Step[] {
+  return [
+    { when: /Address of the service/, press: `${values.get('service')}\r` },
+    { when: /Push address/, press: `${values.get('push')}\r` },
+    { when: /Access token/, press: `${values.get('token')}\r` },
+    { when: /Organization/, press: '1\r' },
+  ];
+}

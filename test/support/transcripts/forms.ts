@@ -57,14 +57,15 @@ function piecesOf(line: string, values: Values): Piece[] {
 
 const isNamed = (placeholder: string) => placeholder.includes(' ');
 
-/**
- * Returns whether a line of output has the expected form. Stores the values of placeholders that
- * appear for the first time with their name.
- */
-export function fits(expected: string, actual: string, values: Values): boolean {
-  if (expected === actual) return true;
+/** A regular expression for a text, and the placeholder of each of its groups. */
+interface Pattern {
+  source: string;
+  groups: string[];
+}
+
+/** Returns the pattern of a text with placeholders. */
+export function patternFor(expected: string, values: Values): Pattern {
   const groups: string[] = [];
-  const own = new Map(values);
   let source = '';
   for (const { text, placeholder } of piecesOf(expected, values)) {
     if (placeholder === undefined) source += escapePattern(text);
@@ -75,11 +76,20 @@ export function fits(expected: string, actual: string, values: Values): boolean 
       source += `(${patternOf(placeholder, values)})`;
     }
   }
+  return { source, groups };
+}
+
+/**
+ * Returns whether a line of output has the expected form. Stores the values of placeholders that
+ * appear for the first time with their name.
+ */
+export function fits(expected: string, actual: string, values: Values): boolean {
+  if (expected === actual) return true;
+  const { source, groups } = patternFor(expected, values);
   const match = new RegExp(`^${source}$`).exec(actual);
   if (match === null) return false;
   for (const [index, placeholder] of groups.entries())
-    if (isNamed(placeholder)) own.set(placeholder, match[index + 1] ?? '');
-  for (const [placeholder, value] of own) values.set(placeholder, value);
+    if (isNamed(placeholder)) values.set(placeholder, match[index + 1] ?? '');
   return true;
 }
 

@@ -12,8 +12,8 @@ export interface TranscriptHeader {
   clock: 'still' | 'running';
   /** `built` runs every line with bash and the built program. */
   program: 'any' | 'built';
-  /** Whether fleet finds the service by variables or by the profile `sandbox`. */
-  settings: 'environment' | 'profile';
+  /** Whether fleet finds the service by variables, by the profile `sandbox`, or not at all. */
+  settings: 'environment' | 'profile' | 'none';
 }
 
 /** Creates a file in the folder of the transcript. */
@@ -93,14 +93,28 @@ const DEFAULTS: TranscriptHeader = {
 /** Parses the text of a transcript. Throws a TranscriptError for each mistake in the format. */
 export function parseTranscript(path: string, text: string): Transcript {
   const lines = text.replace(/\n$/, '').split('\n');
-  const fail = (index: number, message: string): never => {
-    throw new TranscriptError(path, index + 1, message);
-  };
+  const fail = failIn(path);
   const { header, end } = readHeader(lines, fail);
   const titleAt = lines.findIndex((line, index) => index >= end && line.startsWith('# '));
   if (titleAt === -1) fail(end, 'a transcript needs a title: a line that begins with "# "');
+  const title = (lines[titleAt] ?? '').slice(2).trim();
+  return { path, title, header, lines, parts: readParts(lines, end, fail) };
+}
+
+/** Returns the commands of a README or a guide, which has no header. */
+export function parseSessions(path: string, text: string): Step[] {
+  return readParts(text.split('\n'), 0, failIn(path)).filter((part) => part.kind === 'step');
+}
+
+function failIn(path: string): Fail {
+  return (index, message) => {
+    throw new TranscriptError(path, index + 1, message);
+  };
+}
+
+function readParts(lines: readonly string[], start: number, fail: Fail): Transcript['parts'] {
   const parts: Transcript['parts'] = [];
-  for (let index = end; index < lines.length; index += 1) {
+  for (let index = start; index < lines.length; index += 1) {
     const fence = FENCE.exec(lines[index] ?? '');
     if (fence === null) continue;
     const [, ticks = '', language = '', info = ''] = fence;
@@ -120,7 +134,7 @@ export function parseTranscript(path: string, text: string): Transcript {
     }
     index = close;
   }
-  return { path, title: (lines[titleAt] ?? '').slice(2).trim(), header, lines, parts };
+  return parts;
 }
 
 type Fail = (index: number, message: string) => never;

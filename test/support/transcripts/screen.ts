@@ -10,6 +10,8 @@ export interface ScreenSize {
 
 export interface ScreenContent {
   lines: string[];
+  /** The lines, without the breaks of lines that are longer than the terminal is wide. */
+  unbroken: string[];
   cursor: number;
   /** Whether a board or a pager draws the whole screen. */
   isAlternate: boolean;
@@ -39,11 +41,17 @@ export function openScreen({ columns, rows }: ScreenSize): Screen {
       await new Promise<void>((resolve) => terminal.write('', resolve));
       const { active } = terminal.buffer;
       const lines: string[] = [];
-      for (let index = 0; index < active.length; index += 1)
-        lines.push(active.getLine(index)?.translateToString(true).trimEnd() ?? '');
+      const unbroken: string[] = [];
+      for (let index = 0; index < active.length; index += 1) {
+        const line = active.getLine(index);
+        const text = line?.translateToString(true) ?? '';
+        lines.push(text.trimEnd());
+        if (line?.isWrapped === true) unbroken.push(`${unbroken.pop()}${text}`);
+        else unbroken.push(text);
+      }
       while (lines.at(-1) === '') lines.pop();
       const isAlternate = active.type === 'alternate';
-      return { lines, cursor: active.baseY + active.cursorY, isAlternate };
+      return { lines, unbroken, cursor: active.baseY + active.cursorY, isAlternate };
     },
     close: () => terminal.dispose(),
   };

@@ -16,6 +16,7 @@ import {
   type StepAction,
   type Transcript,
   TranscriptError,
+  type TranscriptHeader,
 } from './parse.js';
 import { readPlainLine } from './plain-line.js';
 import { countLines, reconcile } from './reconcile.js';
@@ -50,9 +51,10 @@ const SET_DATE = fileURLToPath(new URL('set-date.js', import.meta.url));
 
 type Mode = 'check' | 'update';
 
-interface Scene {
-  transcript: Transcript;
+export interface Scene {
   service: Service;
+  /** Whether every line runs with the built program. */
+  isBuilt: boolean;
   folder: string;
   env: NodeJS.ProcessEnv;
   now: () => number;
@@ -85,7 +87,7 @@ export async function runTranscript(
   const now = () => (isRunning ? START + Date.now() - startedAt : START);
   const service = await startService(header.service, now);
   const previousFolder = process.cwd();
-  const scene = await openScene(transcript, service, now);
+  const scene = await openScene(header, service, now);
   // Plain lines run in this process and may write files to the current folder.
   process.chdir(scene.folder);
   const outputs = new Map<Step, string[]>();
@@ -123,30 +125,29 @@ function describeStep({ path, lines }: Transcript, step: Step, shown: readonly s
   return `${path}:${differs}: the output differs after: ${lines[line - 1]}\n`;
 }
 
-async function openScene(
-  transcript: Transcript,
+/** Prepares a folder and the environment for the commands of a transcript or a guide. */
+export async function openScene(
+  { clock, settings, program }: Omit<TranscriptHeader, 'service'>,
   service: Service,
   now: () => number,
 ): Promise<Scene> {
-  const { header } = transcript;
   const home = await makeHome({
     TZ: 'UTC',
     ...preload(SET_DATE),
     FLEET_TRANSCRIPT_DATE: String(now()),
-    ...(header.clock === 'running' ? { FLEET_TRANSCRIPT_RUNS: '1' } : {}),
+    ...(clock === 'running' ? { FLEET_TRANSCRIPT_RUNS: '1' } : {}),
   });
   const { FLEET_BASE_URL: url, FLEET_SSE_URL: push, FLEET_TOKEN: token } = service.env;
-  if (header.settings === 'profile')
-    await saveSandboxProfile(join(home.folder, 'settings'), service);
+  if (settings === 'profile') await saveSandboxProfile(join(home.folder, 'settings'), service);
   const values: Values = new Map([['home', home.folder]]);
   if (url !== undefined) values.set('service', url);
   if (push !== undefined) values.set('push', push);
   if (token !== undefined) values.set('token', token);
   return {
-    transcript,
+    isBuilt: program === 'built',
     service,
     folder: home.folder,
-    env: header.settings === 'profile' ? home.env : { ...home.env, ...service.env },
+    env: settings === 'environment' ? { ...home.env, ...service.env } : home.env,
     now,
     values,
     running: new Map(),
@@ -187,14 +188,14 @@ async function runStep(
     if (own !== undefined) return own;
     const command = startCommand(scene, insertValues(action.command, scene.values), {
       stdin: action.stdin,
-      isBuilt: scene.transcript.header.program === 'built' || needsProcess(later, step),
+      isBuilt: scene.isBuilt || needsProcess(later, step),
       terminal: step.size,
     });
     scene.running.set(terminal, { command, stdout: 0, stderr: 0, screen: 0 });
   }
   const shown = scene.running.get(terminal);
   if (shown === undefined)
-    throw new TranscriptError(scene.transcript.path, step.line, `no command runs in ${terminal}`);
+    throw new Error(`line ${step.line}: no command runs in the terminal ${terminal}`);
   await perform(shown.command, action);
   if (shown.command.screen !== undefined)
     return await showScreen(shown, shown.command.screen, { step, goesOn, mode, scene });
