@@ -1,5 +1,6 @@
 // Draws counts for a terminal: each group below its heading, with bars, in two columns when they fit.
 
+import { stripVTControlCharacters } from 'node:util';
 import { cut, pad, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
 import { type Paint, paintIn } from '../terminal/colour.js';
@@ -57,7 +58,9 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
   const count = Math.max(left.length, right.length);
   return Array.from({ length: count }, (_, index) => {
     const line = left[index] ?? '';
-    const gap = ' '.repeat(Math.max(0, leftWidth - widthOf(line)) + GUTTER_COLUMNS);
+    // The codes of colors take no columns.
+    const missing = Math.max(0, leftWidth - widthOf(stripVTControlCharacters(line)));
+    const gap = ' '.repeat(missing + GUTTER_COLUMNS);
     return `${line}${gap}${right[index] ?? ''}`;
   });
 }
