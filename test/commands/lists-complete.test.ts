@@ -1,4 +1,5 @@
-// Tests lists that change during the reading, wrong counts and endless pages.
+// Tests lists that change during the reading, many readings and endless pages. The transcript
+// test/transcripts/bicycles/list-incomplete.md shows lists with missing bicycles.
 
 import { describe, expect, test } from 'vitest';
 import { keepJq } from '../support/jq.js';
@@ -61,34 +62,6 @@ const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
  * begins with a bicycle that was shown already.
  */
 const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
-/** A bicycle that the service counts but puts on no page. */
-const oneIsHidden = { count: 7 };
-
-describe('a bare array with the total in a header', () => {
-  const listArray = async (total: string, ...args: string[]) => {
-    const results = ['a', 'b'].map((uuid) => ({ uuid, name: uuid, state: 'lost', ...PLACE }));
-    const { env } = await openServer((response) =>
-      sendJson(response, 200, results, { 'X-Total-Count': total }),
-    );
-    return runFleet(['bicycles', 'list', ...args], { env });
-  };
-
-  test('exits with 9 when fewer bicycles arrive than the total says', async () => {
-    const run = await listArray('6', '--all', '-o', 'uuid');
-    expect([run.code, run.stdout]).toEqual([9, 'a\nb\n']);
-    expect(run.stderr).toContain('4 of 6 bicycles did not come');
-  });
-
-  test('counts by the total', async () => {
-    const run = await listArray('6', '--count');
-    expect([run.code, run.stdout]).toEqual([0, '6\n']);
-  });
-
-  test.each(['2', 'many', '-1'])('is complete with the total "%s"', async (total) => {
-    const run = await listArray(total, '--all', '-o', 'uuid');
-    expect([run.code, run.stdout]).toEqual([0, 'a\nb\n']);
-  });
-});
 
 describe('a bicycle created meanwhile', () => {
   test('a bicycle that was created meanwhile is found when the pages are read again, and only as far as needed', async () => {
@@ -154,80 +127,10 @@ describe('a bicycle created meanwhile', () => {
 });
 
 describe('bicycles that a list lacks', () => {
-  const words = 'error: 1 of 7 bicycles is missing: the output above is incomplete';
-
-  test.each([
-    [['--all'], SIX],
-    [['--all', '-q'], SIX],
-    [['--limit', '100', '-q'], SIX],
-    [['--all', '--where', 'state=available', '-q'], SIX],
-    [['--all', '--where', 'state=lost', '-q'], []],
-    [['--near', '52.5,13.4', '--radius', '100', '-q'], SIX],
-    [['--all', '--jq', '.[].uuid', '-q'], SIX],
-    [['--all', '--jq', 'length', '-q'], ['6']],
-    [['--count', '--where', 'state=available', '-q'], ['6']],
-  ])('are reported and cause exit 9: %j', async (args, expected) => {
-    const { code, ids, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, args);
-    expect({ code, ids }).toEqual({ code: 9, ids: expected });
-    expect(stderr).toContain(words);
-  });
-
-  test('missing bicycles are reported as JSON, with a complete array on stdout', async () => {
-    const { code, stdout, stderr } = await listMoving({ ids: SIX, ...oneIsHidden }, [
-      '--all',
-      '--json',
-      '-q',
-    ]);
-    expect(code).toBe(9);
-    expect(JSON.parse(stdout)).toHaveLength(6);
-    expect(JSON.parse(stderr)).toMatchObject({
-      error: { kind: 'partial', detail: { count: 7, came: 6, missing: 1 } },
-    });
-  });
-
-  test('missing bicycles are reported for alerts and `api --paginate`', async () => {
-    expect(
-      (await listMoving({ ids: SIX, ...oneIsHidden }, ['--all'], ['alerts', 'list'])).code,
-    ).toBe(9);
-    expect(
-      (await listMoving({ ids: SIX, ...oneIsHidden }, ['--paginate'], ['api', '/locks/'])).code,
-    ).toBe(9);
-  });
-
   test('missing bicycles cause a limited number of readings for any count', async () => {
     const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
     expect(code).toBe(9);
     expect(requests).toBeLessThan(30);
-  });
-
-  test('missing bicycles are only a notice for a single page', async () => {
-    const { code, stderr } = await listMoving({ ids: ['a', 'b'], ...oneIsHidden }, []);
-    expect({ code, stderr }).toEqual({
-      code: 0,
-      stderr: '! the service counts 7 bicycles and sent 2\n',
-    });
-  });
-});
-
-describe('unusable counts', () => {
-  test.each([
-    ['no count', { count: null }],
-    ['a count that is too low', { count: 3 }],
-    ['a bare array', { isBareArray: true, pageSize: 100 }],
-  ])('%s: accepts the received list', async (_what, options) => {
-    const { code, ids, requests } = await listMoving({ ids: SIX, ...options }, ['--all', '-q']);
-    expect({ code, ids }).toEqual({ code: 0, ids: SIX });
-    expect(requests).toBeLessThanOrEqual(3);
-  });
-
-  test.each([
-    [{}, '6'],
-    [{ count: 70 }, '70'],
-    [{ count: null }, '6'],
-    [{ isBareArray: true, pageSize: 100 }, '6'],
-  ])('--count with %j prints %s', async (options, expected) => {
-    const { code, ids } = await listMoving({ ids: SIX, ...options }, ['--count']);
-    expect({ code, ids }).toEqual({ code: 0, ids: [expected] });
   });
 });
 

@@ -14,7 +14,7 @@ import type { Exchange } from './parse.js';
 export interface Service {
   /** The variables that make fleet use the service. */
   env: NodeJS.ProcessEnv;
-  /** Returns all requests in their order: the method and the raw path. */
+  /** Returns all requests in their order: the method, the raw path and the body. */
   requests(): string[];
   /** The sandbox, if the service is one. */
   sandbox?: Sandbox;
@@ -65,33 +65,28 @@ export async function serviceOf(sandbox: Sandbox): Promise<Service> {
       FLEET_SSE_URL: sandbox.sseUrl,
       FLEET_TOKEN: await sandbox.token(),
     },
-    requests: () => sandbox.requests.map(({ method, url }) => `${method} ${url}`),
+    requests: () => sandbox.requests.map(({ method, url, body }) => showRequest(method, url, body)),
     sandbox,
     close: sandbox.close,
   };
+}
+
+function showRequest(method: string, path: string, body: string): string {
+  return body === '' ? `${method} ${path}` : `${method} ${path} ${body}`;
 }
 
 /** Answers as the blocks in the language `http` show; the last answer to a request repeats. */
 async function startAnswers(): Promise<Service> {
   let left: Exchange[] = [];
   const server = await startServer((response, { method, path }) => {
-    const first = left.findIndex((each) => each.method === method && each.path === path);
-    const exchange = left[first];
-    if (exchange === undefined) {
-      response.writeHead(404, { 'content-type': 'application/json' });
-      return void response.end(JSON.stringify({ detail: `no answer for ${method} ${path}` }));
-    }
-    const isRepeated = left.some(
-      (each, index) => index > first && each.method === method && each.path === path,
-    );
-    if (isRepeated) left.splice(first, 1);
-    const { status, headers, body } = exchange;
+    const exchange = takeAnswer(left, method, path);
+    const { status, headers, body } = exchange ?? { ...NO_ANSWER, body: noAnswer(method, path) };
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(body);
+    response.end(body.replaceAll('<service>', server.url));
   });
   return {
     env: server.env,
-    requests: () => server.asked.map(({ method, path }) => `${method} ${path}`),
+    requests: () => server.asked.map(({ method, path, body }) => showRequest(method, path, body)),
     setAnswers: (exchanges) => {
       left = [...exchanges];
     },
@@ -99,11 +94,44 @@ async function startAnswers(): Promise<Service> {
   };
 }
 
+const NO_ANSWER = { status: 404, headers: {} };
+
+function noAnswer(method: string, path: string): string {
+  return JSON.stringify({ detail: `no answer for ${method} ${path}` });
+}
+
+/** Takes the answer to this request; without one, that to the same page without filters. */
+function takeAnswer(left: Exchange[], method: string, path: string): Exchange | undefined {
+  const wanted = withoutPageSize(path);
+  const isExact = (each: Exchange) =>
+    each.method === method && withoutPageSize(each.path) === wanted;
+  const isPage = (each: Exchange) => each.method === method && each.path === pageOf(path);
+  const matches = left.some(isExact) ? isExact : isPage;
+  const [first, second] = left.filter(matches);
+  if (first !== undefined && second !== undefined) left.splice(left.indexOf(first), 1);
+  return first;
+}
+
+/** fleet asks for larger pages when it reads a whole list. */
+function withoutPageSize(path: string): string {
+  return path.replace(/([?&])page_size=\d+(&|$)/, (_text, before, after) =>
+    after === '' ? '' : before,
+  );
+}
+
+function pageOf(path: string): string {
+  const { pathname, searchParams } = new URL(path, 'http://service');
+  const page = searchParams.get('page');
+  return page === null ? pathname : `${pathname}?page=${page}`;
+}
+
 /** What the command `service` of a transcript does. It steers the service, and is not fleet. */
 export function steer(service: Service, words: readonly string[]): void {
   const { sandbox } = service;
   if (sandbox === undefined) throw new Error('only a sandbox can be changed with `service`');
-  const [verb, uuid = '', ...rest] = words;
+  const [verb, bicycle = '', ...rest] = words;
+  const named = sandbox.bicycles().find(({ name }) => name === bicycle);
+  const uuid = named?.uuid ?? bicycle;
   if (verb === 'change') sandbox.changeBicycle(uuid, valuesOf(rest));
   else if (verb === 'change-alert') sandbox.changeAlert(uuid, valuesOf(rest));
   else if (verb === 'raise-alert') sandbox.raiseAlert(uuid, rest[0] ?? '', valuesOf(rest.slice(1)));

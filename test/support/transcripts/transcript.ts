@@ -253,7 +253,7 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
   const requests = scene.service.requests();
   const fresh = requests.slice(scene.requestsShown);
   scene.requestsShown = requests.length;
-  return fresh;
+  return words[1] === 'sorted' ? fresh.sort() : fresh;
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
