@@ -33,32 +33,6 @@ function sentChanges({ requests }: Sandbox): number {
   return requests.filter(({ method }) => method !== 'GET').length;
 }
 
-describe.each(KINDS)('a service of the kind %s', (service) => {
-  test.each([
-    ['quokka nörd 0001', 'one'],
-    ['NÖRD 0002', 'two'],
-    ['77892', 'one'],
-    ['Q:BB', 'two'],
-    // An exact name counts before a part of another name, in every case.
-    ['Quokka', 'three'],
-    ['quokka', 'three'],
-  ] as const)('`get %s` finds the bicycle', async (text, which) => {
-    const { fleet, uuids } = await openNamed(service);
-    const run = await fleet(['bicycles', 'get', text, '--json']);
-    expect(run).toMatchObject({ code: 0 });
-    expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids[which] });
-  });
-
-  test('lists the bicycles when several match, and sends nothing', async () => {
-    const { fleet, sandbox, uuids } = await openNamed(service);
-    const run = await fleet(['bicycles', 'act', 'nörd', 'rent', '--yes']);
-    expect([run.code, run.stdout, sentChanges(sandbox)]).toEqual([2, '', 0]);
-    expect(run.stderr).toContain('"nörd" matches 2 bicycles; nothing was sent');
-    expect(run.stderr).toContain(`${uuids.one} (Quokka Nörd 0001)`);
-    expect(run.stderr).toContain(`${uuids.two} (Quokka Nörd 0002)`);
-  });
-});
-
 describe.each(KINDS)('at a service of the kind %s', (service) => {
   test.each(['NFC', 'NFD'] as const)('`get` finds a name in another form than %s', async (form) => {
     const { fleet, sandbox, uuids } = await openNamed(service);
@@ -80,43 +54,6 @@ describe.each(KINDS)('at a service of the kind %s', (service) => {
     const long = await fleet(['bicycles', 'get', uuids.one.slice(0, 8), '--json']);
     expect(JSON.parse(long.stdout)).toMatchObject({ uuid: uuids.one });
   });
-});
-
-test('a part of a name takes one search', async () => {
-  const { fleet, sandbox } = await openNamed();
-  const before = sandbox.requests.length;
-  await fleet(['bicycles', 'get', 'NÖRD 0002', '--json']);
-  // The second request reads the bicycle.
-  expect(sandbox.requests.length - before).toBe(2);
-});
-
-test('a change without a terminal needs the exact name or --yes, and shows the bicycle', async () => {
-  const { fleet, sandbox, uuids } = await openNamed();
-  const words = ['bicycles', 'act', 'nörd 0001', 'rent'];
-  const refused = await fleet(words);
-  expect([refused.code, sentChanges(sandbox)]).toEqual([2, 0]);
-  expect(refused.stderr).toContain(
-    `"nörd 0001" is not the exact name of ${uuids.one} (Quokka Nörd 0001); nothing was sent`,
-  );
-  const dry = await fleet([...words, '--dry-run']);
-  expect([dry.code, sentChanges(sandbox)]).toEqual([0, 0]);
-  const sure = await fleet([...words, '--yes']);
-  expect([sure.code, sentChanges(sandbox)]).toEqual([0, 1]);
-  expect(sure.stderr).toContain(`"nörd 0001" is ${uuids.one} (Quokka Nörd 0001)\n`);
-  const edit = await fleet(['bicycles', 'edit', 'nörd 0002', '--note', 'x']);
-  expect([edit.code, sentChanges(sandbox)]).toEqual([2, 1]);
-  const exact = await fleet(['bicycles', 'act', 'Quokka Nörd 0002', 'rent']);
-  expect([exact.code, sentChanges(sandbox)]).toEqual([0, 2]);
-});
-
-test('a change on a terminal shows the bicycle, unless --quiet hides it', async () => {
-  const { fleet, sandbox, uuids } = await openNamed();
-  const terminal = { columns: 100 };
-  const quiet = await fleet(['bicycles', 'act', 'nörd 0001', 'rent', '-q'], { terminal });
-  expect([quiet.code, sentChanges(sandbox)]).toEqual([2, 0]);
-  const seen = await fleet(['bicycles', 'act', 'nörd 0001', 'rent'], { terminal });
-  expect([seen.code, sentChanges(sandbox)]).toEqual([0, 1]);
-  expect(seen.stderr).toContain(`"nörd 0001" is ${uuids.one} (Quokka Nörd 0001)`);
 });
 
 test.each(engines)('a mirror finds parts of names in every case (%s)', async (_kind, newText) => {

@@ -237,56 +237,6 @@ describe('`bicycles list --near`', () => {
     );
   });
 
-  test('prints a distance column, in metres for programs', async () => {
-    const [first] = around({ latitude: 52.52, longitude: 13.4 }, 5000);
-    const table = await fleet('--near', '52.52,13.40', '--radius', '5000', '--limit', '1');
-    expect(table.stdout).toMatch(/^NAME +STATE +DISTANCE /);
-    expect(table.stdout).toContain(` ${Math.round(first?.distance ?? 0)} `);
-    expect(table.stderr).toMatch(
-      /^Showing the nearest 1 of \d+ bicycles\. Everything: remove --limit\n$/,
-    );
-    const csv = await fleet(
-      ...'--near 52.52,13.40 --radius 5000 -o csv --columns uuid,distance -q'.split(' '),
-    );
-    expect(csv.stdout.split('\n')[1]).toBe(`${first?.uuid},${Math.round(first?.distance ?? 0)}`);
-  });
-
-  test('prints the same distance in every format', async () => {
-    const of = (format: string, ...more: string[]) =>
-      fleet(
-        '--near',
-        '52.52,13.40',
-        '--radius',
-        '5000',
-        '--limit',
-        '2',
-        '-q',
-        '-o',
-        format,
-        ...more,
-      );
-    const json = JSON.parse((await of('json')).stdout) as { distance_m: number }[];
-    const distances = json.map(({ distance_m }) => distance_m);
-    const lines = (await of('jsonl')).stdout.trim().split('\n');
-    expect(lines.map((line) => (JSON.parse(line) as { distance_m: number }).distance_m)).toEqual(
-      distances,
-    );
-    const { features } = JSON.parse((await of('geojson')).stdout) as {
-      features: { properties: { distance_m: number } }[];
-    };
-    expect(features.map(({ properties }) => properties.distance_m)).toEqual(distances);
-    expect(
-      [...(await of('yaml')).stdout.matchAll(/^ +distance_m: (\d+)$/gm)].map(([, text]) =>
-        Number(text),
-      ),
-    ).toEqual(distances);
-    expect((await of('csv', '--columns', 'distance_m')).stdout).toBe(
-      `distance_m\n${distances.join('\n')}\n`,
-    );
-    const nearer = await of('json', '--where', `distance_m<=${distances[0]}`);
-    expect(JSON.parse(nearer.stdout)).toHaveLength(1);
-  });
-
   test.each(['state_of_charge', '-name'])(
     'sorts by %s, also across the antimeridian',
     async (ordering) => {
@@ -327,25 +277,5 @@ describe('`bicycles list --near`', () => {
     );
     expect(run.stdout).toBe('a\nb\n');
     expect(asked).toHaveLength(1);
-  });
-
-  test.each([
-    [['--near', '52,13'], '--near needs --radius'],
-    [['--radius', '800'], '--radius works only with --near'],
-    [
-      ['--near', '52,13', '--radius', '800', '--bbox', '14,53,13,52'],
-      "'--near <lat,lon>' cannot be used with option '--bbox",
-    ],
-    [
-      ['--near', '52,13', '--radius', '800', '--page', '2'],
-      "'--near <lat,lon>' cannot be used with option '--page <n>'",
-    ],
-    [['--near', '113,52', '--radius', '800'], '--near "113,52" is out of range'],
-    [['--near', '52,13', '--radius', '0'], '--radius must be a distance above 0'],
-  ])('rejects %j and sends nothing', async (args, words) => {
-    const before = service().requests.length;
-    const { code, stderr } = await fleet(...args);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(service().requests).toHaveLength(before);
   });
 });

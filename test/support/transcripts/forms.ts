@@ -112,9 +112,19 @@ export function keepPlaceholders(old: string | undefined, actual: string, values
   return kept + withVariables(rest, values);
 }
 
+/** Values that differ in every run, by the words around them. An update writes their placeholders. */
+const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
+  ['uuid', '\\brequest '],
+  ['uuid', '"request_id":"'],
+  ['duration', '\\bwatched for '],
+  ['duration', '\\b(?:done|refused|failed|unknown|skipped) in '],
+];
+
 /** Replaces the values of the transcript's variables by their names. */
 function withVariables(text: string, values: Values): string {
   let replaced = text;
+  for (const [form, before] of AUTOMATIC)
+    replaced = replaced.replace(new RegExp(`(?<=${before})${FORMS[form]}`, 'g'), `<${form}>`);
   for (const [name, value] of values)
     if (!isNamed(name)) replaced = replaced.replaceAll(value, `<${name}>`);
   return replaced;

@@ -253,7 +253,9 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
   const requests = scene.service.requests();
   const fresh = requests.slice(scene.requestsShown);
   scene.requestsShown = requests.length;
-  return words[1] === 'sorted' ? fresh.sort() : fresh;
+  const { [1]: choice = '' } = words;
+  if (choice === 'sorted') return fresh.sort();
+  return fresh.filter((request) => request.includes(choice));
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
