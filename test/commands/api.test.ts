@@ -1,4 +1,5 @@
-// Tests `fleet api` with small servers and the sandbox: requests, rejected arguments and output.
+// Tests `fleet api` where only code shows the case: bytes, headers, secrets and properties. The
+// transcripts in test/transcripts/api show its requests, output and errors.
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -63,10 +64,6 @@ describe('the request of `api`', () => {
       '',
     ],
     ['/x/ -f type=rent', 'POST /x/', '{"type":"rent"}'],
-    ['/x/ -X PUT -F a=1', 'PUT /x/', '{"a":1}'],
-    ['/x/ -F a=12345678901234567890 -F b=1.50', 'POST /x/', '{"a":12345678901234567890,"b":1.50}'],
-    ['/x/ -F c=true -F d=null -F e=007 -F f=', 'POST /x/', '{"c":true,"d":null,"e":"007","f":""}'],
-    ['/x/ -f a=1 -f b=true -f c=@file', 'POST /x/', '{"a":"1","b":"true","c":"@file"}'],
     [`/x/ --input ${BODY}`, 'POST /x/', '{"n": 1.50}\n'],
     [`/x/ --input ${LIST} -f dry=yes`, 'POST /x/?dry=yes', '[1]'],
   ])('sends %s', async (args, line, body) => {
@@ -77,46 +74,6 @@ describe('the request of `api`', () => {
     expect(asked[0]?.headers.authorization).toBe('JWT secret-token');
     expect(asked[0]?.headers['content-type']).toBe(body === '' ? undefined : 'application/json');
   });
-
-  test('uses the prefix of the base URL for a path, and a complete URL at the same origin unchanged', async () => {
-    const { asked } = await fleet(fine, ['/bicycles/'], { prefix: '/api' });
-    expect(asked[0]?.path).toBe('/api/bicycles/');
-    const server = await openServer(fine);
-    const env = { FLEET_BASE_URL: `${server.url}/api`, FLEET_TOKEN: 'secret-token' };
-    expect((await runFleet(['api', `${server.url}/other/?a=1`], { env })).code).toBe(0);
-    expect(server.asked.map(({ path }) => path)).toEqual(['/other/?a=1']);
-  });
-
-  test('reads fields and the body from files and stdin', async () => {
-    const args = ['/x/', '-F', `note=@${fileOf('note.txt', 'two\nlines "ü"')}`, '-F', 'more=@-'];
-    expect((await fleet(fine, args, { stdin: 'from stdin' })).asked[0]?.body).toBe(
-      JSON.stringify({ note: 'two\nlines "ü"', more: 'from stdin' }),
-    );
-    expect((await fleet(fine, ['/x/', '--input', '-'], { stdin: '{"a":1}' })).asked[0]?.body).toBe(
-      '{"a":1}',
-    );
-  });
-
-  test('explains a missing final slash in the hint', async () => {
-    const answer: Answer = (response, { path }) =>
-      void response.writeHead(301, { location: `http://elsewhere.example${path}/` }).end();
-    const { code, stderr } = await fleet(answer, ['/bicycles/u1/actions', '-f', 'type=rent']);
-    expect(code).toBe(7);
-    expect(stderr).toContain('hint: the final slash is missing: /bicycles/u1/actions/');
-  });
-
-  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'sends the method %s',
-    async (method) => {
-      let asked = '';
-      const answer: Answer = (response, request) => {
-        asked = request.method;
-        response.writeHead(204).end();
-      };
-      expect((await fleet(answer, ['/x/', '-X', method.toLowerCase(), '-q'])).code).toBe(0);
-      expect(asked).toBe(method);
-    },
-  );
 
   test('sends a header with any name, including __proto__', async () => {
     const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
@@ -150,38 +107,8 @@ describe('the request of `api`', () => {
 
 describe('`api` rejects invalid arguments before it sends anything (exit 2)', () => {
   test.each([
-    [['https://evil.example/bicycles/'], "https://evil.example is not the service's origin"],
-    [['http://127.0.0.1:1/bicycles/'], "is not the service's origin"],
-    [['//evil.example/bicycles/'], "http://evil.example is not the service's origin"],
-    [['\\\\evil.example/'], "http://evil.example is not the service's origin"],
-    [['http:\\\\evil.example/'], "http://evil.example is not the service's origin"],
-    [['/../admin/'], 'is outside'],
-    [['/%2e%2e/admin/'], 'is outside'],
-    [['/x/', '-X', 'PSOT'], 'did you mean "POST"?'],
-    [['/x/', '-H', 'Authorization: JWT other'], 'the header Authorization cannot be set'],
-    [['/x/', '-H', 'Host: other'], 'the header Host cannot be set'],
-    [['/x/', '-H', 'nonsense'], 'a header must have the form "Name: value"'],
     [['/x/', '-H', 'X-A: b\r\nX-C: d'], 'a header must have the form "Name: value"'],
-    [['/x/', '-F', 'nonsense'], 'a field must be NAME=VALUE'],
-    [['/x/', '-F', 'a=1', '-F', 'a=2'], 'the field "a" is given twice'],
-    [['/x/', '-F', 'a[b]=2'], 'is not a field name'],
-    [
-      ['/x/', '-F', 'a=@/nonexistent/nothing'],
-      '/nonexistent/nothing cannot be read: no such file or directory\n',
-    ],
-    [
-      ['/x/', '--input', '/nonexistent/nothing'],
-      '/nonexistent/nothing cannot be read: no such file or directory\n',
-    ],
-    [['/x/', '--input', fileOf('broken.json', '{"a":')], '--input is not JSON'],
     [['/x/', '--input', fileOf('latin1.json', Uint8Array.of(0x22, 0xfc, 0x22))], 'not UTF-8 text'],
-    [['/x/', '--input', '-', '-F', 'a=@-'], 'stdin can be read only once'],
-    [['/x/', '-X', 'GET', '--input', fileOf('get.json', '{}')], 'GET carries no body'],
-    [['/x/', '--paginate', '-f', 'a=1'], '--paginate works only with GET'],
-    [['/x/', '--paginate', '-i'], 'does not support --include'],
-    [['/x/', '-f', 'type=rent', '--jq', '.['], 'syntax error'],
-    [['/x/', '-f', 'type=rent', '--jq', '.', '-o', 'csv'], '--jq filters JSON'],
-    [['/x/', '-f', 'type=rent', '--columns', 'a'], '--columns works only with table, csv, tsv'],
   ])('rejects %j', async (args, words) => {
     const { code, stdout, stderr, asked } = await fleet(fine, args, { prefix: '/api' });
     expect({ code, stdout, asked: asked.length }).toEqual({ code: 2, stdout: '', asked: 0 });
@@ -230,41 +157,6 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
 });
 
 describe('the output of `api`', () => {
-  test('prints JSON with all digits, on one line when stdout is not a terminal', async () => {
-    const text = '{\n "n": 12345678901234567890,\n "d": 1.50\n}';
-    const { stdout } = await fleet((response) => sendJson(response, 200, text), ['/x/']);
-    expect(stdout).toBe('{"n":12345678901234567890,"d":1.50}\n');
-  });
-
-  test('obeys the output format of the flag but not of the settings', async () => {
-    const answer: Answer = (response) =>
-      sendJson(response, 200, {
-        count: 2,
-        results: [
-          { uuid: 'a', n: 1 },
-          { uuid: 'b', n: 2 },
-        ],
-      });
-    expect((await fleet(answer, ['/x/'], { env: { FLEET_OUTPUT: 'csv' } })).stdout).toMatch(
-      /^\{"count":2/,
-    );
-    expect((await fleet(answer, ['/x/', '-o', 'csv'])).stdout).toBe('uuid,n\na,1\nb,2\n');
-    expect((await fleet(answer, ['/x/', '-o', 'jsonl'])).stdout).toBe(
-      '{"uuid":"a","n":1}\n{"uuid":"b","n":2}\n',
-    );
-    expect((await fleet(answer, ['/x/', '-o', 'uuid'])).stdout).toBe('a\nb\n');
-    expect((await fleet(answer, ['/x/', '-o', 'yaml'])).stdout).toMatch(/^count: 2\nresults:\n/);
-    expect((await fleet(answer, ['/x/', '-o', 'table', '--columns', 'n'])).stdout).toBe(
-      'N\n1\n2\n',
-    );
-  });
-
-  test('passes the answer to the jq program', async () => {
-    const answer: Answer = (response) =>
-      sendJson(response, 200, { count: 1, results: [{ name: 'Ada' }] });
-    expect((await fleet(answer, ['/x/', '--jq', '.results[].name'])).stdout).toBe('Ada\n');
-  });
-
   test('prints status, headers and body with -i, and redacts secrets', async () => {
     const { stdout } = await fleet(
       (response) =>
@@ -349,62 +241,7 @@ describe('the output of `api`', () => {
   });
 });
 
-describe('`api --paginate`', () => {
-  const pages: Answer = (response, { page, headers }) => {
-    const next = page < 3 ? `https://elsewhere/other/?page=${page + 1}&size=2` : null;
-    const tag = headers['x-tag'];
-    sendJson(response, 200, {
-      count: 6,
-      next,
-      results: [
-        { uuid: `${page}a`, tag },
-        { uuid: `${page}b`, n: 1.5 },
-      ],
-    });
-  };
-
-  test('prints one array of all items and uses only the query of the links', async () => {
-    const { stdout, asked, stderr } = await fleet(
-      pages,
-      ['/x/?size=2', '--paginate', '-H', 'x-tag: t'],
-      {
-        prefix: '/api',
-      },
-    );
-    expect(JSON.parse(stdout)).toHaveLength(6);
-    expect(JSON.parse(stdout)[0]).toEqual({ uuid: '1a', tag: 't' });
-    expect(stderr).toBe('');
-    expect(asked.map(({ path }) => path)).toContain('/api/x/?page=3&size=2');
-    expect(asked[0]?.path).toBe('/api/x/?size=2&page_size=100');
-  });
-
-  test('--paginate works with --jq and -o uuid', async () => {
-    expect((await fleet(pages, ['/x/', '--paginate', '--jq', 'length'])).stdout).toBe('6\n');
-    expect((await fleet(pages, ['/x/', '--paginate', '-o', 'uuid'])).stdout).toBe(
-      '1a\n1b\n2a\n2b\n3a\n3b\n',
-    );
-  });
-
-  test('fails for an answer that is not a list', async () => {
-    expect(await fleet(fine, ['/x/', '--paginate'])).toMatchObject({ code: 7, stdout: '' });
-  });
-});
-
 describe('errors of `api`', () => {
-  test.each([
-    [400, 6],
-    [401, 4],
-    [404, 5],
-    [500, 7],
-  ])('exits after HTTP %i with %i', async (status, code) => {
-    const run = await fleet(
-      (response) => sendJson(response, status, { detail: 'not so' }),
-      ['/x/', '--retries', '0'],
-    );
-    expect(run).toMatchObject({ code, stdout: '' });
-    expect(run.stderr).toContain(`not so (HTTP ${status}, request request-1)`);
-  });
-
   test('prints the complete answer of an error with -i', async () => {
     const run = await fleet(
       (response) => sendJson(response, 409, { detail: 'not so', more: [1] }),
@@ -415,21 +252,5 @@ describe('errors of `api`', () => {
       /^HTTP\/1\.1 409 Conflict\n[\s\S]*\n\n\{"detail":"not so","more":\[1\]\}$/,
     );
     expect(run.stderr).toContain('not so');
-  });
-
-  test('sends a change once and retries a read', async () => {
-    const flaky = (): Answer => {
-      let count = 0;
-      return (response) =>
-        ++count === 1 ? sendJson(response, 503, {}) : sendJson(response, 200, {});
-    };
-    expect(await fleet(flaky(), ['/x/'])).toMatchObject({ code: 0 });
-    const change = await fleet(flaky(), ['/x/', '-X', 'PATCH', '-f', 'a=b']);
-    expect(change.code).toBe(8);
-    expect(change.asked).toHaveLength(1);
-    const cut = await fleet((_, __, socket) => void socket.destroy(), ['/x/', '-f', 'a=b']);
-    expect(cut.code).toBe(8);
-    expect(cut.asked).toHaveLength(1);
-    expect(cut.stderr).toContain('whether it was carried out is unknown');
   });
 });

@@ -1,5 +1,5 @@
-// Tests `fleet bicycles create --from`: all kinds of files, complete checks, and at most one
-// creation per row.
+// Tests `fleet bicycles create --from` with every kind of file, large files and journals. The
+// transcripts test/transcripts/bicycles/create-from*.md show its use and the mistakes in rows.
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -114,26 +114,6 @@ test('resolves linked resources and takes texts and defaults from flags', async 
   ]);
 });
 
-test("prints results in the order of the file, with the service's messages for refused rows", async () => {
-  const sandbox = await openSandbox({ service: 'interface', bicycles: 5 });
-  const text = `name,model\nAda,\nBea,${sandbox.baseUrl}/bicycle_models/00000000-0000-4000-8000-00000000000a/\nCid,\n`;
-  const { code, stdout } = await create(sandbox, ['--from', await fileOf(text), '--yes', '--json']);
-  expect(code).toBe(9);
-  const message =
-    'the service refused the new bicycle "Bea": model: Invalid hyperlink - Object does not exist.';
-  expect(jsonLines(stdout)).toMatchObject([
-    { row: 1, name: 'Ada', outcome: 'done' },
-    { row: 2, name: 'Bea', outcome: 'refused', message },
-    { row: 3, name: 'Cid', outcome: 'done' },
-  ]);
-  const people = await create(sandbox, ['--from', await fileOf(text), '--yes']);
-  expect(people.stdout.split('\n').map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
-    ['1 refused: model: Invalid hyperlink - Object does not exist.'],
-    ['row 2', 'Bea'],
-    [''],
-  ]);
-});
-
 describe('`bicycles create --from` reports the position of an error and sends nothing', () => {
   const sandbox = useSandbox({ bicycles: 5 });
 
@@ -142,47 +122,12 @@ describe('`bicycles create --from` reports the position of an error and sends no
       'name,serial-number\nAda,1\n',
       ':1: unknown field "serial-number": did you mean "serial_number"?',
     ],
-    ['name,colour\nAda,red\n', ':1: unknown field "colour": the fields are name, organization'],
-    [
-      'name,colour,size\nAda,red,M\n',
-      ':1: unknown fields "colour", "size": the fields are name, organization',
-    ],
-    ['name,name\nAda,B\n', ':1: two columns are named "name"'],
-    ['model\nx\n', ':1: the header has no column "name"'],
-    ['name\n', ':1: no bicycles found'],
-    ['', ':1: no bicycles found'],
-    [' \n', ':1: no bicycles found'],
-    ['[]', ':1: no bicycles found'],
-    ['name,lock\nAda,7\n,x\n', ':2: no lock is named "7" (and 1 more)'],
     ['name,model\nAda,city\n', ':2: no model is named "city"'],
-    ['name,description\nAda,"x\n', ':2: a quote is opened here and never closed'],
-    ['[{"name":"Ada"},\n {"name":[7]}]', ':2: name must be text, not [7]'],
-    ['{"name":"Ada"}\n{"name":" "}', ':2: the name is empty'],
-    ['{"name":"Ada","nmae":"B"}', ':1: unknown field "nmae": did you mean "name"?'],
-    ['{"name":"Ada"}\n{"name":"Bea"', ':2: incomplete JSON'],
-    [
-      'name,serial_number\nAda,7\nBea,8\nCid,7\n',
-      ':4: serial_number "7" is already used in line 2',
-    ],
-    ['name\nAda\n\nAda\n', ':4: the same bicycle as in line 2'],
-    ['{"name":"Ada","model":""}', ':1: model is empty'],
-    ['{"name":"Ada","organization":" "}', ':1: organization is empty'],
   ])('%j', async (text, words) => {
     const path = await fileOf(text);
     const { code, stdout, stderr } = await create(sandbox(), ['--from', path, '--yes', '--json']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(JSON.parse(stderr).error.message).toContain(`${path}${words}`);
-    expect(posted(sandbox())).toEqual([]);
-  });
-
-  test('rejects a duplicate bicycle when one row omits the organization', async () => {
-    const organization = sandbox().organizations[0]?.uuid;
-    const path = await fileOf(`{"organization":"${organization}","name":"Ada"}\n{"name":"Ada"}\n`);
-    const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining(':2: the same bicycle as in line 1'),
-    });
     expect(posted(sandbox())).toEqual([]);
   });
 
@@ -205,18 +150,6 @@ describe('`bicycles create --from` reports the position of an error and sends no
         });
       },
     );
-  });
-
-  test('prints further errors for people, one per line', async () => {
-    const path = await fileOf('name,model,lock\nAda,x,\n,,z\nBea,,y\n');
-    const { stderr } = await create(sandbox(), ['--from', path]);
-    expect(stderr.split('\n')).toEqual([
-      `error: ${path}:2: no model is named "x" (and 2 more)`,
-      `       ${path}:3: the name is missing`,
-      `       ${path}:4: no lock is named "y"`,
-      'hint: nothing was sent; fix the file and run the command again',
-      '',
-    ]);
   });
 
   test('reports errors in a file of any length in the order of its lines', async () => {
@@ -244,71 +177,6 @@ describe('`bicycles create --from` reports the position of an error and sends no
     );
     expect(posted(sandbox())).toEqual([]);
   });
-
-  test('rejects an encoding other than UTF-8', async () => {
-    const path = await fileOf(Buffer.from('name\nAda\nJ\xfcrgen\n', 'latin1'));
-    const { code, stderr } = await create(sandbox(), ['--from', path, '--yes']);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(`${path} is not UTF-8`)]);
-  });
-
-  test('rejects a missing file and conflicting flags', async () => {
-    for (const [args, words] of [
-      [
-        ['--from', '/nonexistent/x.csv'],
-        '/nonexistent/x.csv cannot be read: no such file or directory\n',
-      ],
-      [['--from', '-', '--name', 'Ada'], '--name cannot be used with --from'],
-      [['--from', '-', '--serial-number', 'Ada'], '--serial-number cannot be used with --from'],
-      [['--name', 'Ada', '--journal', 'x'], '--journal works only with --from'],
-      [[], '--name is missing'],
-    ] as const) {
-      const { code, stderr } = await create(sandbox(), args);
-      expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    }
-    expect(posted(sandbox())).toEqual([]);
-  });
-
-  test('accepts an empty stdin', async () => {
-    const before = sandbox().requests.length;
-    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
-      env: { FLEET_ORGANIZATION: '' },
-    });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('error: stdin:1: no bicycles found'),
-    ]);
-    expect(sandbox().requests).toHaveLength(before);
-  });
-
-  test('requires an organization', async () => {
-    const env = { FLEET_ORGANIZATION: '' };
-    const { code, stderr } = await create(sandbox(), ['--from', '-', '--yes'], {
-      env,
-      stdin: 'name\nAda\nBea\n',
-    });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining('there are 2 organizations, and none was chosen'),
-    ]);
-  });
-});
-
-test('asks before it creates several bicycles, and prints the requests with --dry-run', async () => {
-  const sandbox = await openSandbox({ bicycles: 5 });
-  const path = await fileOf('name,serial_number\nAda,1\nAda,2\n');
-  const asked = await create(sandbox, ['--from', path]);
-  expect(asked.code).toBe(2);
-  expect(asked.stderr).toContain(
-    `Create 2 bicycles (Ada, Ada) at ${sandbox.baseUrl} (profile default)?`,
-  );
-  const dry = await create(sandbox, ['--from', path, '--dry-run', '--json']);
-  expect(jsonLines(dry.stdout)).toMatchObject([
-    { body: { serial_number: '1' } },
-    { body: { serial_number: '2' } },
-  ]);
-  const single = await create(sandbox, ['--name', 'Ada', '--dry-run']);
-  expect(single.stdout).toContain(`POST ${sandbox.baseUrl}/bicycles/\n`);
-  expect(posted(sandbox)).toEqual([]);
 });
 
 describe.concurrent('`bicycles create --from` with a journal', () => {
@@ -431,23 +299,4 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
       expect(sandbox.bicycles().filter(({ name }) => name === 'Ada')).toHaveLength(3);
     });
   });
-});
-
-test('accepts a note and tags in rows', async () => {
-  const sandbox = await openSandbox({ bicycles: 5 });
-  const rows = [
-    { name: 'Ada', note: 'front wheel', tags: ['a', 'b'] },
-    { name: 'Bea', description: 'blue' },
-  ];
-  for (const stdin of [
-    rows.map((row) => JSON.stringify(row)).join('\n'),
-    'name,note,tags\nCid,front wheel,"[""a"",""b""]"\n',
-  ])
-    expect((await create(sandbox, ['--from', '-', '--yes'], { stdin })).code).toBe(0);
-  const extra = { note: 'front wheel', tags: ['a', 'b'] };
-  expect(posted(sandbox)).toMatchObject([
-    { name: 'Ada', ...extra },
-    { name: 'Bea', description: 'blue' },
-    { name: 'Cid', ...extra },
-  ]);
 });

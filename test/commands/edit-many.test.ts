@@ -1,5 +1,5 @@
-// Tests `fleet bicycles edit -`: each row causes at most one edit, with the journal and report of
-// `act -`.
+// Tests edits of workbooks, and journals of edits. The transcripts
+// test/transcripts/bicycles/edit-many*.md show edits of rows and their mistakes.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -37,28 +37,6 @@ const now = (uuid = '') =>
   service()
     .bicycles()
     .find((one) => one.uuid === uuid);
-const changesSince = (before: number, { requests } = service()) =>
-  requests.slice(before).filter(({ method }) => method !== 'GET');
-
-test('edits several named bicycles once each, with one question and one report', async () => {
-  const [one, two, three] = usual();
-  const before = service().requests.length;
-  const texts = [one?.uuid ?? '', two?.name ?? '', three?.uuid.slice(0, 8) ?? '', one?.name ?? ''];
-  const several = async (...args: string[]) =>
-    runFleet(['bicycles', 'edit', ...args, '--description', 'swapped'], {
-      env: await environmentOf(service()),
-    });
-  expect((await several(...texts)).code).toBe(2);
-  expect((await several(...texts, '-', '--yes')).stderr).toContain(
-    '"-" cannot be combined with other bicycles',
-  );
-  expect(changesSince(before)).toEqual([]);
-  const stderr = expect.stringContaining('3 bicycles: 3 done');
-  expect(await several(...texts, '--yes')).toMatchObject({ code: 0, stderr });
-  for (const { uuid, name } of usual().slice(0, 3))
-    expect(now(uuid)).toMatchObject({ name, description: 'swapped' });
-  expect(changesSince(before)).toHaveLength(3);
-});
 
 test.each(['csv', 'jsonl', 'xlsx'])(
   'edits rows of %s that identify bicycles by any kind of name',
@@ -109,70 +87,6 @@ test('accepts an exported list when the service lacks some of its fields', async
   });
   expect([code, stderr]).toEqual([0, expect.not.stringContaining('unknown column')]);
   expect(changesSince(0, plain)).toEqual([]);
-});
-
-test('sends nothing for an exported list without changes', async () => {
-  const env = await environmentOf(service());
-  const list = await runFleet(['bicycles', 'list', '--all', '-o', 'csv'], { env });
-  const before = service().requests.length;
-  const run = await edit(list.stdout);
-  expect([run.code, changesSince(before)]).toEqual([0, []]);
-  expect(run.stderr).toMatch(
-    /^ignored read-only columns: created, [^\n]*state, modified; to change a state, use: fleet bicycles act - TRANSITION\n30 bicycles: 30 unchanged in \d+ ms\n$/,
-  );
-});
-
-test.each([
-  ['without --yes off a terminal', 'name,description\nNAME,x\n', [], 'add --yes'],
-  ['an unknown name', 'name,description\nNobody,x\n', ['--yes'], '"Nobody" is no bicycle'],
-  ['an unknown column', 'name,descriptoin\nNAME,x\n', ['--yes'], 'description'],
-  [
-    'several unknown columns, in one message',
-    'name,colour,size\nNAME,red,M\n',
-    ['--yes'],
-    'unknown columns "colour", "size" in stdin; nothing was sent\nhint: columns: name, organization, model, lock, serial_number, description, note, tags; rename a column with --map',
-  ],
-  [
-    'the same bicycle twice',
-    'name,description\nNAME,x\nNAME,y\n',
-    ['--yes'],
-    'the same bicycle as in line 2',
-  ],
-  [
-    'nothing but a state',
-    'name,state\nNAME,lost\n',
-    ['--yes'],
-    'stdin has no column that edit can change\nhint: give each row fields such as name, organization, model; a state changes by a transition',
-  ],
-  [
-    'nothing but names',
-    'name\nNAME\n',
-    ['--yes'],
-    'stdin has no column that edit can change\nhint: give each row',
-  ],
-  [
-    'a flag of one bicycle',
-    'name\nNAME\n',
-    ['--yes', '--serial-number', 'x'],
-    '--serial-number is for one bicycle',
-  ],
-])('rejects %s with exit 2 and sends nothing', async (_what, input, args, words) => {
-  const before = service().requests.length;
-  const run = await edit(input.replaceAll('NAME', usual()[3]?.name ?? ''), args);
-  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(words)]);
-  expect(changesSince(before)).toEqual([]);
-});
-
-test('--dry-run prints the requests with the version that was read and sends nothing', async () => {
-  const before = service().requests.length;
-  const one = usual()[4];
-  const run = await edit(`uuid,description\n${one?.uuid},dry\n`, ['--dry-run', '-o', 'jsonl']);
-  expect(JSON.parse(run.stdout)).toMatchObject({
-    method: 'PUT',
-    body: { description: 'dry', name: one?.name },
-  });
-  expect(JSON.parse(run.stdout).body.concurrency_version).toBeDefined();
-  expect([run.code, changesSince(before)]).toEqual([0, []]);
 });
 
 const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];

@@ -217,17 +217,6 @@ test.each(['jsonl', 'csv', 'json', 'xlsx'])(
   },
 );
 
-test('rejects a version that Excel shortened and sends nothing', async () => {
-  const sandbox = await openSandbox({ bicycles: 3 });
-  const uuid = sandbox.bicycles()[0]?.uuid;
-  const { code, stderr } = await runFleet(['bicycles', 'edit', '-', '--yes'], {
-    env: await environmentOf(sandbox),
-    stdin: `uuid,description,concurrency_version\n${uuid},x,1.7E+15\n`,
-  });
-  expect([code, stderr]).toEqual([2, expect.stringContaining('is not a whole number')]);
-  expect(sandbox.requests.filter(({ method }) => method === 'PUT')).toEqual([]);
-});
-
 /** Edits a bicycle by a text with one row. Returns its exit code, messages and sent values. */
 async function editByCell(present: Fields, text: string) {
   const { env, sent } = await openBicycles({ fields: present });

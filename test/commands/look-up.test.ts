@@ -1,4 +1,5 @@
-// Tests how commands find a bicycle by a part of its name, and how changes show the bicycle.
+// Tests that a mirror finds bicycles by a part of their name. The transcripts
+// test/transcripts/bicycles/get*.md show the same at a service.
 
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type ServiceKind, startSandbox } from '../../src/sandbox/index.js';

@@ -1,4 +1,5 @@
-// Tests lists of organizations, zones, models and locks, and their names as values of flags.
+// Tests outlines of zones as GeoJSON, and that names in flags select the same bicycles as UUIDs. The
+// transcripts in test/transcripts/names show the rest.
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';

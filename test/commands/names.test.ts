@@ -1,4 +1,5 @@
-// Tests names of bicycles and organizations in every command, and values that only a service knows.
+// Tests that every command accepts the name of an organization. The transcripts in
+// test/transcripts/names show the rest.
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';

@@ -1,6 +1,5 @@
 // Tests the commands for one bicycle where only code shows the case: many bicycles, long texts and large
 // answers. The transcripts test/transcripts/bicycles/get*.md and edit*.md show the rest.
-// without a URL per bicycle.
 
 import { describe, expect, test } from 'vitest';
 import { type RunOptions, type RunResult, runFleet } from '../support/run.js';

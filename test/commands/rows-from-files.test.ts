@@ -1,6 +1,7 @@
-// Tests rows in files as Excel and other programs write them, and the errors for unusable ones.
+// Tests rows with unusual bytes, merged cells and line ends. The transcripts
+// test/transcripts/bicycles/rows-*.md and files.md show files of Excel and of other programs.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -137,19 +138,6 @@ describe('special values', () => {
     expect([bicycle(0).name, bicycle(0).description]).toEqual(['null', 'null']);
   });
 
-  test('the apostrophe of --excel is removed when the file is read', async () => {
-    await store(0, { name: '-1', description: "'=x" });
-    const list = await fleet(['list', '--all', '-o', 'csv', '--excel']);
-    expect(list.stdout).toContain("'-1");
-    expect(await changesDuring(() => edit(list.stdout))).toBe(0);
-    const text = "\uFEFFname;description\n'-2;'+3\n";
-    const run = await create(text);
-    const created = service()
-      .bicycles()
-      .find(({ name }) => name === '-2');
-    expect([run.code, created?.description]).toEqual([0, '+3']);
-  });
-
   test.each([
     ['a byte order mark', (text: string) => Buffer.from(`\uFEFF${text}`), []],
     ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le'), []],
@@ -186,14 +174,6 @@ describe('special values', () => {
     const list = await fleet(['list', '--columns', 'uuid,note', '-o', 'csv']);
     expect([list.code, list.stdout.split('\n')[0]]).toEqual([0, 'uuid,note']);
   });
-
-  test('an empty cell changes nothing, and --empty clear clears the field', async () => {
-    await store(0, { description: 'old', note: 'old' });
-    const row = `uuid,description,note\n${bicycle(0).uuid},,\n`;
-    expect(await changesDuring(() => edit(row))).toBe(0);
-    expect((await edit(row, '--empty', 'clear')).code).toBe(0);
-    expect([bicycle(0).description, bicycle(0)['note']]).toEqual(['', null]);
-  });
 });
 
 describe('numbers and read-only fields', () => {
@@ -207,39 +187,6 @@ describe('numbers and read-only fields', () => {
       .bicycles()
       .find(({ name }) => name === 'Big');
     expect(big?.serial_number).toBe('98765432109876543210');
-  });
-
-  test('one notice names the read-only columns, and points to act for the state', async () => {
-    const row = { uuid: bicycle(0).uuid, state: 'lost', state_of_charge: 1, description: 'new' };
-    const run = await edit(JSON.stringify(row));
-    expect([run.code, run.stderr]).toEqual([
-      0,
-      expect.stringContaining(
-        'ignored read-only columns: state, state_of_charge; to change a state, use: fleet bicycles act - TRANSITION\n',
-      ),
-    ]);
-    expect(bicycle(0)).toMatchObject({
-      description: 'new',
-      state: expect.not.stringMatching('lost'),
-    });
-  });
-
-  test('headers of fleet tables are known columns', async () => {
-    const list = await fleet([
-      'list',
-      '--all',
-      '-o',
-      'csv',
-      '--columns',
-      'id,name,charge,position',
-    ]);
-    const run = await edit(list.stdout);
-    expect([run.code, run.stderr]).toEqual([
-      0,
-      expect.stringMatching(
-        /ignored read-only columns: state_of_charge, position\n\d+ bicycles: \d+ unchanged/,
-      ),
-    ]);
   });
 
   test.each(['3.57E+14', '3,57E+14'])('refuses the shortened number %s', async (number) => {
@@ -261,13 +208,6 @@ describe('numbers and read-only fields', () => {
 });
 
 describe('outcomes', () => {
-  test('reports a row without changes as unchanged, also in JSON', async () => {
-    const { uuid, name } = bicycle(0);
-    const run = await edit(JSON.stringify({ uuid, name }), '--json');
-    expect(jsonLines(run.stdout)).toMatchObject([{ uuid, outcome: 'unchanged', status: null }]);
-    expect(run.stderr).toMatch(/1 bicycle: 1 unchanged in/);
-  });
-
   test('a resumed run counts unchanged bicycles apart from those in the journal', async () => {
     const [one, two] = [bicycle(0), bicycle(1)];
     const rows = `uuid,description\n${one.uuid},resumed\n${two.uuid},${two.description ?? ''}\n`;
@@ -290,30 +230,6 @@ describe('encodings', () => {
     const bigEndian = rowIn('utf16le', text.replace('Müller', 'Žofie')).swap16();
     expect((await edit(bigEndian)).code).toBe(0);
     expect(bicycle(0).description).toBe('Žofie');
-  });
-
-  test('names the flag for a file of Excel, and reads the file with it', async () => {
-    const file = join(folder, 'excel.csv');
-    const text = `uuid;description\r\n${bicycle(0).uuid};10 € für Müller\r\n`;
-    const bytes = Buffer.from(text.replace('€', '\u0080'), 'latin1');
-    await writeFile(file, bytes);
-    const refused = await fleet(['edit', '--from', file, '--yes']);
-    expect([refused.code, refused.stderr]).toEqual([
-      2,
-      expect.stringMatching(
-        /excel\.csv is not UTF-8; nothing was sent\nhint: .*--encoding windows-1252/,
-      ),
-    ]);
-    const run = await fleet(['edit', '--from', file, '--yes', '--encoding', 'windows-1252']);
-    expect([run.code, bicycle(0).description]).toEqual([0, '10 € für Müller']);
-  });
-
-  test('refuses an unknown encoding and suggests a known one', async () => {
-    const run = await edit('', '--encoding', 'windows-1253x');
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringContaining('did you mean "windows-1252"?'),
-    ]);
   });
 });
 
@@ -464,19 +380,6 @@ describe('line ends', () => {
 });
 
 describe('columns', () => {
-  test('accepts empty columns and rows at the end', async () => {
-    const text = `uuid;description;;\n${bicycle(0).uuid};trailing;;\n;;;\n;;;\n`;
-    expect([(await edit(text)).code, bicycle(0).description]).toEqual([0, 'trailing']);
-  });
-
-  test('refuses a value in a column without a heading', async () => {
-    const run = await edit(`uuid,,description\n${bicycle(0).uuid},lost value,x\n`);
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringContaining('line 2 of stdin: column 2 has a value but no heading'),
-    ]);
-  });
-
   test.each(['edit', 'act', 'create'])('%s refuses two columns of the same name', async (verb) => {
     const text = `uuid,name,name\n${bicycle(0).uuid},a,b\n`;
     const args = {
@@ -490,153 +393,14 @@ describe('columns', () => {
       expect.stringContaining('two columns are named "name"'),
     ]);
   });
-
-  test('lists all unknown columns in one message, and suggests --map', async () => {
-    const run = await edit(`uuid,farbe,groesse\n${bicycle(0).uuid},rot,M\n`);
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringMatching(/unknown columns "farbe", "groesse" in stdin.*\nhint: .*--map/),
-    ]);
-  });
-
-  test('reads columns under other names with --map', async () => {
-    const serial = 'FR-0003';
-    await store(3, { serial_number: serial });
-    const text = `Rahmennummer,Notiz = kurz\n${serial},neu\n`;
-    const unnamed = await edit(text);
-    expect([unnamed.code, unnamed.stderr]).toEqual([
-      2,
-      expect.stringMatching(/no column names the bicycle.*"rahmennummer".*\nhint: .*--map/),
-    ]);
-    const maps = ['--map', 'Rahmennummer=serial_number', '--map', 'Notiz = kurz=note'];
-    expect((await edit(text, ...maps)).code).toBe(0);
-    expect(bicycle(3)['note']).toBe('neu');
-  });
-});
-
-describe('files', () => {
-  test('act, edit and alerts act read a file with --from', async () => {
-    const file = join(folder, 'rows.csv');
-    await writeFile(file, `uuid,description\n${bicycle(0).uuid},from a file\n`);
-    expect((await fleet(['edit', '--from', file, '--yes'])).code).toBe(0);
-    expect(bicycle(0).description).toBe('from a file');
-    const act = await fleet(['act', '--from', file, 'take_over', '--dry-run']);
-    expect(act.stdout).toContain(`/bicycles/${bicycle(0).uuid}/actions/`);
-    const alerts = await runFleet(['alerts', 'act', '--from', file, 'resolve', '--dry-run'], {
-      env: await environmentOf(service()),
-    });
-    expect(alerts.stdout).toContain(`/alerts/${bicycle(0).uuid}/actions/`);
-    const both = await fleet(['act', '--from', file, bicycle(1).uuid, 'take_over', '--yes']);
-    expect([both.code, both.stderr]).toEqual([
-      2,
-      expect.stringContaining('--from cannot be combined with other arguments'),
-    ]);
-  });
-
-  test('leaves an existing file unchanged when there is no result', async () => {
-    const file = join(folder, 'out.json');
-    await writeFile(file, 'yesterday');
-    expect((await edit('', '--file', file)).code).toBe(0);
-    expect(await readFile(file, 'utf8')).toBe('yesterday');
-  });
-
-  test.each([
-    [['--file', 'x.docx'], 'fleet cannot write .docx files', '.json, .jsonl, .csv'],
-    [['--file', 'x.ods', '-o', 'csv'], 'fleet cannot write .ods files', '.xlsx'],
-    [
-      ['--excel', '--file', 'x.xlsx'],
-      'applies only to csv, not to an .xlsx file',
-      'remove --excel',
-    ],
-    [
-      ['-o', 'csv', '--file', 'x.xlsx'],
-      '--file "x.xlsx" is a workbook, and -o csv writes text',
-      'remove -o',
-    ],
-    [['-o', 'xlsx', '--file', 'x.csv'], '-o xlsx needs a file that ends in .xlsx', ''],
-  ])('refuses %j and names what works', async (args, message, hint) => {
-    const run = await fleet(['list', ...args]);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
-    expect(run.stderr).toContain(hint);
-  });
-
-  test('--file - writes to stdout', async () => {
-    const run = await fleet(['list', '-o', 'csv', '--file', '-', '--columns', 'uuid']);
-    expect([run.code, run.stdout]).toEqual([0, expect.stringMatching(/^uuid\n/)]);
-  });
-
-  test('refuses --journal -', async () => {
-    const run = await edit('', '--journal', '-');
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringContaining('--journal must be a file, not "-"'),
-    ]);
-  });
 });
 
 describe('the file of --file', () => {
-  test.each(['--journal', '--from'])('is refused when %s names it too', async (flag) => {
-    const path = join(folder, 'x.jsonl');
-    const row = `{"uuid":"${bicycle(0).uuid}","description":"y"}\n`;
-    await writeFile(path, row);
-    const args = ['edit', ...(flag === '--from' ? [] : ['-']), '--yes'];
-    const run = await fleet([...args, flag, path, '--file', path], row);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining('name the same file')]);
-    expect(await readFile(path, 'utf8')).toBe(row);
-  });
-
   test('the file of --file can have the longest name of the file system, and must not be empty', async () => {
     const path = join(folder, `${'a'.repeat(251)}.csv`);
     const run = await fleet(['list', '--file', path]);
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);
     expect(await readFile(path, 'utf8')).toContain('uuid');
     expect((await fleet(['list', '--file', ''])).code).toBe(2);
-  });
-});
-
-describe('inputs that belong to another command', () => {
-  test('rows of alerts are refused for bicycles, and rows of bicycles for alerts', async () => {
-    const env = await environmentOf(service());
-    service().raiseAlert(bicycle(0).uuid, 'lock.shutdown');
-    const alerts = await runFleet(['alerts', 'list', '-o', 'jsonl'], { env });
-    const acted = await fleet(['act', '-', 'reserve', '--yes'], alerts.stdout);
-    expect([acted.code, acted.stderr]).toEqual([2, expect.stringContaining('describes an alert')]);
-    const bicycles = await fleet(['list', '-o', 'jsonl']);
-    const resolved = await runFleet(['alerts', 'act', '-', 'resolve', '--yes'], {
-      env,
-      stdin: Readable.from([bicycles.stdout]),
-    });
-    expect([resolved.code, resolved.stderr]).toEqual([
-      2,
-      expect.stringContaining('describes a bicycle'),
-    ]);
-  });
-
-  test.each([
-    ['edit', (path: string) => ['edit', path, '--name', 'x', '--yes']],
-    ['act', (path: string) => ['act', path, 'reserve', '--yes']],
-  ])('%s names --from when a file stands in place of a bicycle', async (_, argsOf) => {
-    const path = join(folder, 'fleet.csv');
-    await writeFile(path, 'uuid\n');
-    const run = await fleet(argsOf(path));
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--from ${path}`)]);
-  });
-});
-
-describe('inputs that need another flag', () => {
-  test.each([
-    ['utf-16le', (bytes: Buffer) => bytes],
-    ['utf-16be', (bytes: Buffer) => bytes.swap16()],
-  ])('names --encoding %s for UTF-16 without a byte order mark', async (encoding, swap) => {
-    const run = await edit(swap(Buffer.from(`uuid,name\n${bicycle(0).uuid},x\n`, 'utf16le')));
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(`--encoding ${encoding}`)]);
-  });
-
-  test('refuses a heading of --map that the file does not have', async () => {
-    const run = await edit(`uuid,Notiz\n${bicycle(0).uuid},x\n`, '--map', 'Notizen=note');
-    expect([run.code, run.stderr]).toEqual([
-      2,
-      expect.stringContaining('--map names the heading "notizen", which the header does not have'),
-    ]);
   });
 });

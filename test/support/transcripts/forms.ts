@@ -116,8 +116,9 @@ export function keepPlaceholders(old: string | undefined, actual: string, values
 const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
   ['uuid', '\\brequest '],
   ['uuid', '"request_id":"'],
+  ['number', '"milliseconds":'],
   ['duration', '\\bwatched for '],
-  ['duration', '\\b(?:done|refused|failed|unknown|skipped) in '],
+  ['duration', '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|journal\\)) in '],
 ];
 
 /** Replaces the values of the transcript's variables by their names. */

@@ -176,7 +176,7 @@ function readExchanges(body: readonly string[], first: number, fail: Fail): Exch
     } else if (last === undefined) {
       if (line !== '') fail(first + index, 'expected a request, such as "> GET /bicycles/"');
     } else if (status !== null) last.status = Number(status[1]);
-    else if (header !== null) last.headers[header[1] ?? ''] = header[2] ?? '';
+    else if (header !== null) last.headers[(header[1] ?? '').toLowerCase()] = header[2] ?? '';
     else if (line !== '') last.body += `${line}\n`;
   }
   return exchanges;

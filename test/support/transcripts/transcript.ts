@@ -253,9 +253,9 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
   const requests = scene.service.requests();
   const fresh = requests.slice(scene.requestsShown);
   scene.requestsShown = requests.length;
-  const { [1]: choice = '' } = words;
-  if (choice === 'sorted') return fresh.sort();
-  return fresh.filter((request) => request.includes(choice));
+  const texts = words.slice(1).filter((word) => word !== 'sorted');
+  const chosen = fresh.filter((request) => texts.every((text) => request.includes(text)));
+  return words.includes('sorted') ? chosen.sort() : chosen;
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
