@@ -74,6 +74,33 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
+  test('gets the output of each terminal from the first update', async () => {
+    const lines = [
+      '[first] $ echo one; sleep 1000',
+      'one',
+      '[second] $ echo two',
+      'two',
+      '[first] ^C',
+      'exit 130',
+    ];
+    const isInput = (line: string) => line.startsWith('[');
+    const text = write(session(...lines.filter(isInput)));
+    expect(await update(text)).toBe(write(session(...lines)));
+  });
+
+  test('keeps late output in its step during an update', async () => {
+    const text = write(
+      session(
+        '[first] $ sleep 2; echo one; echo two; sleep 1000',
+        'one',
+        '[first] ^C',
+        'two',
+        'exit 130',
+      ),
+    );
+    expect(await update(text)).toBe(text);
+  });
+
   test('passes the lines of a here-document on stdin', async () => {
     const text = write(
       session("$ cat - <<'EOF' | tr a-z A-Z", '> one', '>', '> $x', '> EOF', 'ONE', '', '$X'),

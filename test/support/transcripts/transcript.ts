@@ -71,6 +71,8 @@ interface Shown {
   stderr: number;
   /** The number of lines of the screen that do not change any more. */
   screen: number;
+  /** Whether an update writes all output of the command for the first time. */
+  isNew: boolean;
 }
 
 /**
@@ -99,7 +101,11 @@ export async function runTranscript(
           throw new TranscriptError(path, part.line, 'only the service `answers` has http blocks');
         service.setAnswers(part.exchanges);
       } else {
-        const actual = await runStep(scene, part, parts.slice(index + 1), mode);
+        const actual = await runStep(scene, part, parts.slice(index + 1), mode).catch(
+          (error: unknown) => {
+            throw new TranscriptError(path, part.line, String(error));
+          },
+        );
         const shown = reconcile(part.expected, actual, scene.values);
         outputs.set(part, shown);
         if (mode === 'check')
@@ -191,15 +197,17 @@ async function runStep(
       isBuilt: scene.isBuilt || needsProcess(later, step),
       terminal: step.size,
     });
-    scene.running.set(terminal, { command, stdout: 0, stderr: 0, screen: 0 });
+    const isNew = mode === 'update' && stepsOfCommand(step, later).every(hasNoOutput);
+    scene.running.set(terminal, { command, stdout: 0, stderr: 0, screen: 0, isNew });
   }
   const shown = scene.running.get(terminal);
   if (shown === undefined)
     throw new Error(`line ${step.line}: no command runs in the terminal ${terminal}`);
   await perform(shown.command, action);
+  const options = { step, goesOn, mode, scene, isNew: shown.isNew };
   if (shown.command.screen !== undefined)
-    return await showScreen(shown, shown.command.screen, { step, goesOn, mode, scene });
-  return goesOn ? await showPart(shown, step, mode) : await showRest(shown);
+    return await showScreen(shown, shown.command.screen, options);
+  return goesOn ? await showPart(shown, options) : await showRest(shown);
 }
 
 const KEYS: { readonly [name: string]: string } = {
@@ -221,16 +229,28 @@ async function perform(command: RunningCommand, action: StepAction): Promise<voi
 
 const CTRL_C = '\u0003';
 
-/** Whether the command needs a process of its own: it is killed, or keys are pressed. */
-function needsProcess(later: Transcript['parts'], { terminal, size }: Step): boolean {
+/** Returns the step that starts a command, and those that continue it. */
+function stepsOfCommand(step: Step, later: Transcript['parts']): Step[] {
+  const steps = [step];
   for (const part of later) {
-    if (part.kind !== 'step' || part.terminal !== terminal) continue;
-    const { action } = part;
-    if (action.kind === 'run') return false;
-    if (action.kind === 'type' || action.kind === 'key') return true;
-    if (action.kind === 'signal' && (size !== undefined || action.signal !== 'SIGINT')) return true;
+    if (part.kind !== 'step' || part.terminal !== step.terminal) continue;
+    if (part.action.kind === 'run') break;
+    steps.push(part);
   }
-  return false;
+  return steps;
+}
+
+function hasNoOutput({ expected }: Step): boolean {
+  return expected.length === 0;
+}
+
+/** Whether the command needs a process of its own: it is killed, or keys are pressed. */
+function needsProcess(later: Transcript['parts'], step: Step): boolean {
+  return stepsOfCommand(step, later).some(({ action }) => {
+    if (action.kind === 'type' || action.kind === 'key') return true;
+    if (action.kind !== 'signal') return false;
+    return step.size !== undefined || action.signal !== 'SIGINT';
+  });
 }
 
 /** Runs the commands that belong to the transcript: `export` and `service`. */
@@ -258,24 +278,59 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
   return words.includes('sorted') ? chosen.sort() : chosen;
 }
 
+interface PartOptions {
+  step: Step;
+  mode: Mode;
+  scene: Scene;
+  /** Whether the command continues to run after the step. */
+  goesOn: boolean;
+  /** Whether no step of this command has output yet, because the transcript is being written. */
+  isNew: boolean;
+}
+
 /** Waits until a command that continues to run has printed the expected number of lines. */
-async function showPart(shown: Shown, step: Step, mode: Mode): Promise<string[]> {
+async function showPart(
+  shown: Shown,
+  { step, mode, scene, isNew }: PartOptions,
+): Promise<string[]> {
   const wanted = countLines(step.expected);
   const linesAfter = (text: string, from: number) => text.slice(from).split('\n').slice(0, -1);
   const stdout = () => linesAfter(shown.command.stdout(), shown.stdout);
   const stderr = () => linesAfter(shown.command.stderr(), shown.stderr);
-  await shown.command.until(
-    () =>
-      (stdout().length >= wanted.stdout && stderr().length >= wanted.stderr) || mode === 'update',
-  );
-  if (mode === 'update') await untilQuiet(shown.command);
-  const [out, err] =
-    mode === 'update'
-      ? [stdout(), stderr()]
-      : [stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr)];
-  shown.stdout += sizeOf(out);
-  shown.stderr += sizeOf(err);
-  return linesOf(out, err);
+  const hasAll = () => stdout().length >= wanted.stdout && stderr().length >= wanted.stderr;
+  const take = (out: string[], err: string[]) => {
+    shown.stdout += sizeOf(out);
+    shown.stderr += sizeOf(err);
+    return linesOf(out, err);
+  };
+  const takeWanted = () => take(stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr));
+  if (mode === 'check') {
+    await shown.command.until(hasAll);
+    return takeWanted();
+  }
+  if (!isNew && (await happens(shown.command, hasAll))) {
+    const real = linesOf(stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr));
+    if (isAsExpected(step, real, scene)) return takeWanted();
+  }
+  await untilQuiet(shown.command);
+  return take(stdout(), stderr());
+}
+
+function isAsExpected({ expected }: Step, actual: readonly string[], { values }: Scene): boolean {
+  return reconcile(expected, actual, new Map(values)).join('\n') === expected.join('\n');
+}
+
+/** In an update, how long the runner waits for the old output before it takes other output. */
+const OLD_OUTPUT_MS = 10_000;
+const LOOK_EVERY_MS = 30;
+
+/** Returns whether the condition becomes true, or the command ends, within some time. */
+async function happens(command: RunningCommand, condition: () => boolean): Promise<boolean> {
+  for (let leftMs = OLD_OUTPUT_MS; leftMs > 0; leftMs -= LOOK_EVERY_MS) {
+    if (condition() || command.code() !== undefined) return true;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return false;
 }
 
 /**
@@ -285,30 +340,27 @@ async function showPart(shown: Shown, step: Step, mode: Mode): Promise<string[]>
 async function showScreen(
   shown: Shown,
   screen: Screen,
-  { step, goesOn, mode, scene }: { step: Step; goesOn: boolean; mode: Mode; scene: Scene },
+  { step, goesOn, mode, scene, isNew }: PartOptions,
 ): Promise<string[]> {
   const { command } = shown;
   if (!goesOn) await command.until(() => false);
-  else if (mode === 'update') await untilQuiet(command);
-  for (let turns = SCREEN_TURNS; ; turns -= 1) {
-    const hasEnded = command.code() !== undefined;
+  const limitMs = mode === 'check' ? SCREEN_LIMIT_MS : OLD_OUTPUT_MS;
+  for (let leftMs = isNew ? 0 : limitMs; ; leftMs -= LOOK_EVERY_MS) {
+    if (leftMs <= 0 && mode === 'update' && goesOn) await untilQuiet(command);
+    const code = command.code();
     const { lines, cursor, isAlternate } = await screen.read();
     const fresh = linesOf(lines.slice(isAlternate ? 0 : shown.screen), []);
-    const actual = goesOn || command.code() === 0 ? fresh : [...fresh, `exit ${command.code()}`];
-    const real = reconcile(step.expected, actual, new Map(scene.values));
-    const isExpected = real.join('\n') === step.expected.join('\n');
-    if (isExpected || hasEnded || turns === 0 || mode === 'update') {
+    const actual = goesOn || code === 0 ? fresh : [...fresh, `exit ${code}`];
+    if (code !== undefined || leftMs <= 0 || isAsExpected(step, actual, scene)) {
       if (!goesOn) screen.close();
       else if (!isAlternate) shown.screen = Math.min(cursor, lines.length);
       return actual;
     }
-    await new Promise((resolve) => setTimeout(resolve, SCREEN_TURN_MS));
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
 }
 
-/** How often the screen is compared, and the pause between two comparisons. */
-const SCREEN_TURNS = 1_000;
-const SCREEN_TURN_MS = 30;
+const SCREEN_LIMIT_MS = 30_000;
 
 async function untilQuiet(command: RunningCommand): Promise<void> {
   for (let size = -1; size !== command.stdout().length + command.stderr().length; ) {
