@@ -1,12 +1,11 @@
 // Runs every example of every help page, and every `fleet` line of README and guides, against a
 // sandbox.
 //
-// bash runs the lines that need a shell or a terminal, with the built program. Lines that are only
-// words run in this process. Each line has its own home folder in which the profile `sandbox` is
+// The runner of the transcripts runs them: lines that are only words in this process, and the others
+// with bash and the built program. Each line has its own home folder in which the profile `sandbox` is
 // selected, as after `fleet sandbox`. A line that changes something has its own sandbox. An example
 // exits with 0 unless the table below says otherwise.
 
-import { EventEmitter } from 'node:events';
 import { cp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,10 +18,10 @@ import { GUIDES, shellLines } from '../support/guides.js';
 import { keepJq } from '../support/jq.js';
 import { makeMirror } from '../support/made-mirror.js';
 import { everyPage, examplesOf } from '../support/pages.js';
-import { runFleet } from '../support/run.js';
 import { useSandbox, withSandbox } from '../support/sandbox.js';
-import { type Ended, type Home, makeHome, type RunOptions, runLine } from '../support/shell.js';
+import { type Ended, type Home, makeHome, type RunOptions } from '../support/shell.js';
 import { hasTool } from '../support/tools.js';
+import { startCommand } from '../support/transcripts/terminals.js';
 
 interface Way extends RunOptions {
   /** The exit code; 0 when absent. */
@@ -231,83 +230,35 @@ function isInstalled(line: string): boolean {
   );
 }
 
-/**
- * Returns the words after `fleet` when a line consists only of words, or undefined when the line
- * needs a shell.
- */
-function plainWords(line: string): string[] | undefined {
-  if (/[|&;<>()$`\\*?]|(?:^|\s)~/.test(line.replace(/'[^']*'|"[^"$`\\]*"/g, ''))) return undefined;
-  const [program, ...words] = line.match(/(?:'[^']*'|"[^"]*"|[^\s'"])+/g) ?? [];
-  return program === 'fleet'
-    ? words.map((word) => word.replace(/'([^']*)'|"([^"]*)"/g, '$1$2'))
-    : undefined;
-}
-
-/** A step of a line. `isPiped` says whether its output goes to the next step. */
-interface PlainStep {
-  words: string[];
-  isPiped: boolean;
-}
-
-/**
- * Returns the steps of a line that consists of words and runs only fleet, joined by `|` and `&&`.
- * Returns undefined when the line needs a shell.
- */
-function plainSteps(line: string): PlainStep[] | undefined {
-  const alone = plainWords(line);
-  if (alone !== undefined) return [{ words: alone, isPiped: false }];
-  // A journal or a plan is written to the current folder, so the example runs in a separate process
-  // in its own folder.
-  if (/--(?:journal|plan)\b/.test(line)) return undefined;
-  const pieces = line.split(/ (\||&&) /);
-  const steps = pieces.flatMap((piece, index) => {
-    const words = /['"]/.test(piece.replace(/'[^']*'|"[^"]*"/g, ''))
-      ? undefined
-      : plainWords(piece);
-    return index % 2 === 1 || words === undefined
-      ? []
-      : [{ words, isPiped: pieces[index + 1] === '|' }];
-  });
-  return steps.length === (pieces.length + 1) / 2 ? steps : undefined;
-}
-
 /** Five seconds of `--for` pass in one second. */
 const HURRY = 5;
+const TERMINAL = { columns: 100, rows: 40 };
 
-async function runInProcess(
-  home: Home,
-  plain: readonly PlainStep[],
-  options: RunOptions,
+/** Runs a line with the runner of the transcripts, and presses the keys of its steps. */
+async function runExample(
+  { folder, env }: Home,
+  line: string,
+  { isTerminal = false, steps = [], shell }: RunOptions,
 ): Promise<Ended> {
-  let ended = { code: 0, text: '', stdin: '' };
-  for (const { words, isPiped } of plain) {
-    const { code, text, stdout } = await runWords(home, words, ended.stdin, options);
-    ended = { code, text: ended.text + text, stdin: isPiped ? stdout : '' };
-    if (code !== 0) break;
+  const clock = /--for\b/.test(line) ? { clock: openQuickClock(HURRY) } : {};
+  const command = startCommand({ env, folder, now: Date.now, ...clock }, line, {
+    stdin: undefined,
+    // A journal or a plan is written to the current folder.
+    isBuilt: isTerminal || /--(?:journal|plan)\b/.test(line),
+    terminal: isTerminal ? TERMINAL : undefined,
+    ...(shell === undefined ? {} : { shell }),
+  });
+  const text = () => command.stdout() + command.stderr();
+  let seenTo = 0;
+  for (const { when, press } of steps) {
+    await command.until(() => when.test(text().slice(seenTo)));
+    seenTo = text().length;
+    if (isTerminal) command.press(press);
+    else command.signal(press as NodeJS.Signals);
   }
-  return ended;
-}
-
-async function runWords(
-  home: Home,
-  words: readonly string[],
-  stdin: string,
-  { steps = [] }: RunOptions,
-) {
-  const signals = new EventEmitter();
-  const left = [...steps];
-  let text = '';
-  const onText = (piece: string) => {
-    text += piece;
-    const [step] = left;
-    if (step === undefined || !step.when.test(text)) return;
-    left.shift();
-    setImmediate(() => signals.emit(step.press, step.press));
-  };
-  const clock = words.includes('--for') ? { clock: openQuickClock(HURRY) } : {};
-  const options = { env: home.env, stdin, signals, onStdout: onText, onStderr: onText, ...clock };
-  const { code, stdout } = await runFleet(words, options);
-  return { code, text, stdout };
+  await command.until(() => false);
+  command.screen?.close();
+  return { code: command.code() ?? null, text: text() };
 }
 
 /** Whether a line can change the data of the service. */
@@ -382,13 +333,8 @@ async function tryInHome(line: string): Promise<void> {
 
 async function tryIn({ env, ...home }: Home, line: string): Promise<void> {
   const { code = 0, instead = line, ...options } = wayOf(line);
-  const steps =
-    options.isTerminal === true ? undefined : plainSteps(instead.replaceAll('$HOME', home.folder));
   const own = { ...home, env: { ...env, ...options.env } };
-  const ended =
-    steps === undefined
-      ? await runLine(own, instead, options)
-      : await runInProcess(own, steps, options);
+  const ended = await runExample(own, instead.replaceAll('$HOME', home.folder), options);
   expect({ line, ...ended }).toMatchObject({ line, code });
 }
 

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter } from 'node:events';
+import type { Clock } from '../../../src/system/clock.js';
 import { runFleet } from '../run.js';
 import { eventually } from '../running.js';
 import { type PlainCommand, readPlainLine } from './plain-line.js';
@@ -29,6 +30,8 @@ export interface Surroundings {
   /** The folder in which bash runs. The current folder of this process must be the same. */
   folder: string;
   now: () => number;
+  /** Replaces the clock of lines that run in this process. */
+  clock?: Clock;
 }
 
 export interface StartOptions {
@@ -37,6 +40,8 @@ export interface StartOptions {
   isBuilt: boolean;
   /** The size of the terminal; undefined for pipes. */
   terminal: ScreenSize | undefined;
+  /** `bash` by default. */
+  shell?: string;
 }
 
 /** The exit code that a shell reports for a process that a signal ended. */
@@ -95,7 +100,7 @@ function refuseKeys(): never {
 
 function startPlain(
   commands: readonly PlainCommand[],
-  { env, now }: Surroundings,
+  { env, now, clock }: Surroundings,
   { stdin = '', terminal }: StartOptions,
 ): RunningCommand {
   const signals = new EventEmitter();
@@ -110,6 +115,7 @@ function startPlain(
         stdin: piped,
         now,
         signals,
+        ...(clock === undefined ? {} : { clock }),
         ...(terminal === undefined || !isLast ? {} : { terminal }),
         onStdout: (text) => {
           if (!isLast) return;
@@ -138,11 +144,12 @@ function startPlain(
 function startBash(
   line: string,
   { env, folder }: Surroundings,
-  { stdin }: StartOptions,
+  { stdin, shell = 'bash' }: StartOptions,
 ): RunningCommand {
   const state = openState(undefined);
-  const script = stdin === undefined ? line : withoutHereDocument(line);
-  const child = spawn('bash', ['-c', `set -o pipefail; ${script}`], {
+  const text = stdin === undefined ? line : withoutHereDocument(line);
+  const script = shell === 'bash' ? `set -o pipefail; ${text}` : text;
+  const child = spawn(shell, ['-c', script], {
     cwd: folder,
     env,
     stdio: ['pipe', 'pipe', 'pipe'],
