@@ -1,4 +1,4 @@
-// Tests README: its length, its links, and that fleet prints the shown output.
+// Tests README and guides: length, links, and that fleet prints the shown output.
 
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,9 +68,10 @@ test("README, guides and help pages do not repeat each other's sentences", () =>
   ).toEqual([]);
 });
 
-const SESSIONS = parseSessions('README.md', README);
+/** The sessions of README, and those of guides, which may use what README did. */
+const SESSIONS = ['README.md', ...GUIDES].flatMap((path) => parseSessions(path, readText(path)));
 
-describe.runIf(hasTool('script'))('README shows the real output of fleet', () => {
+describe.runIf(hasTool('script'))('README and guides show the real output of fleet', () => {
   let scene: Scene;
   beforeAll(async () => {
     const now = Date.now;

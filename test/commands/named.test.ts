@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
+import { openQuickClock } from '../support/fast-clock.js';
 import { isTurnedRight } from '../support/gbfs.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
@@ -117,4 +118,17 @@ describe('names in flags', () => {
     const asked = sandbox().requests.slice(before);
     expect(asked.filter(({ url }) => url.startsWith('/organizations/'))).toHaveLength(1);
   });
+});
+
+/** Tab waits for the service only for a short time, which is longer with this clock. */
+const SLOW = 0.05;
+
+test.each([
+  ['--zone', () => sandbox().zones[0]],
+  ['--organization', () => sandbox().organizations[0]],
+] as const)('are completed for %s', async (flag, known) => {
+  const { uuid = '', name = '' } = known() ?? {};
+  const words = ['__complete', '--', 'bicycles', 'list', flag, uuid.slice(0, 4)];
+  const run = await fleet(words, { clock: openQuickClock(SLOW) });
+  expect(run.stdout).toContain(`${uuid}\t${name}`);
 });
