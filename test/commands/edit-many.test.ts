@@ -86,7 +86,7 @@ test('accepts an exported list when the service lacks some of its fields', async
     env,
   });
   expect([code, stderr]).toEqual([0, expect.not.stringContaining('unknown column')]);
-  expect(changesSince(0, plain)).toEqual([]);
+  expect(plain.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
 });
 
 const UUIDS = ['d238dc92-4ed5-4cec-a476-fe5f869ff26e', '3cbf2500-27cf-4651-a3e0-130b9c9b2b9d'];

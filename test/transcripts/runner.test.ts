@@ -164,6 +164,36 @@ describe('a transcript', () => {
     await expect(check(early)).rejects.toThrow('<uuid bike> has no value');
   });
 
+  test('shows the webhooks of a receiver, and answers them as told', async () => {
+    const curl = "$ curl -s -o answer -w '%{http_code}' -d hello <receiver>/in";
+    const posted = ['$ receiver requests', 'POST /in'];
+    const form = ['content-type: application/x-www-form-urlencoded', 'hello'];
+    const end = '\\ no newline at the end';
+    const text = write(
+      session('$ receiver answers 503 204', curl, '503', end, curl, '204', end) +
+        session(...posted, ...form, ...posted.slice(1), ...form),
+    );
+    expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
+  });
+
+  test('waits until a watch has read the list', async () => {
+    const text = write(
+      session(
+        '[watch] $ fleet watch --max-events 1 --sender task',
+        '! <time> watching /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*',
+        '$ service wait /bicycles/',
+        `$ service publish '/a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*' task '{"n":1}'`,
+        '[watch]',
+        '2026-06-01T12:00:00.000Z  task              {"n":1}',
+        '! watched for <duration>: 1 message, 0 reconnects, no gaps',
+      ),
+      'sandbox --bicycles 5\nsettings: profile',
+    );
+    expect(await update(text)).toBe(text);
+    expect(await check(text)).toBe(text);
+  });
+
   test('shows the requests and answers of a service', async () => {
     const answers = '```http\n> GET /bicycles/\n< 403\n{"detail": "not you"}\n```\n\n';
     const text = write(

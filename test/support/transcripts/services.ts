@@ -138,6 +138,8 @@ export function steer(service: Service, words: readonly string[]): void {
   else if (verb === 'act') sandbox.act(uuid, rest[0] as Parameters<Sandbox['act']>[1]);
   else if (verb === 'drop-streams') sandbox.dropStreams();
   else if (verb === 'fault') sandbox.setFaults(words.slice(1).map(parseFault));
+  else if (verb === 'publish')
+    sandbox.publish(words[1] ?? '', words[2] ?? '', parseJson(words[3] ?? ''));
   else throw new Error(`unknown: service ${words.join(' ')}`);
 }
 

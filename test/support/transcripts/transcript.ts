@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { saveProfile, saveToken, useProfile } from '../../../src/settings/store.js';
 import { preload } from '../program.js';
+import { eventually } from '../running.js';
 import { makeHome } from '../shell.js';
 import { insertValues, type Values } from './forms.js';
 import {
@@ -19,6 +20,7 @@ import {
   type TranscriptHeader,
 } from './parse.js';
 import { readPlainLine } from './plain-line.js';
+import { type Receiver, startReceiver } from './receiver.js';
 import { countLines, reconcile } from './reconcile.js';
 import type { Screen } from './screen.js';
 import { type Service, startService, steer } from './services.js';
@@ -32,6 +34,7 @@ const isUpdate = process.env['FLEET_TRANSCRIPTS'] === 'update';
 
 /** In an update, how long a command that continues to run must be quiet before its output counts. */
 const QUIET_MS = 1_000;
+const QUIET_TURNS = 5;
 
 /** Defines the test of a transcript. Vitest calls it for each .md file; see plugin.ts. */
 export function testTranscript(path: string): void {
@@ -63,6 +66,12 @@ export interface Scene {
   running: Map<string, Shown>;
   /** How many requests `service requests` has shown. */
   requestsShown: number;
+  /** How many requests `service wait` has passed. */
+  requestsAwaited: number;
+  /** The server that receives webhooks, if the transcript mentions it. */
+  receiver: Receiver | undefined;
+  /** How many lines `receiver requests` has shown. */
+  received: number;
 }
 
 interface Shown {
@@ -90,6 +99,7 @@ export async function runTranscript(
   const service = await startService(header.service, now);
   const previousFolder = process.cwd();
   const scene = await openScene(header, service, now);
+  if (transcript.lines.some((line) => line.includes('<receiver>'))) await openReceiver(scene);
   // Plain lines run in this process and may write files to the current folder.
   process.chdir(scene.folder);
   const outputs = new Map<Step, string[]>();
@@ -119,6 +129,7 @@ export async function runTranscript(
       if (command.code() === undefined) command.signal('SIGKILL');
     process.chdir(previousFolder);
     await service.close();
+    await scene.receiver?.close();
   }
   return withOutputs(transcript, outputs);
 }
@@ -158,7 +169,16 @@ export async function openScene(
     values,
     running: new Map(),
     requestsShown: 0,
+    requestsAwaited: 0,
+    receiver: undefined,
+    received: 0,
   };
+}
+
+/** Starts the server for webhooks. */
+async function openReceiver(scene: Scene): Promise<void> {
+  scene.receiver = await startReceiver();
+  scene.values.set('receiver', scene.receiver.url);
 }
 
 /** Saves and selects the profile `sandbox`, as `fleet sandbox` does. */
@@ -190,7 +210,7 @@ async function runStep(
   );
   const goesOn = terminal !== '' && next !== undefined && next.action.kind !== 'run';
   if (action.kind === 'run') {
-    const own = runOwnCommand(scene, action.command);
+    const own = await runOwnCommand(scene, action.command, { step, mode });
     if (own !== undefined) return own;
     const command = startCommand(scene, insertValues(action.command, scene.values), {
       stdin: action.stdin,
@@ -253,10 +273,18 @@ function needsProcess(later: Transcript['parts'], step: Step): boolean {
   });
 }
 
-/** Runs the commands that belong to the transcript: `export` and `service`. */
-function runOwnCommand(scene: Scene, command: string): string[] | undefined {
+/** Runs the commands that belong to the transcript: `export`, `service` and `receiver`. */
+async function runOwnCommand(
+  scene: Scene,
+  command: string,
+  { step, mode }: { step: Step; mode: Mode },
+): Promise<string[] | undefined> {
   const [plain, ...others] = readPlainLine(insertValues(command, scene.values)) ?? [];
-  if (plain === undefined || others.length > 0) return undefined;
+  if (plain === undefined || others.length > 0) {
+    if (/^(?:export|service|receiver) /.test(command))
+      throw new Error(`quote the words of: ${command}`);
+    return undefined;
+  }
   const [name, ...words] = plain.words;
   if (name === 'export') {
     for (const word of words) {
@@ -265,7 +293,12 @@ function runOwnCommand(scene: Scene, command: string): string[] | undefined {
     }
     return [];
   }
+  if (name === 'receiver') return await runReceiver(scene, words, { step, mode });
   if (name !== 'service') return undefined;
+  if (words[0] === 'wait') {
+    await waitForAnswer(scene, words[1] ?? '');
+    return [];
+  }
   if (words[0] !== 'requests') {
     steer(scene.service, words);
     return [];
@@ -286,6 +319,51 @@ interface PartOptions {
   goesOn: boolean;
   /** Whether no step of this command has output yet, because the transcript is being written. */
   isNew: boolean;
+}
+
+/** Runs `receiver answers 503 200` and `receiver requests`, which waits for the expected lines. */
+async function runReceiver(
+  scene: Scene,
+  [verb, ...words]: readonly string[],
+  { step, mode }: { step: Step; mode: Mode },
+): Promise<string[]> {
+  const { receiver } = scene;
+  if (receiver === undefined) throw new Error('no command uses <receiver>');
+  if (verb === 'answers') {
+    receiver.setAnswers(words.map(Number));
+    return [];
+  }
+  const fresh = () => linesOf(receiver.requests().slice(scene.received), []);
+  if (mode === 'update') await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  else await eventually(() => fresh().length >= countLines(step.expected).stdout);
+  const lines = fresh();
+  scene.received += lines.length;
+  return lines;
+}
+
+/**
+ * Turns of the event loop that commands and sandbox share. A command that gets this many turns has
+ * processed an answer, also on a slow machine.
+ */
+const TURNS_TO_PROCESS = 100;
+
+/**
+ * Waits until the service has answered another request whose path begins with this text, and the
+ * command had time to process the answer.
+ */
+async function waitForAnswer(scene: Scene, path: string): Promise<void> {
+  const answered = () =>
+    scene.service.sandbox?.requests.findIndex(
+      ({ url, status }, index) =>
+        index >= scene.requestsAwaited && url.startsWith(path) && status !== 0,
+    ) ?? -1;
+  await eventually(
+    () => answered() !== -1,
+    () => `no request begins with ${path}`,
+  );
+  scene.requestsAwaited = answered() + 1;
+  for (let turn = 0; turn < TURNS_TO_PROCESS; turn += 1)
+    await new Promise((resolve) => setTimeout(resolve, 2));
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
@@ -312,7 +390,7 @@ async function showPart(
     const real = linesOf(stdout().slice(0, wanted.stdout), stderr().slice(0, wanted.stderr));
     if (isAsExpected(step, real, scene)) return takeWanted();
   }
-  await untilQuiet(shown.command);
+  await untilQuiet(shown);
   return take(stdout(), stderr());
 }
 
@@ -346,7 +424,7 @@ async function showScreen(
   if (!goesOn) await command.until(() => false);
   const limitMs = mode === 'check' ? SCREEN_LIMIT_MS : OLD_OUTPUT_MS;
   for (let leftMs = isNew ? 0 : limitMs; ; leftMs -= LOOK_EVERY_MS) {
-    if (leftMs <= 0 && mode === 'update' && goesOn) await untilQuiet(command);
+    if (leftMs <= 0 && mode === 'update' && goesOn) await untilQuiet(shown);
     const code = command.code();
     const { lines, cursor, isAlternate } = await screen.read();
     const fresh = linesOf(lines.slice(isAlternate ? 0 : shown.screen), []);
@@ -362,9 +440,13 @@ async function showScreen(
 
 const SCREEN_LIMIT_MS = 30_000;
 
-async function untilQuiet(command: RunningCommand): Promise<void> {
-  for (let size = -1; size !== command.stdout().length + command.stderr().length; ) {
-    size = command.stdout().length + command.stderr().length;
+/** In an update: waits for output of a command, and then until it prints no more. */
+async function untilQuiet({ command, stdout, stderr }: Shown): Promise<void> {
+  const sizeNow = () => command.stdout().length + command.stderr().length;
+  let size = -1;
+  for (let turn = 0; turn < QUIET_TURNS; turn += 1) {
+    if (size === sizeNow() && size > stdout + stderr) return;
+    size = sizeNow();
     await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
   }
 }
