@@ -334,18 +334,29 @@ async function runReceiver(
     return [];
   }
   const fresh = () => linesOf(receiver.requests().slice(scene.received), []);
-  if (mode === 'update') await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
-  else await eventually(() => fresh().length >= countLines(step.expected).stdout);
+  const wanted = countLines(step.expected).stdout;
+  const updateUntil = performance.now() + QUIET_TURNS * QUIET_MS;
+  await eventually(
+    () => fresh().length >= wanted || (mode === 'update' && performance.now() > updateUntil),
+  );
+  if (mode === 'update' && wanted === 0)
+    await new Promise((resolve) => setTimeout(resolve, QUIET_MS));
+  await letCommandsProcess();
   const lines = fresh();
   scene.received += lines.length;
   return lines;
 }
 
 /**
- * Turns of the event loop that commands and sandbox share. A command that gets this many turns has
+ * Turns of the event loop that commands and servers share. A command that gets this many turns has
  * processed an answer, also on a slow machine.
  */
 const TURNS_TO_PROCESS = 100;
+
+async function letCommandsProcess(): Promise<void> {
+  for (let turn = 0; turn < TURNS_TO_PROCESS; turn += 1)
+    await new Promise((resolve) => setTimeout(resolve, 2));
+}
 
 /**
  * Waits until the service has answered another request whose path begins with this text, and the
@@ -362,8 +373,7 @@ async function waitForAnswer(scene: Scene, path: string): Promise<void> {
     () => `no request begins with ${path}`,
   );
   scene.requestsAwaited = answered() + 1;
-  for (let turn = 0; turn < TURNS_TO_PROCESS; turn += 1)
-    await new Promise((resolve) => setTimeout(resolve, 2));
+  await letCommandsProcess();
 }
 
 /** Waits until a command that continues to run has printed the expected number of lines. */
