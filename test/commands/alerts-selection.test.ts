@@ -3,7 +3,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
-import { runFleet } from '../support/run.js';
 import { type Running, startFleet } from '../support/running.js';
 
 /** Starts a service and an alerts watch that ends with the test. */
@@ -44,35 +43,3 @@ test.each(['observed', 'interface'] as const)(
     expect(shown(running)).toEqual([wanted, second]);
   },
 );
-
-test('selects alerts by the name of their bicycle and by the place of the alert', async () => {
-  const at = (sandbox: Sandbox) => sandbox.bicycles().filter(({ latitude }) => latitude !== null);
-  const { sandbox, running } = await startWatch((from) => {
-    const [first] = at(from);
-    return [
-      ...['--near', `${first?.latitude},${first?.longitude}`, '--radius', '1'],
-      ...['--name', String(first?.name).toLowerCase()],
-    ];
-  });
-  const [first, other] = at(sandbox);
-  if (first === undefined || other === undefined) throw new Error('no such bicycles');
-  const [wanted] = raiseAll(sandbox, [first, other]);
-  await running.until(() => running.objects().length > 0);
-  sandbox.changeBicycle(first.uuid, { latitude: Number(first.latitude) + 1 });
-  raiseAll(sandbox, [first]);
-  sandbox.changeBicycle(first.uuid, { latitude: Number(first.latitude) });
-  const [last] = raiseAll(sandbox, [first]);
-  await running.until(() => running.objects().length > 1);
-  expect(shown(running)).toEqual([wanted, last]);
-});
-
-test('refuses half a circle before it sends anything', async () => {
-  const sandbox = await startSandbox({ bicycles: 5, rate: 0 });
-  onTestFinished(() => sandbox.close());
-  const before = sandbox.requests.length;
-  const run = await runFleet(['alerts', 'watch', '--radius', '5'], {
-    env: await environmentOf(sandbox),
-  });
-  expect([run.code, sandbox.requests.length - before]).toEqual([2, 0]);
-  expect(run.stderr).toContain('--radius works only with --near');
-});
