@@ -43,11 +43,14 @@ type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
 export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
 } & {
-  /** Use `bicycleUuid` to read it: a number in this field must not end a watch. */
+  /**
+   * Read this field with `bicycleUuid`. A service may send a number here, and that must not end a
+   * watch.
+   */
   uuid?: unknown;
   /**
-   * Assumed: grows with each save, but not by one. The service answers an edit with an old version
-   * with 409.
+   * Assumed: the version grows with each save, but not by one. The service answers an edit with an
+   * old version with 409.
    */
   concurrency_version?: number | string | null;
   [unknownField: string]: unknown;
@@ -99,8 +102,8 @@ export const BICYCLE_ORDERINGS = [
 
 /**
  * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts
- * link to the address of a bicycle (2.2), some services list the transitions of a bicycle, and
- * numbers and times may be strings.
+ * link to the URL of a bicycle (2.2), some services list the transitions of a bicycle, and numbers
+ * and times may be strings.
  */
 export const BICYCLE: Resource = {
   one: 'bicycle',
@@ -155,7 +158,7 @@ export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [
   'distance',
   'needs_attention',
   'recoverable',
-  // A column of fleet's own lists: the address of a map.
+  // A column that fleet adds to its own lists: a link to a map.
   'map',
 ];
 

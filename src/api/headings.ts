@@ -3,7 +3,7 @@
 import { ALERT_FIELDS } from './alert.js';
 import { BICYCLE_FIELDS, OPERATOR_FIELDS, READ_ONLY_BICYCLE_FIELDS } from './bicycle.js';
 
-/** Headings that say more than the name of their field. */
+/** Headings that tell people more than the name of their field. */
 const LABELS: { readonly [field: string]: string } = {
   alert_type: 'Alert type',
   bleid: 'Bluetooth ID',
@@ -23,7 +23,7 @@ const LABELS: { readonly [field: string]: string } = {
   uuid: 'UUID',
 };
 
-/** The fields with a heading. Headings of other fields are the names of the fields. */
+/** The fields with a heading of their own. Other fields use their name as the heading. */
 const FIELDS = new Set<string>([
   ...BICYCLE_FIELDS,
   ...OPERATOR_FIELDS,
@@ -43,7 +43,10 @@ export function headingOf(field: string): string {
 
 let fieldsByHeading: ReadonlyMap<string, string> | undefined;
 
-/** Returns the field of a heading in lower case. A text that is not a heading is unchanged. */
+/**
+ * Returns the field that a heading stands for, in lower case. A text that is not a heading is
+ * returned unchanged.
+ */
 export function fieldOfHeading(heading: string): string {
   fieldsByHeading ??= new Map(
     [...FIELDS].map((field) => [headingOf(field).toLowerCase(), field] as const),

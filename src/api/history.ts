@@ -11,8 +11,8 @@ import { BICYCLE } from './bicycle.js';
 export type Transitioned = ReturnType<typeof readStep>;
 
 /**
- * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list, or
- * does not show it. `onRefusal` receives the answer that refused it.
+ * Reads the newest `mostPages` pages. Returns undefined when the service does not offer the list,
+ * or refuses to show it; `onRefusal` then receives the service's answer.
  */
 export async function readTransitions(
   client: Client,
@@ -35,7 +35,7 @@ export async function readTransitions(
     return true;
   };
   return ifOffered(readAll(), mayBeMissing).catch((error: unknown) => {
-    // An answer without a list does not count as a history.
+    // An answer that is not a list does not count as a history.
     if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
       return undefined;
     throw error;
@@ -46,10 +46,13 @@ function readStep(step: { [field: string]: unknown }) {
   return {
     timestamp: textOrNull(step['timestamp']),
     transition: textOrNull(step['transition']),
-    /** The state before, if the entry has it, and the state after. */
+    /** The state before the transition, if the entry has it, and the state after it. */
     from: textOrNull(step['from_state'] ?? step['source']),
     to: textOrNull(step['state'] ?? step['to_state'] ?? step['target']),
-    /** The author: a link, a text, a number or an object; null when the service itself acted. */
+    /**
+     * The author of the transition: a link, a text, a number or an object; null when the service
+     * itself acted.
+     */
     by: step['by'] ?? null,
   };
 }

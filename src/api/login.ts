@@ -21,9 +21,12 @@ export function refreshPathOf(loginPath: string): string {
 
 /** What a login or a renewal returns. */
 export interface TokenAnswer {
-  /** The access token as the service sent it; empty when the answer has none. */
+  /** The access token as the service sent it; empty when the answer contains no token. */
   readonly token: string;
-  /** Null when the service gives this user no refresh token; undefined when its answers have no such field. */
+  /**
+   * The refresh token. It is null when the service gives this user no refresh token, and undefined
+   * when its answers have no such field.
+   */
   readonly refreshToken: string | null | undefined;
 }
 
@@ -51,8 +54,9 @@ export async function postLogin(
 }
 
 /**
- * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and `{token}` once
- * when the service refuses that; without a refresh token only `{token}`. Throws the first refusal.
+ * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and once `{token}`
+ * when the service refuses that. Without a refresh token it sends only `{token}`. Throws the first
+ * refusal.
  */
 export async function postRenewal(
   client: Client,
@@ -74,7 +78,10 @@ export async function postRenewal(
   throw refusal;
 }
 
-/** Whether the service refused a request for good. A service that is down or throttles may answer later. */
+/**
+ * Whether the service refused a request in a way that no retry can change. A service that is down
+ * or throttles may answer later.
+ */
 export function isFinalRefusal(thrown: unknown): thrown is FleetError {
   return thrown instanceof FleetError && ['auth', 'rejected', 'not-found'].includes(thrown.kind);
 }
@@ -128,7 +135,10 @@ function explainRefusedLogin(thrown: unknown, text: string, password: string): u
   return thrown.with({ kind: 'auth', message, hint, detail: undefined });
 }
 
-/** Fields that other services require for a login; an answer is searched for these names only. */
+/**
+ * The fields that other services require for a login. fleet searches an answer only for these
+ * names.
+ */
 const REQUIRED_FIELDS = ['username', 'otp', 'otp_token', 'captcha', 'client_id'];
 
 /** More of an answer is not searched. */

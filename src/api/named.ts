@@ -1,4 +1,4 @@
-// Organizations, zones, models and other named resources. Assumed: the paths and fields, as
+// Organizations, zones, models and other resources with a name. Assumed: the paths and fields, as
 // observed; not every service has them.
 
 import type { Vocabulary } from './resource.js';

@@ -1,25 +1,25 @@
-// Reads the present values of many bicycles or alerts: one request for each, or the whole list when
-// there are many.
+// Reads the current values of many bicycles or alerts: with one request for each, or from the whole
+// list when there are many.
 
 import type { Client } from '../http/client.js';
 import { textOrNull } from '../json/parse.js';
 import { readOneIfShown } from './read-one.js';
 import type { Resource } from './resource.js';
 
-/** The values of a bicycle or alert, as far as previews and plans need them. */
+/** The values of a bicycle or alert that previews and plans need. */
 export interface Present {
   readonly name: string | null;
   readonly state: string | null;
-  /** Grows with every save; null when the service does not have versions. */
+  /** The version. It grows with every save, and is null when the service does not have versions. */
   readonly version: string | number | null;
 }
 
-/** More targets than this are read from the list. */
+/** When there are more targets than this, they are read from the list. */
 const MOST_SINGLE_READS = 100;
 
 /**
- * Reads the targets. The result lacks those that the service shows neither at their URL nor
- * in its list. Assumed: single bicycles can be read; a service without that has only the list.
+ * Reads the targets. The result lacks targets that the service shows neither at their URL nor in
+ * its list. Assumed: single bicycles can be read; a service without such URLs has only the list.
  * Throws when the service cannot be reached.
  */
 export async function readPresent(
@@ -54,7 +54,10 @@ export async function readOnePresent(
   return item === undefined ? undefined : presentOf(item.value);
 }
 
-/** A list can be older than single answers. A missing target is read at its URL. */
+/**
+ * A list can be older than the answer of a single URL. A target that the list lacks is read at its
+ * URL.
+ */
 async function readFromList(
   client: Client,
   { listPath, many }: Resource,
@@ -84,7 +87,7 @@ export function presentOf(fields: { readonly [field: string]: unknown }): Presen
   };
 }
 
-/** Counts states: `{ available: 110, lost: 10 }`, the most frequent first. */
+/** Counts states: `{ available: 110, lost: 10 }`, with the most frequent state first. */
 export function countPresentStates(all: Iterable<Pick<Present, 'state'>>): Map<string, number> {
   const counts = new Map<string, number>();
   for (const { state } of all) {

@@ -5,8 +5,8 @@ import { bicycleUuid } from './bicycle.js';
 import { isUuid, pathSegment, wholeUuid } from './links.js';
 
 /**
- * A pushed message (section 2.5). `message` is a whole resource, a part of it, or an object with
- * only a state.
+ * A pushed message (section 2.5). `message` is a whole resource, a part of a resource, or an object
+ * with only a state.
  */
 export interface PushEnvelope {
   topic?: string | null;
@@ -61,8 +61,8 @@ const BICYCLES_TOPIC =
 /**
  * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the
  * role that the user chose; otherwise the roles of the token, starting with the role of the topic;
- * otherwise the role of the topic. `user` stands for the UUID of the token's user. A topic that
- * section 6.1 does not define is unchanged.
+ * otherwise the role of the topic. `user` is the UUID of the token's user. A topic that section 6.1
+ * does not define is returned unchanged.
  */
 export function topicsByRole(
   topic: string,

@@ -11,9 +11,9 @@ import { squeeze } from '../json/text.js';
 import type { Resource } from './resource.js';
 
 /**
- * Reads one bicycle or alert. Throws the errors of the client, and a FleetError of kind `service`
- * for other content, such as a login page or another bicycle, so that it is not mistaken for a
- * deletion.
+ * Reads one bicycle or alert. Throws the errors of the client. Throws a FleetError of kind
+ * `service` for other content, such as a login page or another bicycle, so that such an answer is
+ * not mistaken for a deletion.
  */
 export async function readOne<T extends { [field: string]: unknown }>(
   client: Client,

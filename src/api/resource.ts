@@ -10,12 +10,16 @@ export interface Vocabulary {
   /** Fields with a fixed list of values. */
   readonly words: { readonly [field: string]: readonly string[] };
   /**
-   * The fields by the headers of tables, in lower case. A header works wherever a field is typed.
+   * The fields by the column headers of tables, in lower case. A user can type a header wherever
+   * fleet expects a field.
    */
   readonly headers?: { readonly [header: string]: string };
 }
 
-/** Returns the field that a word names: a field name, or a header of a table. */
+/**
+ * Returns the field that a typed word names. The word is a field name or the column header of a
+ * table.
+ */
 export function fieldOf(
   word: string,
   { fields, headers = {} }: Pick<Vocabulary, 'fields' | 'headers'>,
@@ -36,10 +40,13 @@ export interface Resource extends Vocabulary {
   /** The path of the list below the base URL. */
   readonly listPath: string;
   /**
-   * Returns the path of one resource, with a final slash. `actions/` and `transitions/` (the
-   * history) are below it.
+   * Returns the path of one resource, with a final slash. Its actions are at `actions/` below this
+   * path, and its history is at `transitions/`.
    */
   path(uuid: string): string;
-  /** Returns the commands that show the present state of one, for messages. */
+  /**
+   * Returns the commands that show the current state of one bicycle or alert. Messages suggest
+   * them.
+   */
   shownBy(uuid: string): string;
 }

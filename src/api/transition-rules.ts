@@ -42,14 +42,15 @@ export function mayStartIn(transition: string, state: string): boolean | undefin
   return isKnownState ? ruleOf(transition)?.from.includes(state) : undefined;
 }
 
-/** Returns the state that a transition leads to; undefined for an unknown transition. */
+/** Returns the state that a transition leads to; undefined when the transition is unknown. */
 export function targetStateOf(transition: string): string | undefined {
   return ruleOf(transition)?.to;
 }
 
 /**
- * The transitions that undo others, by the state before. `retire` and `force_put_in_maintenance`
- * have none: a decommissioned bicycle and an ended rental do not come back by themselves.
+ * The transitions that undo other transitions, by the earlier state. Nothing undoes `retire` and
+ * `force_put_in_maintenance`: no transition brings back a decommissioned bicycle or an ended
+ * rental.
  */
 const WAYS_BACK: readonly (readonly [
   from: string,
@@ -68,8 +69,8 @@ const WAYS_BACK: readonly (readonly [
 ];
 
 /**
- * Returns the transition that brings a bicycle back to the state `before` after a transition.
- * Undefined when no single transition does.
+ * Returns the transition that brings a bicycle back to the state that it had before another
+ * transition. Undefined when no single transition does.
  */
 export function transitionBack(before: string, transition: string): Transition | undefined {
   return WAYS_BACK.find(
@@ -77,5 +78,8 @@ export function transitionBack(before: string, transition: string): Transition |
   )?.[2];
 }
 
-/** Transitions that are hard to undo. They always ask, and the user must type a word. */
+/**
+ * Transitions that are hard to undo. fleet always asks for confirmation, and the user must type a
+ * word.
+ */
 export const GRAVE_TRANSITIONS: readonly string[] = ['retire', 'declare_unrecoverable'];

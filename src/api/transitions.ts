@@ -1,8 +1,8 @@
 // The transitions of bicycles (interface.md section 3), by name.
 
 /**
- * The transitions of section 3.1 and their meanings. The name is the value of `type` in the action
- * request. Assumed: `put_in_maintenance` was observed. It cannot replace
+ * The transitions of section 3.1 and their meanings. The name of a transition is the value of
+ * `type` in the action request. Assumed: `put_in_maintenance` was observed. It cannot replace
  * `force_put_in_maintenance`, which ends a rental.
  */
 export const TRANSITION_MEANINGS = {

@@ -11,8 +11,8 @@ import { clean, escapeJson } from '../terminal/clean.js';
 import { iso, streamLine, streamRecord } from '../views/connection.js';
 
 /**
- * The output: lines, JSON lines, a board on the terminal, or a page in a browser. The last two draw
- * themselves.
+ * The kind of output: lines, JSON lines, a board on the terminal, or a page in a browser. The board
+ * and the page show notices themselves.
  */
 export type Form = 'lines' | 'json' | 'board' | 'page';
 
@@ -30,7 +30,10 @@ interface StderrOptions {
 
 /** How many characters of a message that could not be shown are printed. */
 const KEPT_CHARACTERS = 1_000;
-/** Secrets are hidden in much more of the text, because a secret that is cut is not recognised. */
+/**
+ * This many characters of the text are searched for secrets. It is much more than is printed,
+ * because a secret that is cut is not recognised.
+ */
 const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
 /**
  * The continuation of a line that is too wide for the terminal is indented to the text after its
@@ -38,12 +41,12 @@ const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
  */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * A lost connection is reported again when its pause has grown by this factor, but at most once a
- * minute.
+ * A lost connection is reported again when the pause before the next attempt has grown by this
+ * factor, but at most once a minute.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
-/** The maximum size of waiting output. Further lines are dropped and counted. */
+/** The maximum size of output that waits for the reader. Further lines are dropped and counted. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openStderr(context: Context, options: StderrOptions) {
@@ -88,8 +91,8 @@ export function openStderr(context: Context, options: StderrOptions) {
         const role = readTopic(as)?.role;
         if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
       }
-      // A long outage of the network is reported once, and one more time for each new reason,
-      // instead of with a thousand lines.
+      // A long network outage is reported once, and again for each new reason, instead of with a
+      // thousand lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && wasReported(event, lastLoss)) return;
         lastLoss = event;
@@ -123,8 +126,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 }
 
 /**
- * Whether a lost connection was already reported: the reason is the same, and the pause is not much
- * longer or was reported less than a minute ago.
+ * Whether this loss of the connection was already reported: the reason is the same, and the pause
+ * is not much longer or was reported less than a minute ago.
  */
 function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =
@@ -134,7 +137,8 @@ function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported:
 }
 
 /**
- * Writes lines. While the reader is too far behind, lines are dropped, counted, and later reported.
+ * Writes lines. While the reader is too far behind, lines are dropped and counted. The count is
+ * reported later.
  */
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;

@@ -1,5 +1,5 @@
-// Retries the token source (such as a token command) when it fails at the start, and warns about a
-// token that will expire.
+// Asks the token source (such as a token command) again when it fails at the start, and warns about
+// a token that will expire.
 
 import type { Context } from '../context.js';
 import { asFleetError } from '../errors.js';
@@ -14,8 +14,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * A token that cannot be renewed causes a warning when it expires within this time, or before the
- * end of `--for`.
+ * fleet warns about a token that cannot be renewed when the token expires within this time, or
+ * before the end of `--for`.
  */
 const SOON_MS = 3_600_000;
 
@@ -29,8 +29,9 @@ export async function beginFollowing(context: Context, forMs?: number): Promise<
 }
 
 /**
- * Returns a context with requests that wait for a token. Throws a FleetError of kind `config` when
- * no token source is configured; requests throw it when waiting cannot help.
+ * Returns a context whose requests wait for a token. Throws a FleetError of kind `config` when no
+ * token source is configured. Requests throw the error of the token source when waiting cannot
+ * help.
  */
 export async function withTokenRetries(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();

@@ -20,22 +20,28 @@ import { type AlertItem, alertVersionOf, keyOf, lastMsOf } from './known-alerts.
 export type AlertOrder = 'modified' | 'created';
 
 export interface AlertFeedOptions {
-  /** The filters of the list, without order and page. */
+  /** The filters of the list, without the parameters for order and page. */
   readonly filters: Query;
   readonly order: AlertOrder;
-  /** Whether to request large pages, because more than one page is usually read. */
+  /** Whether to request large pages. Only used when more than one page is usually read. */
   readonly hasLargePages: boolean;
 }
 
-/** How often the pages are read again when an alert was deleted during the reading. */
+/** How many times the pages are read again when an alert was deleted during the reading. */
 const REPEATS_LIMIT = 3;
-/** The feed stops after this many consecutive pages without a new alert, because the pages repeat. */
+/**
+ * The feed stops after this many consecutive pages without a new alert, because the service then
+ * repeats its pages.
+ */
 const STALE_PAGES_LIMIT = 10;
-/** How many versions of alerts the feed remembers at least, to recognise an alert that moved. */
+/**
+ * The feed remembers at least this many versions of alerts, to recognise an alert that moved to
+ * another page.
+ */
 const SEEN_VERSIONS = 20_000;
 /**
- * The list is endless if it has this many alerts more than twice its count. A short list may grow
- * while it is read.
+ * A list is treated as endless when it has more than this many alerts and more than twice the
+ * service's count. A short list may grow while it is read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
@@ -49,8 +55,8 @@ export class AlertFeed {
   /** The number of different versions of alerts. */
   versions = 0;
   /**
-   * The time that orders the list (`modified` or `created`) of the last alert; undefined after an
-   * alert that was out of order.
+   * The time of the last alert in the field that orders the list (`modified` or `created`). It is
+   * undefined after an alert that was out of order.
    */
   lastMs: number | undefined = Number.POSITIVE_INFINITY;
   /** The newest time of an alert. */
@@ -59,11 +65,11 @@ export class AlertFeed {
   readonly #seen = openSeenKeys(SEEN_VERSIONS);
   #stalePages = 0;
   #items = 0;
-  /** The service's count on the last page; undefined without one. */
+  /** The service's count on the last page; undefined when the page had no count. */
   #count: number | undefined;
   #hasShrunk = false;
   #repeats = 0;
-  /** How many pages the earlier readings of the same pages had. */
+  /** How many pages the earlier readings of this list had. */
   #leastPages = 0;
 
   constructor(options: AlertFeedOptions) {
@@ -75,7 +81,7 @@ export class AlertFeed {
     return this.#options.order;
   }
 
-  /** Whether the pages repeat, or have many more alerts than the service counts. */
+  /** Whether the service repeats its pages, or sends many more alerts than it counts. */
   get isEndless(): boolean {
     const limit = 2 * (this.#count ?? Number.POSITIVE_INFINITY) + BEYOND_COUNT_LIMIT_ITEMS;
     return this.hasNext && (this.#stalePages >= STALE_PAGES_LIMIT || this.#items > limit);
@@ -90,8 +96,8 @@ export class AlertFeed {
   }
 
   /**
-   * Whether the feed read as many pages as before the repetition. A missed alert can be on any of
-   * these pages, so known alerts do not end the reading earlier.
+   * Whether this reading has read as many pages as the reading before it. A missed alert can be on
+   * any of these pages, so known alerts do not end the reading earlier.
    */
   get hasRepeatedAll(): boolean {
     return this.pages >= this.#leastPages;
@@ -124,14 +130,14 @@ export class AlertFeed {
   }
 
   /**
-   * Whether the feed cannot have missed an alert. A count reveals a deletion. Without a count, only
-   * a reading without news after its first page proves that no alert moved.
+   * Whether the feed cannot have missed an alert. A count reveals a deletion. Without a count, no
+   * alert moved only if all pages after the first had no new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
   }
 
-  /** Returns a new reading of the same pages. */
+  /** Returns a new reading of the same list. */
   repeat(): AlertFeed {
     const feed = new AlertFeed(this.#options);
     feed.#repeats = this.#repeats + 1;
@@ -148,7 +154,10 @@ export class AlertFeed {
       this.#hasShrunk = true;
   }
 
-  /** Whether the service refuses the order, so that the list must be read by `created`. */
+  /**
+   * Whether the service refuses to sort by `modified`, so that the list must be sorted by
+   * `created`.
+   */
   isOrderRefused(error: unknown): boolean {
     return error instanceof FleetError && error.status === 400 && this.order === 'modified';
   }
@@ -158,25 +167,28 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
   return [['ordering', `-${order}`], ...filters, ...(hasLargePages ? [LARGE_PAGE] : [])];
 }
 
-/** What the consumer of the feed found on a page. */
+/** What the consumer of the feed says about a page. */
 export interface PageResult {
   /** Whether the page had an alert that the consumer did not know. */
   readonly hasNews: boolean;
-  /** Whether the consumer needs no later page. */
+  /** Whether the consumer needs no further page. */
   readonly isEnough: boolean;
 }
 
 export interface AlertFeedReading extends AlertFeedOptions {
   /** Reads one page of the list. */
   readPage(query: Query): Promise<Page<Alert>>;
-  /** Takes the alerts of a page. When the pages are read again, it gets the same alerts again. */
+  /**
+   * Takes the alerts of a page. When the pages are read again, the consumer gets the same alerts
+   * again.
+   */
   takePage(alerts: readonly AlertItem[]): PageResult | Promise<PageResult>;
 }
 
 /**
- * Reads the list, newest first, until the consumer has enough or the list ends. Reads it by
- * `created` when the service refuses the order. Returns whether no alert can be missing. Throws the
- * errors of the two functions, and a FleetError of kind `service` when the list does not end.
+ * Reads the list, newest first, until the consumer has enough or the list ends. Sorts the list by
+ * `created` when the service refuses `modified`. Returns whether no alert can be missing. Throws
+ * the errors of the two functions, and a FleetError of kind `service` when the list does not end.
  */
 export async function readAlertFeed(reading: AlertFeedReading): Promise<boolean> {
   let feed = new AlertFeed(reading);

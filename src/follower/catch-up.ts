@@ -1,14 +1,14 @@
 // Reads the list, newest first, at the start and after a gap, to find the changes of the gap. No
 // I/O.
 //
-// After a gap the list is read in `-modified` order. All changes of the gap are above the first
+// After a gap the list is read in `-modified` order. All changes of the gap come before the first
 // bicycle that was modified well before the gap, so the reading is complete when it reaches that
-// bicycle or the end of the list. If only the machine's clock tells when the gap began, it is
-// complete only at the end.
+// bicycle or the end of the list. If only the machine's clock tells when the gap began, the reading
+// is complete only at the end of the list.
 //
 // The list is read again, at most twice, if it changed during the reading or is older than the
-// pushed messages. The reading is incomplete if the order is wrong, if the page limit is reached,
-// or if a bicycle may have changed without evidence.
+// pushed messages. The reading is incomplete if the list is not sorted, if the page limit is
+// reached, or if it cannot be decided whether a bicycle changed.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -23,7 +23,9 @@ import { totalOf } from './whole-list.js';
 
 /** The result of a reading that ended. */
 export interface EndedReading {
-  /** The report of the reading. It is undefined when only the counts of the lists were read. */
+  /**
+   * The report of the reading. It is undefined when the reading only read the counts of the lists.
+   */
   readonly report?: Report;
   readonly mark: Mark | undefined;
   /**
@@ -38,8 +40,8 @@ export interface EndedReading {
 /** A reading that is wanted. */
 interface Missed {
   /**
-   * The knowledge when the stream went silent. It is undefined for the first reading, because no
-   * message can be missing before it.
+   * The data that was known when the stream went silent. It is undefined for the first reading,
+   * because no message can be missing before it.
    */
   readonly mark: Mark | undefined;
   /** When the stream went silent, by the machine's clock. It is undefined for the first reading. */
@@ -56,24 +58,33 @@ type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 type Pass = ReturnType<typeof newPass>;
 
 /**
- * The minimum time between two readings, so that an unstable connection does not cause constant
+ * The minimum time between two readings. Without it, an unstable connection would cause constant
  * reading.
  */
 const READING_PAUSE_MS = 10_000;
 /**
- * The pause after a list that could not be read. It is longer than the retries of the client, and
+ * The pause after a list could not be read. It is longer than the retries of the HTTP client, and
  * grows while the service refuses.
  */
 const UNREAD_PAUSE_MS = 30_000;
 const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
-/** The pause before a list that changed during the reading is read again, at most twice. */
+/** The pause before the list is read again because it changed during the reading. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
-/** More passes are only needed when bicycles are absent in some passes and present in others. */
+/**
+ * More passes than this are needed only when bicycles are missing in some passes and present in
+ * others.
+ */
 const MOST_ABSENCE_ATTEMPTS = 20;
-/** The time between two whole lists that prove a deletion, because a list can lag. */
+/**
+ * The time between the two readings of the whole list that prove a deletion. The pause is needed
+ * because a list can lag.
+ */
 const LISTS_PAUSE_MS = 5_000;
-/** How long an address must answer 404 before its bicycle is gone, when no whole list proves it. */
+/**
+ * How long the URL of a bicycle must answer 404 before the bicycle counts as gone, when no whole
+ * list proves it.
+ */
 const REFUSALS_PAUSE_MS = 30_000;
 
 const NO_ORDER = 'the list is not in the order of "modified"';
@@ -81,8 +92,8 @@ const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /**
-   * The data that was known when the stream went silent. It is set while a gap waits for its
-   * reading, and undefined after the reading began.
+   * The data that was known when the stream went silent. It is set from the start of a gap until
+   * its reading begins.
    */
   mark: Mark | undefined;
   /** The next reading. */
@@ -95,7 +106,10 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   #refusals = 0;
   /** Whether the list was read once, up to the page limit. */
   #hasBaseline = false;
-  /** Whether a bicycle was found at its own address, so that a 404 there is evidence. */
+  /**
+   * Whether any bicycle was found at its own URL. Only then is a 404 at such a URL evidence of a
+   * deletion.
+   */
   #hasAddresses = false;
 
   constructor(known: KnownFleet, options: FollowerOptions, emit: Emit, onEnd: OnEnd<EndedReading>) {
@@ -117,7 +131,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 
   /**
    * Records that messages may be missing since a moment of the monotonic clock. The earliest moment
-   * counts, because topics can go silent in any order.
+   * counts, because the topics can go silent in any order.
    */
   missFrom(fromMs: number, mark?: Mark) {
     if (this.mark === undefined || fromMs < this.mark.fromMs)
@@ -125,8 +139,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Requests a reading of at most this many pages of each organization. With 0, only the counts are
-   * read.
+   * Requests a reading of at most this many pages of each organization. With 0, only the counts of
+   * the lists are read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // A single unreadable message requests a reading without a mark, so the gap begins now.
@@ -146,7 +160,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
     const { mostPages } = this.wanted;
-    // A first reading after a gap must be compared with the few known bicycles.
+    // When a gap came before the first reading, the list is compared with the few bicycles that are
+    // known from messages.
     const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
@@ -225,7 +240,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /** Reads the named bicycles at their addresses. */
+  /** Reads the bicycles of --bicycle at their own URLs. */
   *#readNames(pass: Pass): CatchUpSteps<void> {
     const { bicycles = [], organizations } = this.options;
     for (const uuid of bicycles) {
@@ -236,15 +251,16 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
-        // Assumed: a service without such addresses also answers 404 or 405. The answer counts only
-        // when an address worked before.
+        // Assumed: a service without such URLs also answers 404 or 405. The answer counts only when
+        // such a URL worked before.
         pass.denied.add(uuid);
       }
     }
   }
 
   /**
-   * Reads the list of an organization as far as necessary or allowed. Returns the service's count.
+   * Reads the list of an organization, until enough pages are read or the page limit is reached.
+   * Returns the service's count.
    */
   *#readList(pass: Pass, organization: string): CatchUpSteps<number | undefined> {
     const { mark, mostPages, missing, found } = pass;
@@ -257,8 +273,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // The first reading also reads older pages up to the limit, because changes of unknown
-        // bicycles cannot be recognised later.
+        // The first reading also reads older pages, up to the limit. A later change of a bicycle
+        // can only be recognised when the bicycle is known.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -267,8 +283,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (next === undefined) break;
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
-      // In a list that lags, a bicycle can move to the first page while later pages are read. Look
-      // at the first pages again to find it.
+      // In a list that lags, a bicycle can move to the first page while later pages are read. The
+      // first pages are read again to find it.
       if (
         !isPast(list) ||
         list.pages === 1 ||
@@ -285,8 +301,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // The reading ended before the end of the last list. Named bicycles further down in that list
-    // did not change.
+    // The reading ended before the end of the last list. The bicycles of --bicycle further down in
+    // that list did not change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -305,14 +321,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // A second look is for bicycles that moved up. Within one second only the version shows which
-      // of two replicas is newer.
+      // The second reading of the first pages only looks for bicycles that moved up. Within one
+      // second only the version shows which of two replicas is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // After one item out of order, the remaining items of the list can be newer.
+      // After one item that is not sorted, any further item of the list can be newer.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -324,8 +340,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles an item of a list or a bicycle from its address: learns it at the start, compares it
-   * after a gap.
+   * Handles an item of a list, or a bicycle that was read at its own URL: learns it at the start,
+   * compares it after a gap.
    */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
@@ -346,7 +362,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (before === undefined || !isSame) found.newer.push(readTime(after.modified));
   }
 
-  /** Returns the named bicycles that were known and that the service no longer has. */
+  /** Returns the bicycles of --bicycle that were known and that the service no longer has. */
   #absent(pass: Pass): string[] {
     const { missing, denied, mergedBefore } = pass;
     const isListed = isListProof(pass);
@@ -360,8 +376,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Retries a list later after any failure. For example, page 2 is not found when the list became
-   * shorter.
+   * Reads a list again later after any failure. For example, page 2 is not found when the list
+   * became shorter.
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
@@ -379,7 +395,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * The results of a reading over all passes. `doubt` is a reason that another pass cannot remove.
+ * The results of a reading over all passes. `doubt` is a reason for an incomplete reading that
+ * another pass cannot remove.
  */
 const newFound = () => ({
   pages: 0,
@@ -394,16 +411,21 @@ function newPass(
   missed: Missed,
   found: ReturnType<typeof newFound>,
   bicycles: ReadonlySet<string> | undefined,
-  /** The number of merged messages at the start. A bicycle with a later message is not gone. */
+  /**
+   * The number of merged messages at the start of the pass. A bicycle with a later message is not
+   * gone.
+   */
   mergedBefore: number,
   /** A change after this moment may be missing in the lists of the pass. */
   started: Moment,
 ) {
   return {
     ...{ ...missed, found, mergedBefore, started },
-    /** The named bicycles that were not found yet; undefined when all bicycles are followed. */
+    /**
+     * The bicycles of --bicycle that were not found yet; undefined when all bicycles are followed.
+     */
     missing: bicycles && new Set(bicycles),
-    /** The named bicycles whose addresses answered 404. */
+    /** The bicycles of --bicycle whose URLs answered 404. */
     denied: new Set<string>(),
     /** The counts of the lists that were read. */
     counts: [] as (number | undefined)[],
@@ -414,7 +436,7 @@ function newPass(
   };
 }
 
-/** The first pass that lacked a named bicycle. */
+/** The first pass that did not find a bicycle of --bicycle. */
 interface Absence {
   readonly atMs: number;
   readonly isListed: boolean;
@@ -422,7 +444,10 @@ interface Absence {
   readonly mergedBefore: number;
 }
 
-/** The bicycles that are proven to be gone, and when the next pass can prove more. */
+/**
+ * The bicycles that are proven to be gone, and the earliest time at which another pass can prove
+ * more.
+ */
 interface Judgement {
   readonly proven: readonly string[];
   readonly nextMs: number | undefined;
@@ -460,8 +485,8 @@ function openAbsences(mergedOf: (uuid: string) => number) {
 }
 
 /**
- * Whether the lists of a pass prove that a bicycle is not in them. A list without a count may have
- * skipped a bicycle between its pages.
+ * Whether the lists of a pass prove that a bicycle is missing. A list without a count may have
+ * skipped a bicycle between two pages.
  */
 function isListProof({ isToTheEnd, counts }: Pass): boolean {
   return isToTheEnd && counts.length > 0 && !counts.includes(undefined);
@@ -473,14 +498,15 @@ type List = ReturnType<typeof newList>;
 function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
-    // Without the service's time there is no lower bound, because the machine's clock may be ahead.
+    // Without the service's time there is no lower bound for `modified`, because the machine's
+    // clock may be ahead.
     ...newLook(
       1,
       mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY,
     ),
     /**
-     * The distinct bicycles of the list. They can appear twice, because they move down during the
-     * reading.
+     * The distinct bicycles of the list. A bicycle can appear twice, because it moves down while
+     * the pages are read.
      */
     met: new Set<string>(),
     /** The count on the first page. */
@@ -489,13 +515,13 @@ function newList(organization: string, mark: Mark | undefined) {
 }
 
 /**
- * Creates the state of one look at a list, which starts at the first page. Items older than
- * `floorMs` are not needed.
+ * Creates the state for one reading of a list from its first page. Items older than `floorMs` are
+ * not needed.
  */
 function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },
-    /** The `modified` of the first and of the last item; undefined once the order was wrong. */
+    /** The `modified` of the first and of the last item; undefined once an item was not sorted. */
     headMs: undefined as number | undefined,
     lastMs: Number.POSITIVE_INFINITY as number | undefined,
   };
@@ -505,7 +531,7 @@ function isPast({ lastMs, floorMs }: List): boolean {
   return lastMs !== undefined && lastMs < floorMs;
 }
 
-/** Returns the count of a page. A bare array without a next page is the whole list. */
+/** Returns the count of a page. A bare array without a link to a next page is the whole list. */
 function countOf({ count, next, items }: Page<Bicycle>): number | undefined {
   return count ?? (next === undefined ? items.length : undefined);
 }

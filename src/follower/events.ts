@@ -13,11 +13,11 @@ export interface FollowerOptions {
   readonly topics: ReadonlyMap<string, string>;
   /** The organizations with lists that the follower reads to catch up. */
   readonly organizations: readonly string[];
-  /** The bicycles that the user named; undefined when the follower follows whole organizations. */
+  /** The bicycles of --bicycle; undefined when the follower follows whole organizations. */
   readonly bicycles: ReadonlySet<string> | undefined;
   /** The maximum number of pages of one organization in a catch-up; 0 turns off reading lists. */
   readonly mostPages: number;
-  /** Whether every bicycle must be known from the start. */
+  /** Whether every bicycle must be known from the start, as for a mirror or a map. */
   readonly isWhole: boolean;
   /**
    * Returns whether the lists show every bicycle to this token. Without this function, the follower
@@ -27,7 +27,8 @@ export interface FollowerOptions {
 }
 
 /**
- * A request to the service. With `isCount` only the count of the page is used, not its bicycles.
+ * A request for a page of a list. With `isCount`, the follower uses only the count of the page, not
+ * its bicycles.
  */
 export type ReadRequest =
   | { type: 'read-page'; organization: string; next?: Query | undefined; isCount?: true }
@@ -54,7 +55,9 @@ export type FollowerAnswer = { readonly id: number } & (
       /** The number of merged messages before the page was requested. */
       readonly askedAt: number;
     }
-  /** The comparison of a whole reading with the known bicycles, from a store that answers later. */
+  /**
+   * The result of comparing a whole reading with the known bicycles, when the store is a database.
+   */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }
 );
@@ -63,7 +66,7 @@ export type AnswerOf<Type extends FollowerAnswer['type']> = FollowerAnswer & {
   readonly type: Type;
 };
 
-/** A bicycle that was read at its own address, because a message left out a change. */
+/** A bicycle that was read at its own URL, because a message lacked a changed field. */
 export interface Refreshed {
   readonly type: 'refreshed';
   readonly item: Item<Bicycle>;
@@ -101,12 +104,12 @@ export type FollowerOutput =
       readonly retryInMs: number;
     }
   /**
-   * The list was read after a gap, or a comparison found changes. Nothing more can be learned about
-   * that gap.
+   * The list was read after a gap, or a comparison found changes. No further reading of this gap
+   * follows.
    */
   | { readonly type: 'read'; readonly report: Report }
   | ClosedGap
-  /** The lists were read. A follower without topics has nothing left to do. */
+  /** The lists were read. A follower without topics ends then. */
   | { readonly type: 'settled' };
 
 export type Emit = (output: FollowerOutput) => void;
@@ -128,7 +131,7 @@ export interface Report {
   readonly missing: readonly string[];
 }
 
-/** A comparison after a gap that is not complete. */
+/** The comparison after a gap was incomplete. */
 export interface OpenDoubt {
   /** When the stream went silent, by the machine's clock. */
   readonly sinceWallMs: number;
@@ -143,10 +146,10 @@ export interface ProvenList {
   readonly total: number | undefined;
 }
 
-/** The position at which an earlier process stopped. */
+/** The position in the stream at which an earlier process stopped. */
 export interface Resumed {
   /**
-   * The time until which the earlier writer received all messages, and the time of its last
+   * The time until which the earlier process received all messages, and the time of its last
    * comparison with the list. Both are by the machine's clock.
    */
   readonly heardMs: number | undefined;
@@ -154,6 +157,6 @@ export interface Resumed {
   readonly gap: { readonly startedMs: number; readonly reason: string } | undefined;
   readonly isWhole: boolean;
   readonly proven: ProvenList | undefined;
-  /** The newest `modified` that was known then, in milliseconds. */
+  /** The newest `modified` that the earlier process knew, in milliseconds. */
   readonly modifiedMs: number | undefined;
 }

@@ -18,11 +18,14 @@ export interface KnownBicycle {
   readonly touchedMs: number;
   /** Whether only a list contained this bicycle, so that no change of it was shown yet. */
   readonly isSilent: boolean;
-  /** Changes from lists that were shown, newest first. A later message repeats them. */
+  /** Changes that lists showed, newest first. A later message can repeat them. */
   readonly caughtUp: readonly Bicycle[];
-  /** The fields of messages without a version since the last message with one. */
+  /**
+   * The fields of the messages without a version that arrived since the last message with a
+   * version.
+   */
   readonly unversioned: Bicycle | undefined;
-  /** Whether a message set its state and no list has confirmed that state. */
+  /** Whether a message set the state of the bicycle, and no list has confirmed that state. */
   readonly isStatePushed: boolean;
   /**
    * When the bicycle left the list, by the service's clock in milliseconds since the epoch. It is
@@ -31,7 +34,7 @@ export interface KnownBicycle {
   readonly goneMs: number | undefined;
 }
 
-/** The origin of information about a bicycle. */
+/** Where information about a bicycle came from. */
 export interface Origin {
   readonly source: 'push' | 'list';
   /** When it arrived, by the machine's clock in milliseconds. */
@@ -51,15 +54,15 @@ export interface Meeting {
   /** The number of distinct bicycles in the reading. */
   readonly met: number;
   /**
-   * The number of known bicycles that the reading lacks, without those that the list hides from
-   * this token.
+   * The number of known bicycles that the reading lacks. Bicycles that the list hides from this
+   * token are not counted.
    */
   readonly missing: number;
   /** The number of known bicycles. */
   readonly known: number;
 }
 
-/** The data of a whole reading that the store needs. */
+/** The data of a whole reading that the store needs for the comparison. */
 export interface ListPass {
   readonly id: number;
   /**
@@ -72,9 +75,9 @@ export interface ListPass {
   /** The number of this pass through the pages. A confirming reading has a separate number. */
   readonly pass: number;
   /**
-   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights sees
-   * available bicycles and its own in lists, but receives messages about all. A bicycle that was
-   * pushed in another state is hidden, not gone.
+   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights sees in
+   * lists only available bicycles and its own, but receives messages about all. A bicycle that a
+   * message showed in another state is hidden, not gone.
    */
   readonly seesAll: boolean;
 }
@@ -83,42 +86,48 @@ export interface ListPass {
 export interface FleetStore extends ListedStore {
   get(uuid: string): KnownBicycle | undefined;
   /**
-   * Stores a bicycle. Returns false when another one was evicted. `isPlausible` means that its
-   * `modified` can be right.
+   * Stores a bicycle. Returns false when another bicycle was evicted. `isPlausible` means that the
+   * bicycle's `modified` can be right.
    */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
   /** Returns the number of known bicycles that are not gone. */
   size(): number;
   /**
-   * Returns how many of these a list of available bicycles would hide; undefined when that is not
-   * known.
+   * Returns how many of the known bicycles a list of only the available bicycles would hide;
+   * undefined when that is not known.
    */
   hidden(): number | undefined;
-  /** Returns the number of changes that lists showed since the start. */
+  /** Returns how many changes lists have shown since the start. */
   found(): number;
   /** Whether the store is full, so that the next unknown bicycle evicts a known one. */
   isFull(): boolean;
   /**
-   * Whether the store is a table. A list item has links that a message of the same version lacks: a
-   * table stores them, a watch does not show them.
+   * Whether the store is a database table. A list item has links that a message of the same version
+   * lacks: a table stores the links, a watch does not show them.
    */
   readonly isTable: boolean;
 }
 
-/** The bicycles that whole readings contained, and the deletions that they prove. */
+/**
+ * The bicycles that readings of the whole list contained, and the deletions that these readings
+ * prove.
+ */
 export interface ListedStore {
-  /** Begins a reading of the whole list: the record of the last reading is dropped. */
+  /**
+   * Begins a reading of the whole list. The store forgets which bicycles the last reading
+   * contained.
+   */
   beginList(): void;
   /** Records the bicycles of a page. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
-   * Compares a whole reading with the known bicycles. Returns undefined when the answer follows as
-   * an event.
+   * Compares a whole reading with the known bicycles. Returns undefined when the store sends the
+   * answer later as an event.
    */
   meet(pass: ListPass): Meeting | undefined;
   /**
-   * Marks bicycles as gone that the reading lacks and that had no message since it began. Returns
-   * those that can be named.
+   * Marks the known bicycles as gone that the reading lacks and that had no message since it began.
+   * Returns those whose last data is known.
    */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }
