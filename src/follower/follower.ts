@@ -27,26 +27,29 @@ import { ServiceTime } from './service-time.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /**
- * How often the follower compares its data with the list: the number of known bicycles, or the
- * bicycles that changed recently.
+ * How often the follower compares its data with the list. It compares the number of known bicycles,
+ * or the bicycles that changed recently.
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * The maximum number of pages of a regular comparison. In a busier fleet, fields that messages
- * leave out, such as links, stay as old as the last reading of the whole list.
+ * The maximum number of pages that a regular comparison reads. In a busier fleet, fields that
+ * messages leave out, such as links, stay as old as the last reading of the whole list.
  */
 const CHECK_PAGES = 20;
 
 /**
  * How long after a gap the list is read a second time, because a list can lag. The pause doubles
- * while that still finds changes. A longer lag cannot be detected.
+ * while the additional readings find changes. A longer lag cannot be detected.
  */
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
 
 /** The states of a follower. CONTRIBUTING.md has a diagram of them. */
 export const FOLLOWER_STATES = [
-  /** Waits for the stream, so that no change falls between the list and the first message. */
+  /**
+   * Waits for the stream before the list is read, so that no change falls between the list and the
+   * first message.
+   */
   'starting',
   /** Reads the whole list. */
   'readingWhole',
@@ -56,23 +59,26 @@ export const FOLLOWER_STATES = [
   'comparing',
   /** Waits until every topic is connected. */
   'disconnected',
-  /** A reading is needed and waits for its time. */
+  /** A reading is needed, and the follower waits until it may begin. */
   'behind',
-  /** Waits for the time at which the changes of the last gap are read again. */
+  /** Waits for the time at which it reads the changes of the last gap a second time. */
   'awaitingSecondLook',
-  /** Only merges messages. No reading is needed until the next regular comparison. */
+  /** Only merges messages. No list is read until the next regular comparison. */
   'following',
 ] as const;
 
 export type FollowerState = (typeof FOLLOWER_STATES)[number];
 
-/** The second look at the changes of a gap. */
+/** The second reading of the changes of a gap. */
 interface SecondLook {
   readonly mark: Mark;
   readonly sinceWallMs: number | undefined;
   readonly pauseMs: number;
   readonly dueMs: number;
-  /** The service's time of the look before, in milliseconds; undefined when it is not known. */
+  /**
+   * The service's time when the previous reading began, in milliseconds; undefined when it is not
+   * known.
+   */
   readonly beforeMs: number | undefined;
 }
 
@@ -81,7 +87,7 @@ interface Check {
   dueMs: number;
   /** When the last comparison with the list began. */
   comparedTo: Moment;
-  /** When the current catch-up was requested. Later changes can be missing from it. */
+  /** When the current catch-up was requested. The catch-up can miss later changes. */
   askedAt: Moment;
   isChecking: boolean;
 }
@@ -96,7 +102,7 @@ export class Follower {
   readonly #check: Check;
   /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
-  /** Why the comparison after the last gap is not complete; undefined when it is. */
+  /** Why the comparison after the last gap is not complete; undefined when it is complete. */
   doubt: OpenDoubt | undefined;
   /** The pending second look after a gap. */
   #secondLook: SecondLook | undefined;
@@ -107,13 +113,13 @@ export class Follower {
   /** The service's count at the last reading, used when not every bicycle is known. */
   #lastTotal: number | undefined;
   /**
-   * Whether lists may be read. They wait for the first report of the stream, so that no change
-   * falls between both.
+   * Whether lists may be read. The follower first waits for the stream, so that no change falls
+   * between the list and the first message.
    */
   #mayRead: boolean;
-  /** Whether the first reading of the whole list has not ended. */
+  /** Whether the first reading of the whole list is still to come or in progress. */
   #isFirstPending: boolean;
-  /** The earliest time of the next report about versions, on the monotonic clock. */
+  /** The earliest time of the next notice about contradicting versions, on the monotonic clock. */
   #loweredVersionsDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
@@ -190,8 +196,8 @@ export class Follower {
   }
 
   /**
-   * Learns the whole fleet from a mirror that is accurate up to a moment of the monotonic clock.
-   * Later changes are read as after a gap.
+   * Learns the whole fleet from a mirror whose data is accurate up to a moment of the monotonic
+   * clock. Later changes are read as after a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -202,7 +208,7 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** Continues at the position where an earlier writer stopped. */
+  /** Continues at the position in the stream where an earlier writer stopped. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.proven = found.proven;
@@ -212,9 +218,10 @@ export class Follower {
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
-    // A writer that was killed may have left a gap open, which began before its last message.
+    // A writer that was killed may have left a gap open. That gap began before the last message of
+    // the writer.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // The same reading also finds changes that messages left out since the last comparison.
+    // The same reading also finds changes since the last comparison that messages left out.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -246,7 +253,9 @@ export class Follower {
     return change;
   }
 
-  /** Reports versions that contradict newer times, at most once per comparison interval. */
+  /**
+   * Reports versions that contradict newer times, at most once in the time between two comparisons.
+   */
   #reportLoweredVersions(now: Moment) {
     if (this.known.loweredVersions === 0) return;
     this.known.loweredVersions = 0;
@@ -258,8 +267,8 @@ export class Follower {
   }
 
   /**
-   * Handles an unreadable message as a gap without length: the list shows what it may have
-   * contained.
+   * Handles an unreadable message as a gap without length, because the list shows what the message
+   * may have contained.
    */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#begin(atMs, monotonicMs, reason, false, now);
@@ -320,8 +329,8 @@ export class Follower {
     this.#mayRead = true;
     const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // Before the first connection nothing is missing, because the first reading shows the present
-    // state. A table can be outdated.
+    // Nothing is missing before the first connection, because the first reading shows the current
+    // state. The data of a database can be outdated.
     if (!wasConnected && !this.known.store.isTable) return;
     const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, wasConnected, now);
@@ -333,14 +342,14 @@ export class Follower {
   }
 
   /**
-   * Reads the missing changes once the connection is back and the service had time to resend
+   * Reads the missing changes once the connection is back and the service has had time to resend
    * messages.
    */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs =
       sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
-    // The first reading of the whole list shows the present state.
+    // The first reading of the whole list shows the current state.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
   }
@@ -384,16 +393,16 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isConnected = this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // Without a connection only the first reading is useful; any other would be repeated after the
-    // reconnect.
+    // Without a connection only the first reading is useful. Any other reading would be repeated
+    // after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // Changes between this reading and the first connection are read as a gap after the
-        // connection is open.
+        // When the first list was read without a connection, the time until the first connection
+        // counts as a gap.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
-      // `mirror once` does not wait for a reading that is not due yet.
+      // `mirror once` does not wait for a reading that may only begin later.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
@@ -408,7 +417,7 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  /** Requests the second look when it is due, or together with the reading of a later gap. */
+  /** Requests the second reading when it is due, or together with the reading of a later gap. */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
     const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
@@ -420,8 +429,8 @@ export class Follower {
   }
 
   /**
-   * Plans the second look after a complete reading of a gap, unless the service resent every
-   * message. Another one follows while the last one found changes.
+   * Plans the second reading after a complete reading of a gap, unless the service resent every
+   * message. Further readings follow as long as the last one found changes.
    */
   #planSecondLook(
     { sinceWallMs, newer, gone }: Report & Pick<EndedReading, 'newer'>,
@@ -431,8 +440,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // A change that happened after the previous look does not show that the previous list lagged.
-    // Its message may simply not have arrived yet.
+    // A change that happened after the previous reading does not show that the previous list
+    // lagged. Its message may simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -455,7 +464,8 @@ export class Follower {
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
-    // The count of such a role says nothing about deletions, so whole lists are compared.
+    // For a role that does not see every bicycle, the count says nothing about deletions. The whole
+    // list is compared instead.
     if (this.known.store.isTable && !this.#seesAll)
       return this.#whole.want('this role does not see every bicycle', now);
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
@@ -470,8 +480,8 @@ export class Follower {
   }
 
   /**
-   * Returns how the service's count differs from the known bicycles; undefined when it matches or
-   * is unknown.
+   * Returns a text that says how the service's count differs from the known bicycles; undefined
+   * when it matches or is unknown.
    */
   #countDifference(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
@@ -509,7 +519,8 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // For a table, a reading counts as a comparison only if it goes back to the last comparison.
+    // In a database, a reading counts as a comparison only if it goes back to the time of the last
+    // comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
@@ -531,8 +542,8 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read because of the same difference shortly before, and did not explain
-    // it. It is not read again so soon.
+    // The whole list was read shortly before because of the same difference, and the difference
+    // remained. The list is not read again so soon.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);
@@ -544,7 +555,7 @@ export class Follower {
     else if (report.isComplete) this.#settle();
   }
 
-  /** Emits a report. It is not complete while a second look is pending. */
+  /** Emits a report. The report is not complete while a second reading is planned. */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
     const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
@@ -554,12 +565,18 @@ export class Follower {
     this.#emit({ type: 'read', report: checked });
   }
 
-  /** Ends the doubt after a complete reading, unless a gap or a second look is still open. */
+  /**
+   * After a complete reading, the data no longer counts as uncertain, unless a gap is open or a
+   * second reading is planned.
+   */
   #settle() {
     if (this.#secondLook === undefined && !this.#catchUp.isBehind) this.doubt = undefined;
   }
 
-  /** Handles a complete whole reading: it closes a gap that ended before the reading began. */
+  /**
+   * Handles a complete reading of the whole list. It closes a gap that ended before the reading
+   * began.
+   */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.proven = { atMs: started.wallMs, total };
     this.known.setWhole();
@@ -567,8 +584,8 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // After a long reading the comparison is due at once. It must not begin in the same step,
-      // because the results of this reading come first.
+      // After a long reading the next comparison is due at once. It must not begin in the same
+      // step, because the results of this reading are emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
@@ -591,15 +608,15 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // A bicycle that left between the two readings is missing only from the second. A repeated
-    // message about a deleted bicycle keeps it listed until the next comparison.
+    // A bicycle that left between the two readings is missing only from the second reading. A
+    // repeated message about a deleted bicycle keeps it listed until the next comparison.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const difference = isComparable ? this.#countDifference(total) : undefined;
     if (difference !== undefined && gone > 0) {
       this.#pendingReport = { ...report, gone: report.gone + gone };
       return this.#whole.want(difference, now);
     }
-    // The changes of a later gap were not read yet.
+    // The reading began before a later gap, so it does not contain the changes of that gap.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);

@@ -12,8 +12,8 @@ import { readTime } from '../terminal/time.js';
 import { textOf } from '../terminal/values.js';
 
 /**
- * How a version became known, in increasing order of priority: it existed before and was not
- * printed; it was printed from the list; a webhook delivered it.
+ * How fleet learned of a version, in increasing order of priority: the version existed at the start
+ * and was not printed; it was printed from the list; a webhook delivered it.
  */
 export const SOURCES = ['there', 'list', 'webhook'] as const;
 export type Source = (typeof SOURCES)[number];
@@ -30,8 +30,8 @@ export interface Version {
 }
 
 /**
- * The maximum number of alerts, and of versions of each alert. The least recently received ones are
- * removed first.
+ * The maximum number of alerts, and of versions of each alert. The alerts and versions that were
+ * received least recently are removed first.
  */
 const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;
@@ -59,8 +59,9 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
 }
 
 /**
- * Returns a key that is the same for every spelling of a version: `Z`, `+00:00` and `.000000Z` are
- * the same time. A time without a fraction is a whole second. Digits beyond a millisecond count.
+ * Returns a key that is the same for every spelling of a version. `Z`, `+00:00` and `.000000Z` are
+ * the same time, and a time without a fraction is a whole second. Digits below a millisecond also
+ * count.
  */
 export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${normalizeTime(modified)} ${state}`;
@@ -78,7 +79,10 @@ export function openKnownAlerts() {
   /** Versions by alert. Alerts and versions are in the order in which they were received. */
   const table = new Map<string, readonly Version[]>();
   return {
-    /** Returns the source of this version if it is known, and the state of the previous version. */
+    /**
+     * Returns how fleet learned of this version, or undefined for an unknown version, and the state
+     * of the previous version.
+     */
     look(item: AlertItem): {
       readonly source: Source | undefined;
       readonly before: string | undefined;
@@ -98,7 +102,7 @@ export function openKnownAlerts() {
       const known = table.get(version.id) ?? [];
       const others = known.filter((other) => keyOf(other) !== keyOf(version));
       table.delete(version.id);
-      // The most recently received version stays, whatever its time is. Otherwise the list would
+      // The version that was received last is kept, whatever its time is. Otherwise the list would
       // report it again and again.
       table.set(version.id, [...others, version].slice(-KNOWN_VERSIONS));
       const [oldest = ''] = table.keys();
@@ -109,7 +113,7 @@ export function openKnownAlerts() {
   };
 }
 
-/** Versions with unreadable times keep the order of their arrival. */
+/** Versions with unreadable times keep the order in which they arrived. */
 function isBefore(version: Version, other: Version): boolean {
   const [at, otherAt] = [readTime(version.modified), readTime(other.modified)];
   return at !== undefined && otherAt !== undefined && at < otherAt;

@@ -7,8 +7,8 @@ import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
 
 /**
- * The origin of a list item or message: the organization of its list or topic, and the JSON text of
- * a list item.
+ * Where a message or list item came from: the organization of its topic or list, and the JSON text
+ * of a list item.
  */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
 const NOWHERE: ItemPlace = { followed: '' };
@@ -16,8 +16,8 @@ const NOWHERE: ItemPlace = { followed: '' };
 /** The difference between a message or list item and the known data of its bicycle. */
 export interface Change {
   /**
-   * `update`: a change. `repeat`: already shown. `late`: older than the known data. `caught-up`:
-   * found in the list after a gap.
+   * `update`: a change. `repeat`: a change that was already shown. `late`: a message that is older
+   * than the known data. `caught-up`: a change that was found in the list after a gap.
    */
   readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
   readonly uuid: string | undefined;
@@ -25,7 +25,7 @@ export interface Change {
   readonly before: Bicycle | undefined;
   /** All known data after the change. */
   readonly after: Bicycle;
-  /** The fields that differ, without bookkeeping fields. */
+  /** The fields that differ, without fields such as `modified` that only the service uses. */
   readonly fields: readonly string[];
 }
 
@@ -36,13 +36,13 @@ export interface Mark {
   /** The lower bound of `modified` for later changes, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /**
-   * Whether the lower bound comes from the service's times. Otherwise it comes from the machine's
+   * Whether the lower bound comes from times of the service. Otherwise it comes from the machine's
    * clock, which may be wrong.
    */
   readonly isProven: boolean;
 }
 
-/** A mark without a lower bound. Each item of a list is compared with the known data. */
+/** A mark without a lower bound: each item of a list is compared with the known data. */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
   modifiedMs: Number.NEGATIVE_INFINITY,
@@ -50,46 +50,44 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `merged` for a list that is older than its request, such as a copy of a cache. Only
- * its items that are certainly newer than the known data count.
+ * The value of `merged` for a list that is older than its request, such as a copy from a cache.
+ * Only those items of the list are used that are certainly newer than the known data.
  */
 export const BEFORE_ALL = -1;
 
 /** The result of comparing one item of a list. */
 export interface Comparison {
   readonly change: Change | undefined;
-  /** Whether the bicycle was unknown before and may have changed. */
+  /** Whether the bicycle was not known before and may have changed. */
   readonly isUnknown: boolean;
-  /** Whether the comparison cannot decide if the bicycle changed. */
+  /** Whether it cannot be decided if the bicycle changed. */
   readonly isUncertain: boolean;
   /** Whether the list is older than the data that was known before its request. */
   readonly isStale: boolean;
 }
 
-/** Assumed: changes reach the stream and the list out of `modified` order by at most this much. */
-export const DISORDER_MS = 10_000;
 /**
- * Allowance for the machine's clock, which can differ from the service's clock, and for whole
- * seconds.
+ * Assumed: the stream and the list can show changes out of `modified` order, but only by this much.
  */
+export const DISORDER_MS = 10_000;
+/** Allowance for whole seconds, and for a machine's clock that differs from the service's clock. */
 const CLOCK_SLACK_MS = 2_000;
 
 /**
- * A list that is read this long after a change contains the change. A longer lag cannot be
- * detected.
+ * A list that is read this long after a change is assumed to contain the change. A longer lag
+ * cannot be detected.
  */
 const LONGEST_LAG_MS = 120_000;
 
 /**
- * How many changes from lists are kept for a bicycle until their messages arrive. When one topic is
- * down for the longest reconnect pause while other topics reconnect, the list is read every ten
- * seconds.
+ * How many changes from lists are kept for a bicycle until their messages arrive. The list is read
+ * every ten seconds when one topic is down for the longest pause while other topics reconnect.
  */
 const CAUGHT_UP_LIMIT = 32;
 
 /**
- * Fields that do not count as changes: bookkeeping of the service, and values that depend on the
- * request.
+ * Fields whose differences are not shown as changes: `modified` and other fields that only the
+ * service uses, and values that depend on the request.
  */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'modified',
@@ -112,7 +110,8 @@ const FRACTION = /\.\d+/;
  */
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
-  // Equal formats compare as text, because milliseconds would lose the microseconds.
+  // Texts of the same format are compared as text, because a number of milliseconds would lose the
+  // microseconds.
   if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z'))
     return a < b ? -1 : a > b ? 1 : 0;
   const [first, second] = [readTime(a), readTime(b)];
@@ -150,8 +149,8 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
 }
 
 /**
- * Returns the shown changes that a message can still repeat. A stream keeps the order up to
- * DISORDER_MS.
+ * Returns the shown changes that a later message can still repeat. The order of a stream is off by
+ * at most DISORDER_MS.
  */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
@@ -192,7 +191,7 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
-  /** How often a version fell although the time was newer. */
+  /** How often a statement had a lower version and a newer time. */
   loweredVersions = 0;
   #hasFallen = false;
   /** Whether every bicycle of the service is known. */
@@ -213,11 +212,11 @@ export class KnownFleet {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
-  /** Returns the mark for an earlier moment of the monotonic clock. */
+  /** Returns the mark for a past moment of the monotonic clock. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    // The date of an answer proves nothing before a first `modified` is known, because the push
-    // server's clock may differ from the clock of the lists.
+    // Before a first `modified` is known, the date of an answer proves nothing: the clock of the
+    // push server may differ from the clock of the lists.
     const isProven = modifiedMs !== undefined || (this.time.isTold && this.time.hasModified);
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
@@ -252,7 +251,8 @@ export class KnownFleet {
       version: isUnversioned ? entry?.version : version,
       modifiedMs: modifiedMs ?? entry?.modifiedMs,
       merged: this.merged,
-      // A repeated message does not count as new, because the bicycle may be gone by now.
+      // A repeated message does not count as new information, because the bicycle may be gone by
+      // now.
       touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
       isSilent: false,
       caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
@@ -263,7 +263,7 @@ export class KnownFleet {
     this.#keep(uuid, merged, origin);
     if (before === undefined || fields.length > 0)
       return { kind: 'update', uuid, before, after, fields };
-    // The first list was not shown, so show the message that repeats it.
+    // The first list was not shown, so a message that repeats it is shown as an update.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
   }
@@ -279,9 +279,9 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // A message about this bicycle arrived before the list item, which may be older than the
-    // message. The list item then only adds missing fields. A resent message can also be older than
-    // the list.
+    // A message about this bicycle arrived before the list item. When the message is newer, the
+    // list item only adds missing fields. When the service resent an old message, the list item is
+    // newer.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -321,8 +321,8 @@ export class KnownFleet {
       changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // The bicycle is only known from a list that was read after the last message. That list may
-    // already have contained the missing change.
+    // The bicycle is known only from a list that was read after the last message. That list may
+    // already have contained the change that is searched for.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -347,12 +347,12 @@ export class KnownFleet {
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
-    // Without the service's time nothing proves that a bicycle stayed unchanged.
+    // Without the service's time nothing proves that a bicycle did not change.
     const isUncertain = isUnseen && (latestMs === undefined || (!isChange && !mark.isProven));
     return { change, isUnknown: isUncertain, isUncertain, isStale };
   }
 
-  /** Handles an item of a list that was not known. */
+  /** Handles a list item whose bicycle was not known. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
     // When every bicycle was known before the gap, an unknown bicycle was created since then.
@@ -375,9 +375,9 @@ export class KnownFleet {
   }
 
   /**
-   * Marks a named bicycle as gone. `listedAt` is the start of the reading that no longer contained
-   * it: a later message shows that the bicycle came back. Returns the known data, or undefined when
-   * the bicycle was not known.
+   * Marks a bicycle of --bicycle as gone. `listedAt` is the start of the reading that no longer
+   * contained it; a later message shows that the bicycle came back. Returns the known data, or
+   * undefined when the bicycle was not known.
    */
   remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
@@ -410,7 +410,7 @@ export class KnownFleet {
   }
 
   /**
-   * Whether a message or item is older than the known data: by its version, otherwise by a
+   * Whether a message or item is older than the known data. The version decides, or else a
    * plausible `modified`.
    */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
@@ -421,10 +421,10 @@ export class KnownFleet {
   }
 
   /**
-   * Compares the versions of a statement and of the known data; undefined when one has no version.
-   * A version that is lower although its time is newer does not define an order: a restored service
-   * counts from an older value, and one message can carry a wrong version. The time decides then,
-   * and afterwards wherever both differ. Messages out of order have times that are not newer.
+   * Compares the version of a message or item with the known version; undefined when one of them is
+   * missing. A lower version with a newer time does not define an order, because a restored service
+   * counts from an older value, and a message can carry a wrong version. The time decides then, and
+   * also whenever both differ later. Messages out of order have times that are not newer.
    */
   #versionOrder(statement: Bicycle, entry: KnownBicycle, now: Moment): number | undefined {
     const version = versionOf(statement);
@@ -469,14 +469,16 @@ export class KnownFleet {
     const order = this.#versionOrder(item, entry, now);
     if (order !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? order >= 0 : order > 0;
-    // When two statements have the same time, the statement that arrived later wins.
+    // When a message and a list item have the same time, the later one to arrive is used.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
     // A time in the future proves nothing: the list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
 
-  /** Whether a message is newer than the bicycle's deletion. Older messages can arrive late. */
+  /**
+   * Whether a message is newer than the deletion of the bicycle. Older messages can arrive late.
+   */
   #isBack(message: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const { goneMs = 0, bicycle } = entry;
     const latestMs = latestOf(message.modified);

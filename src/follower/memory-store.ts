@@ -10,8 +10,8 @@ import {
 } from './fleet-store.js';
 
 /**
- * The maximum number of bicycles, which take about 150 MB. The least recently updated one is
- * evicted first.
+ * The maximum number of bicycles; they take about 150 MB. The bicycle that was updated least
+ * recently is evicted first.
  */
 export const KNOWN_LIMIT = 100_000;
 
@@ -20,7 +20,7 @@ export class MemoryStore implements FleetStore {
   readonly isTable = false;
   readonly #known = new Map<string, KnownBicycle>();
   readonly #limit: number;
-  /** The last pass that contained each bicycle. */
+  /** The number of the last pass that contained each bicycle. */
   readonly #listed = new Map<string, number>();
   /**
    * The bicycles that were updated or evicted since the last call of `takeTouched`. It is undefined
@@ -75,7 +75,7 @@ export class MemoryStore implements FleetStore {
     return this.#known.size >= this.#limit;
   }
 
-  /** Yields all known bicycles, least recently updated first. */
+  /** Yields all known bicycles. The bicycle that was updated least recently comes first. */
   *bicycles(): Generator<Bicycle> {
     for (const { bicycle, goneMs } of this.#known.values()) if (goneMs === undefined) yield bicycle;
   }

@@ -10,7 +10,7 @@ export interface OpenGap {
   readonly reason: string;
   /** Whether the service resent all messages of the gap so far. */
   readonly wasReplayed: boolean;
-  /** The number of changes from lists when the gap began. */
+  /** How many changes lists had shown when the gap began. */
   readonly foundBefore: number;
 }
 
@@ -20,7 +20,7 @@ export interface ClosedGap {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** The number of changes that the list showed. */
+  /** How many changes the list showed for this gap. */
   readonly found: number;
 }
 
@@ -29,7 +29,7 @@ export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {
   readonly startedAt: Moment;
-  /** Returns the number of changes from lists. */
+  /** Returns how many changes lists have shown. */
   readonly #found: () => number;
   /** The topics without a connection. */
   readonly #down: Set<string>;
@@ -71,8 +71,8 @@ export class GapLog {
   }
 
   /**
-   * Closes the gap if the connection is back. Returns undefined when it is not, and when the
-   * service resent everything and the list showed no change.
+   * Closes the gap if the connection is back. Returns undefined when the connection is still down,
+   * and when the service resent every message and the list showed no change.
    */
   close(): ClosedGap | undefined {
     const gap = this.open;

@@ -1,4 +1,5 @@
-// Runs a reading of lists: a generator that yields requests and receives the answers. No I/O.
+// Runs a reading of lists. A reading is a generator that yields requests and receives the answers.
+// No I/O.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
@@ -6,8 +7,8 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
- * The steps of a reading. A step yields a request, the time on the monotonic clock until which it
- * waits, or undefined to wait for another answer to the last request.
+ * The steps of a reading. A step yields one of three values: a request; a time on the monotonic
+ * clock, to wait until then; or undefined, to wait for another answer to the last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,
@@ -63,7 +64,7 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles an item of a list. Without a mark the item is only learned; otherwise it is compared
+   * Handles an item of a list. Without a mark the item is only learned. With a mark it is compared
    * with the known data. `askedAt` is the number of merged messages when the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {

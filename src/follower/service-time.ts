@@ -4,17 +4,18 @@ import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
 /**
- * A `modified` that is ahead of the service's clock by more than this is wrong and does not define
- * an order.
+ * A `modified` is wrong, and defines no order, when it is ahead of the service's clock by more than
+ * this time.
  */
 const AHEAD_MS = 5_000;
 /**
- * How much two dates of the service can differ: headers have whole seconds, and several machines
- * can answer.
+ * How much two dates of the service can differ, because headers have whole seconds and several
+ * machines can answer.
  */
 const DATE_SLACK_MS = 3_000;
 /**
- * The maximum number of stored steps. Beyond it, every second step of the older half is dropped.
+ * The maximum number of stored steps. When there are more, every second step of the older half is
+ * dropped.
  */
 const MOST_STEPS = 2_000;
 
@@ -24,14 +25,14 @@ const MOST_STEPS = 2_000;
  */
 export class ServiceTime {
   /**
-   * Whether an answer contained the service's time. Before that the machine's clock is used, which
-   * may be hours off.
+   * Whether an answer contained the service's time. Until then the machine's clock is used, which
+   * may be wrong by hours.
    */
   isTold = false;
   #aheadMs: number;
   /** The service's time when the push channel was opened last. */
   #openedMs: number | undefined;
-  /** The newest `modified` over time, earliest first. */
+  /** The newest known `modified` at each moment, earliest first. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
   constructor(startedAt: Moment) {
@@ -51,8 +52,8 @@ export class ServiceTime {
   }
 
   /**
-   * Returns the reason why a list proves nothing: a cache kept it, or the service wrote it before
-   * the push channel was opened. Returns undefined for a list that is new enough.
+   * Returns the reason why a list is too old to prove anything: a cache kept it, or the service
+   * wrote it before the push channel was opened. Returns undefined for a list that is new enough.
    */
   staleReason(dated: AnswerDate | undefined): string | undefined {
     const { dateMs, ageMs = 0 } = dated ?? {};
@@ -87,8 +88,8 @@ export class ServiceTime {
   }
 
   /**
-   * Returns the newest `modified` known at a moment. It may be slightly older, which only causes
-   * more reading.
+   * Returns the newest `modified` that was known at a moment. It may be slightly older than the
+   * true value, and then more pages are read.
    */
   newestAt(monotonicMs: number): number | undefined {
     return this.#steps.findLast(({ sinceMs }) => sinceMs <= monotonicMs)?.modifiedMs;

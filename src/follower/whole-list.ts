@@ -2,7 +2,7 @@
 //
 // A reading is complete when one pass through the pages contained as many bicycles as the service
 // counts, and none of them was older than the known data. A bicycle is gone when two complete
-// readings lack it and no message about it arrived in the meantime.
+// readings lack it and no message about it arrived between them.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -24,7 +24,10 @@ export interface WholeResult {
   readonly total: number | undefined;
 }
 
-/** Called for a complete reading: the known data is at least as new as its start. */
+/**
+ * Called after a complete reading. From then on, the known data is at least as new as the start of
+ * the reading.
+ */
 export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
 /** A pass that contained as many bicycles as the service counts. */
@@ -44,7 +47,9 @@ interface Wanted {
 /** The maximum number of passes through the list in one reading. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
-/** The time between two readings that prove a deletion, because a list can lag. */
+/**
+ * The time between two readings that prove a deletion. The pause is needed because a list can lag.
+ */
 const CONFIRM_PAUSE_MS = 5_000;
 /** Pauses after failed readings, and after readings that were not complete. */
 const FIRST_PAUSE_MS = 5_000;
@@ -59,10 +64,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   /** The progress of the current reading, and the known counts of the lists. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
-  /** Failed requests and incomplete readings in a row. */
+  /** The numbers of failed requests and of incomplete readings in a row. */
   #failures = 0;
   #unproven = 0;
-  /** The earliest time of a reading that is caused by a count, on the monotonic clock. */
+  /** The earliest time, on the monotonic clock, at which a differing count may cause a reading. */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -85,7 +90,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
-  /** Whether a reading that is caused by a count may begin. */
+  /** Whether a differing count may cause a reading now. */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
   }
@@ -103,14 +108,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the list. Bicycles that it lacks are gone when a second reading agrees, because pages can
-   * shift and a list can lag.
+   * Reads the list. Bicycles that the list lacks are gone only when a second reading also lacks
+   * them, because pages can shift and a list can lag.
    */
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // A confirming reading keeps the bicycles of the first reading, because a bicycle in either
-    // list is not gone.
+    // The second reading keeps the bicycles of the first one, because a bicycle in either list is
+    // not gone.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -134,8 +139,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the lists until a pass is complete, at most three times. Returns the result of the
-   * reading when no pass is.
+   * Reads the lists until a pass is complete, at most three times. When no pass is complete,
+   * returns the incomplete result.
    */
   *#prove(started: Moment): WholeSteps<Proof | WholeResult> {
     const { store } = this.known;
@@ -151,8 +156,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      // The last pass accepts a count that fell, because a fleet can lose bicycles during every
-      // pass.
+      // The last pass may have a count that fell during the pass, because a busy fleet can lose
+      // bicycles during every pass.
       if (!isShort && stale === undefined && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
@@ -170,8 +175,9 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads all pages once. `stale`: the reason when the list was older than the known data.
-   * `hasFallen`: a count fell, so that a bicycle may have moved to an earlier page.
+   * Reads all pages once. `stale` is the reason when the list was older than the known data.
+   * `hasFallen` is true when a count fell, because a bicycle may then have moved to an earlier
+   * page.
    */
   *#readPass(number: number): WholeSteps<{ stale: string | undefined; hasFallen: boolean }> {
     const { organizations } = this.options;
@@ -202,7 +208,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return { stale, hasFallen };
   }
 
-  /** Handles a page. Returns true when a bicycle is older than the known data. */
+  /** Handles a page. Returns true when one of its bicycles is older than the known data. */
   #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
     const uuids: string[] = [];
     let isStale = false;

@@ -6,15 +6,15 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The maximum size of one resource, on its own or as an item of a page that is kept as text.
- * Formats briefly need ten times the memory of a resource's text.
+ * The maximum size of one resource, on its own or as an item of a page whose text is kept. Output
+ * formats briefly need ten times the memory of the text.
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
 /** How much of an error answer is read. This is enough for its message; the rest is discarded. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
-/** The error code of a body that exceeds its size limit. */
+/** The error code for a body that exceeds its size limit. */
 export const TOO_BIG_CODE = 'EBODYTOOBIG';
 
 /**
@@ -25,14 +25,16 @@ function bodyError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code });
 }
 
-/** Returns the coding that a `Content-Encoding` header names, or `identity` without the header. */
+/**
+ * Returns the compression that a `Content-Encoding` header names, or `identity` without the header.
+ */
 export function codingOf(contentEncoding: string | undefined): string {
   return (contentEncoding ?? '').trim().toLowerCase() || 'identity';
 }
 
 /**
- * Opens a decompressor, which fails at the first byte when the coding is unknown. zlib is only
- * loaded for compressed answers.
+ * Opens a decompressor. An unknown compression fails at the first byte. zlib is loaded only for
+ * compressed answers.
  */
 function openDecoder(coding: string): Transform {
   const zlib = process.getBuiltinModule('node:zlib');
@@ -48,11 +50,11 @@ function openDecoder(coding: string): Transform {
 
 /** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // The error is passed to the reader of the stream.
+  // `pipeline` passes the error to the reader of the stream.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
-/** The largest size that a header may reserve before the bytes arrive. */
+/** The largest buffer that a `Content-Length` header may reserve before the bytes arrive. */
 const MOST_RESERVED_BYTES = 1024 * 1024;
 
 /**
@@ -84,14 +86,14 @@ function openStore(limitBytes: number, expectedBytes = 0) {
 
 /**
  * Decompresses and collects a body, and enforces the size limit during decompression. When the body
- * is incomplete, `error` says why and `bytes` has the part before the error.
+ * is incomplete, `error` is the reason and `bytes` is the part that arrived before.
  */
 export async function collectBody(
   body: Readable,
   headers: Readonly<Record<string, string>>,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
-  // A body that broke in the same packet as its head has emitted its error already.
+  // When a body broke in the same packet as its head, its stream has already emitted the error.
   if (body.errored !== null) return { bytes: Buffer.alloc(0), error: body.errored };
   const coding = codingOf(headers['content-encoding']);
   const store = openStore(limitBytes, coding === 'identity' ? declaredLength(headers) : 0);
@@ -116,7 +118,7 @@ export async function collectBody(
   const bytes = store.bytes();
   if (error === undefined) return { bytes };
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
-  // An empty body is not damaged: an answer to HEAD also names a coding.
+  // An empty body is not damaged, because an answer to HEAD also names a compression.
   if (isEmpty) return { bytes };
   return {
     bytes,

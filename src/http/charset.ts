@@ -25,7 +25,8 @@ interface AnswerHead {
 /**
  * Decodes the body of an answer by its byte order mark or its declared charset, otherwise as UTF-8.
  * Throws a FleetError of kind `service` when a successful answer does not match its charset,
- * because a wrong character could be written back. An error answer is always decoded.
+ * because a wrong character could later be written back to the service. An error answer is always
+ * decoded.
  */
 export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHead): string {
   const declared = declaredCharset(headers['content-type']);
@@ -48,7 +49,7 @@ export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHe
   });
 }
 
-/** Decodes a body for display. Invalid bytes do not cause an error. */
+/** Decodes a body for display. Invalid bytes become U+FFFD. */
 export function decodeForPeople(bytes: Buffer, contentType: string | undefined): string {
   return decodeForMessage(bytes, declaredCharset(contentType));
 }

@@ -22,7 +22,7 @@ import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, RequestPreview, Tokens } from './types.js';
 
 /**
- * The reports of the client about its requests. The context prints them for --trace, --verbose and
+ * Reports about the requests of a client. The context prints them for --trace, --verbose and
  * retries.
  */
 export interface HttpLog {
@@ -41,11 +41,14 @@ export interface ClientLimits {
    */
   timeoutMs: number;
   /**
-   * Limit from sending a request to the last byte of its answer, in milliseconds. Each try has its
-   * own limit. Default: ten times `timeoutMs`.
+   * The time limit from sending a request to the last byte of its answer, in milliseconds. Each try
+   * has its own limit. Default: ten times `timeoutMs`.
    */
   deadlineMs?: number | undefined;
-  /** The number of items on a page (`--page-size`). openPageSizer decides when it is requested. */
+  /**
+   * The number of items on a page (`--page-size`). `openPageSizer` decides whether a request
+   * includes it.
+   */
   pageSize?: number | undefined;
   /** How often a safe request is retried. */
   retries: number;
@@ -61,7 +64,9 @@ export interface ClientOptions extends ClientLimits {
   secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
-  /** The error for every request that changes something; undefined when changes are allowed. */
+  /**
+   * The error for every request that would change something; undefined when changes are allowed.
+   */
   readOnlyFailure?: FleetError | undefined;
 }
 
@@ -69,7 +74,7 @@ export interface Client {
   readonly baseUrl: URL;
   /**
    * Sends a request and resolves with the complete answer. Throws a FleetError for a status other
-   * than 2xx and when no answer arrives. `retry.ts` decides which failures are retried.
+   * than 2xx and when no answer arrives. `retry.ts` decides whether a failed request is sent again.
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /**
@@ -97,8 +102,7 @@ const DEADLINE_TIMEOUTS = 10;
  */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
-  // Set all query parameters at once, because each single append would serialize the whole URL
-  // again.
+  // Set all query parameters at once, because each single append would format the whole URL again.
   if (query.length > 0) {
     const before = url.search === '' ? [] : [...url.searchParams];
     url.search = String(
@@ -177,7 +181,7 @@ export function openClient(options: ClientOptions): Client {
 }
 
 /**
- * Throws the configured error when the request changes something and the profile only allows
+ * Throws the configured error when the request would change something and the profile only allows
  * reading.
  */
 function refuseChange({ readOnlyFailure }: ClientOptions, request: HttpRequest): void {
@@ -197,7 +201,7 @@ function headersOf(
   return {
     accept: acceptJson(options.apiVersion),
     'accept-encoding': 'gzip, br',
-    // A cache must ask the service whether its copy is current (RFC 9111, section 5.2.1.4).
+    // A cache must ask the service whether its copy is still current (RFC 9111, section 5.2.1.4).
     'cache-control': 'no-cache',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
@@ -273,7 +277,7 @@ async function exchange(
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
     const { headers } = error.head;
-    // Like the headers of an answer, these headers appear in results.
+    // Results contain these headers, like the headers of an answer.
     throw Object.assign(error, {
       head: {
         ...error.head,
@@ -284,8 +288,9 @@ async function exchange(
 }
 
 /**
- * Headers of an answer to a request with a secret that are shown, and their values. The service may
- * repeat the secret in any header, also damaged, so that `hide` does not find it.
+ * When a request contained a secret, only these headers of its answer are shown with their values.
+ * The service may repeat the secret in any other header, also in a damaged form that `hide` does
+ * not find.
  */
 const HARMLESS: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^content-type$/, /^[\w.+-]{1,40}\/[\w.+-]{1,40}(?:; ?charset=[\w-]{1,20})?$/],
@@ -306,7 +311,10 @@ function harmlessHeaders(headers: Headers): Headers {
   );
 }
 
-/** Hides the values of the other headers, because a new token in them is not known as a secret yet. */
+/**
+ * Hides the values of all other headers, because fleet does not know yet that a new token in them
+ * is a secret.
+ */
 function withoutValues(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
@@ -338,8 +346,8 @@ function toAnswer(
     if (text !== undefined) return text;
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
-    // Keeping the bytes of a large JSON answer would double its memory. `bytes` encodes the text
-    // again.
+    // The bytes of a large JSON answer are not kept, because they would double its memory. `bytes`
+    // encodes the text again.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
     return text;
   };
@@ -348,7 +356,8 @@ function toAnswer(
     headers,
     trace,
     get bytes() {
-      // An error is short, and its text may quote a token in any encoding.
+      // An error answer is short. Its text may quote a token in any encoding, so it is decoded
+      // here.
       if (!isSuccess(status)) readText();
       if (bytes === undefined) return Buffer.from(text ?? '');
       return answersToken === true ? bytes : secrets.hideInBytes(bytes);
@@ -369,7 +378,9 @@ function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
   return { url, isChange: !isSafe(method), shownBy };
 }
 
-/** Checks the status of an answer. Its text must not hold secrets before it is shortened. */
+/**
+ * Checks the status of an answer. Secrets are removed from the text before the text is shortened.
+ */
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;
   if (isSuccess(status)) return { answer };

@@ -1,5 +1,5 @@
-// Opens connections that can be closed at any time. undici's own connector does not return its
-// sockets before they are connected, and is exported only by the whole package.
+// Opens connections that can be closed at any time. undici's own connector returns its sockets only
+// after they are connected, and only the whole package exports it.
 
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, Socket } from 'node:net';
@@ -13,11 +13,11 @@ type Target = buildConnector.Options;
 /** The maximum size of the headers of an answer: four times Node's default. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
-/** The open sockets and the number of name look-ups in progress. */
+/** The open sockets and the number of DNS look-ups in progress. */
 export type Sockets = ReturnType<typeof openSockets>;
 
 /**
- * Tracks sockets from their creation. undici only closes established connections; a connection
+ * Tracks sockets from their creation. undici closes only established connections, and a connection
  * attempt would keep the process alive until it fails.
  */
 export function openSockets() {
@@ -54,12 +54,17 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
 
 /** As undici's own connector. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
-/** As undici's own connector: how many TLS sessions are kept, to connect again with less work. */
+/**
+ * The number of TLS sessions that are kept, so that the next connection is faster. The value is the
+ * one of undici's connector.
+ */
 const MOST_SESSIONS = 100;
 
-/** Opens connections, TLS included. `timeoutMs` limits the silence of each connection attempt. */
+/**
+ * Opens connections, with TLS for https. `timeoutMs` limits the silence of each connection attempt.
+ */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  // The limit includes the name look-up and the TLS handshake.
+  // The limit includes the DNS look-up and the TLS handshake.
   const common = { lookup: sockets.lookUp, timeout: timeoutMs };
   const openTls = openTlsConnector(common);
   return withStream((options, callback) => {
@@ -121,7 +126,7 @@ function timeoutError({ hostname }: Target, timeoutMs: number): Error {
   });
 }
 
-/** Wraps a connector so that undici gets a stream in front of each socket. */
+/** Wraps a connector so that undici gets a ConnectionStream instead of the socket. */
 export function withStream(connector: Connector): Connector {
   return (options, callback) =>
     connector(options, (...result) => {

@@ -8,15 +8,15 @@ import { openInterimFilter } from './interim.js';
 const BUFFER_BYTES = 64 * 1024;
 
 /**
- * Passes the bytes of a socket to undici, without responses with the status 100. undici 7 fails an
- * assertion, where the error cannot be caught, when a connection ends while the reader of a body
- * has paused it (nodejs/undici#5360; undici 8 fixes this but needs Node 22). This stream reports
+ * Passes the bytes of a socket to undici, without responses with the status 100. When a connection
+ * ends while the reader of a body has paused it, an assertion of undici 7 fails, and fleet cannot
+ * catch that error (nodejs/undici#5360; undici 8 fixes this but needs Node 22). This stream reports
  * the end or the error of the socket only when undici reads again.
  */
 class ConnectionStream extends Duplex {
   readonly #socket: Socket;
   readonly #interim = openInterimFilter();
-  /** The error of the socket, until undici reads. */
+  /** The error of the socket, which is kept until undici reads. */
   #failure: Error | undefined;
 
   constructor(socket: Socket) {
@@ -68,7 +68,7 @@ class ConnectionStream extends Duplex {
     done(error);
   }
 
-  /** undici lets the process end while a connection is idle. */
+  /** undici calls this while a connection is idle, so that the process can end. */
   ref(): this {
     this.#socket.ref();
     return this;

@@ -15,14 +15,14 @@ export interface Seen {
 }
 
 /**
- * How many recent items are remembered. Fewer items than this move from one page to the next while
- * the pages are requested.
+ * How many recent items are remembered. Between two requests of a list, fewer items than this move
+ * from one page to the next.
  */
 export const RECENT_ITEMS = 5_000;
 
 /**
  * Distinguishes new items from repeated ones. With a limit, it remembers between `limit` and twice
- * `limit` of the latest items; a million items would take 100 MB.
+ * `limit` of the latest items, because a million items would take 100 MB.
  */
 export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   const keys = openSeenKeys(limit);
@@ -63,10 +63,7 @@ export function hasUuid({ value }: Item<unknown>): boolean {
   return typeof (value as { uuid?: unknown }).uuid === 'string';
 }
 
-/**
- * Returns a short key for an item: its uuid, or a hash of its text in the rare case that it has no
- * uuid.
- */
+/** Returns a short key for an item: its uuid, or a hash of its text when it has no uuid. */
 function nameOf({ json, value }: Item<unknown>): string {
   const { uuid } = value as { uuid?: unknown };
   if (typeof uuid === 'string') return uuid;

@@ -41,12 +41,12 @@ export interface WireAnswer extends Head {
 }
 
 /**
- * An exchange without a complete answer. `sent` is true when the request may have reached the
- * service.
+ * The error of an exchange without a complete answer. `sent` is true when the request may have
+ * reached the service.
  */
 export class ExchangeError extends Error {
   readonly sent: boolean;
-  /** The head of the answer, when it arrived before the body failed. */
+  /** The head of the answer, if it arrived before the body failed. */
   readonly head: Head | undefined;
   /** The error code of Node or undici; '' without a code. */
   readonly code: string;
@@ -70,9 +70,9 @@ export const DEADLINE_CODE = 'EDEADLINE';
  */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  // undici fails an assertion when the status does not have three digits.
+  // An assertion of undici fails when the status does not have three digits.
   if (error.name === 'AssertionError') return 'HPE_INVALID_CONSTANT';
-  // undici's message when the proxy answers a plain http request with 407.
+  // undici's error message when the proxy answers a plain http request with 407.
   if (error.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && code !== '') return code;
@@ -94,8 +94,8 @@ export interface OpenAnswer extends Head {
 const BUFFER_BYTES = 64 * 1024;
 
 /**
- * Starts an exchange and resolves with the head of the answer. Rejects with an ExchangeError; a
- * body that breaks off fails with one.
+ * Starts an exchange and resolves with the head of the answer. Rejects with an ExchangeError. A
+ * body that breaks off ends with an ExchangeError.
  */
 export function openExchange(
   dispatcher: Dispatcher,
@@ -128,14 +128,13 @@ export function openExchange(
       highWaterMark: BUFFER_BYTES,
       read: () => controller?.resume(),
       destroy(error, done) {
-        // Every body is destroyed in the end. Creating an error for each would cost 5 % of a bulk
-        // run.
+        // Every body is destroyed at its end. Creating an error for each of them would cost 5 % of
+        // the time of a bulk run.
         if (!isOver) abort(error ?? new Error('the reader stopped'));
         done(error);
       },
     });
-    // The error is passed to the reader of the body. When the body has no reader, the error can be
-    // ignored.
+    // The error is passed to the reader of the body. It can be ignored when the body has no reader.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -221,15 +220,15 @@ export async function readWhole(
   const { bytes, error } = await collectBody(body, head.headers, limitBytes);
   if (error !== undefined && (isWanted || request.signal.aborted))
     throw error instanceof ExchangeError ? error : new ExchangeError(error, true, head);
-  // undici reuses the connection one turn of the event loop later. A request that is sent earlier
-  // would open another connection.
+  // undici can reuse the connection one turn of the event loop later. An earlier request would open
+  // another connection.
   await new Promise(setImmediate);
   return { ...head, body: bytes };
 }
 
 /**
- * Runs an exchange for its status. A body that breaks off, is too large or cannot be decompressed
- * does not matter. Rejects with an ExchangeError when no answer arrives.
+ * Runs an exchange only for its status. A body that breaks off, is too large or cannot be
+ * decompressed is not an error. Rejects with an ExchangeError when no answer arrives.
  */
 export async function readHead(
   dispatcher: Dispatcher,

@@ -29,21 +29,21 @@ const HINTS: Readonly<Record<number, string>> = {
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 /**
- * Property names that do not name a field of the request. Their errors are printed without a field
- * name.
+ * Property names that stand for the whole request instead of one field. Errors below them are
+ * printed without a field name.
  */
 const GENERAL_FIELDS = [
   ...['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'],
   ...['title', 'invalid-params', 'invalid_params'],
 ];
 
-/** Properties with information about an error (such as its code) instead of its message. */
+/** Properties that describe an error (such as its code) but do not contain its message. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];
 
 /** Deeper nesting is not an error message. */
 const DEPTH_LIMIT = 6;
 
-/** Collects all messages in an error body, each with the name of its field in front. */
+/** Collects all messages in an error body. The name of the field precedes each message. */
 function collectSentences(value: unknown, field: string | undefined, depth = 0): string[] {
   if (depth > DEPTH_LIMIT) return [];
   if (typeof value === 'string') {
@@ -53,10 +53,11 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   if (Array.isArray(value))
     return value.flatMap((element) => collectSentences(element, field, depth + 1));
   if (!isObject(value)) return [];
-  // For {"message": "…", "code": "…"} only the message is printed; the code is for programs.
+  // For {"message": "…", "code": "…"} only the message is printed, because the code is meant for
+  // programs.
   if (typeof value['message'] === 'string')
     return collectSentences(value['message'], field, depth + 1);
-  // RFC 9457: an invalid field with the reason.
+  // RFC 9457: a field that is not valid, with the reason.
   if (typeof value['name'] === 'string' && typeof value['reason'] === 'string')
     return collectSentences(value['reason'], value['name'], depth + 1);
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -72,9 +73,9 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
 
 /**
  * Returns the message in an error body. The interface does not show the shape of error bodies
- * (section 7); assumed are the shapes in cli.md section 3. `text` is one line for people, or
- * undefined when the body has no message. `detail` is the parsed body or the beginning of its text,
- * for programs. The client reads at most 64 kB of the body.
+ * (section 7), so fleet accepts the shapes in cli.md section 3. `text` is one line for people, or
+ * undefined when the body has no message. `detail` is for programs: the parsed body, or the
+ * beginning of its text. The client reads at most 64 kB of the body.
  */
 export function readErrorBody(
   text: string,
@@ -99,14 +100,14 @@ export function readErrorBody(
   return { text: typeof body === 'object' ? undefined : foreignText(String(body)), detail: body };
 }
 
-/** The properties of a request that its error needs. */
+/** The facts about a request that its error message needs. */
 export interface Asked {
   url: URL;
   /** Whether the request changes something, so that its outcome matters when no answer arrives. */
   isChange?: boolean;
   /** A command for the hint that shows whether the change was carried out. */
   shownBy?: string | undefined;
-  /** The receiver of the request. Default: the service. */
+  /** The server that received the request. Default: the service. */
   whom?: string;
   /**
    * Whether the request contained a secret. The answer may repeat it in any encoding, so it is
@@ -117,6 +118,7 @@ export interface Asked {
 
 /**
  * Makes the error for an answer with a status other than 2xx.
+ *
  * @param subject the requested object, as in `the service refused SUBJECT`
  * @param more the address, and how to renew a token from this source
  */
@@ -164,17 +166,17 @@ export function answerFailure(
   });
 }
 
-/** Whether the service does not show the requested object (any more). */
+/** Whether the service no longer shows the requested object. */
 export function isGone({ status }: Pick<FleetError, 'status'>): boolean {
   return status === 404 || status === 410;
 }
 
-/** Returns the service's own words in a message, or undefined when it has none. */
+/** Returns the message that the service sent, or undefined when it sent none. */
 export function reasonIn({ message }: Pick<FleetError, 'message'>): string | undefined {
   return /: (.*)$/s.exec(message)?.[1];
 }
 
-/** Observed: the service's message when the address exists but the requested object does not. */
+/** Observed: the service's message when the address exists but the object at it does not. */
 const NOT_THERE = /^No \w+ matches the given query/;
 
 /** Used instead of the body of an answer to a request that contained a secret. */
@@ -186,7 +188,7 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   407: 'it asks for a user and a password',
 };
 
-/** This text is appended to the message when a change did not get a usable answer. */
+/** This text is added to the message when a change got no usable answer. */
 const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
 
 function redirectFailure(

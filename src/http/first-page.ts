@@ -7,8 +7,7 @@ export { LARGE_PAGE } from './page-size.js';
 
 /** Reads the first page of a list with a single request. Throws the client's errors. */
 export async function firstPage<T>(client: Client, request: HttpRequest): Promise<Page<T>> {
-  // The first page always has enough items for a limit of one item, so no further page is
-  // requested.
+  // The first page always has enough items for a limit of one, so no further page is requested.
   for await (const page of client.pages<T>(request, { ahead: 0, limit: 1 })) return page;
   return { count: 0, items: [], next: undefined, trace: {} };
 }

@@ -37,8 +37,8 @@ export function traceOf(headers: Headers): Trace {
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /**
- * Names of headers whose value is a secret. Matched by name, because few redactors know the scheme
- * `JWT …`.
+ * Names of headers whose value is a secret. They are recognised by name, because few programs that
+ * hide secrets know the scheme `JWT …`.
  */
 const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session|signature|jwt/i;
 

@@ -38,13 +38,13 @@ export function unexpected(
 
 const EXPECTED = 'where JSON was expected';
 
-/** This much of a body is enough to describe it. */
+/** The number of characters of a body that a description needs. */
 const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
   if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
   const beginning = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
-  // A secret that is cut in two is not recognised any more.
+  // fleet does not recognise a secret that is cut in two.
   const text = answer.hide?.(beginning) ?? beginning;
   if (text === '') return `an empty body ${EXPECTED}`;
   if (text.startsWith('<')) return `${describeHtml(text)} ${EXPECTED}`;
@@ -53,8 +53,8 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
 }
 
 /**
- * Returns the items of a list, each with its original text. `array` is the parsed list, which
- * starts at `at` in the text.
+ * Returns the items of a list, each with its original text. `array` is the parsed list, whose text
+ * starts at `at`.
  */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
   const texts = splitArray(text, at)?.texts ?? [];

@@ -5,14 +5,14 @@ const TOKEN_END = /[ \t,;=]/;
 
 interface Link {
   target: string;
-  /** Names in lower case; the first occurrence of a name counts. */
+  /** The names are in lower case. When a name occurs twice, the first occurrence counts. */
   parameters: ReadonlyMap<string, string>;
 }
 
 /**
  * Returns the target of the first link with this relation type, or undefined when there is none. A
- * link with an `anchor` is about another resource and is ignored. A malformed rest of the header is
- * ignored.
+ * link with an `anchor` describes another resource and is ignored. The rest of the header after a
+ * syntax error is ignored.
  */
 export function findLink(header: string | undefined, relation: string): string | undefined {
   const link = parseLinks(header ?? '').find(({ parameters }) => {
@@ -36,7 +36,7 @@ function parseLinks(text: string): Link[] {
     return text.slice(start, at);
   }
 
-  /** Reads the string that opens at `at`, without its quotes and escapes. */
+  /** Reads the quoted string that opens at `at`. Returns it without its quotes and escapes. */
   function readQuoted(): string {
     const characters: string[] = [];
     at += 1;

@@ -5,6 +5,6 @@
  * allowed without a flag.
  */
 export function isLoopback({ hostname }: Pick<URL, 'hostname'>): boolean {
-  // URL has already normalized all spellings of an IPv4 address to four numbers.
+  // `URL` has already converted every spelling of an IPv4 address to four decimal numbers.
   return /^(?:localhost\.?|127\.\d+\.\d+\.\d+|\[?::1\]?)$/i.test(hostname);
 }

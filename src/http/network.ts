@@ -31,7 +31,7 @@ export async function openNetwork(
   return {
     /**
      * Returns the route to an address. Throws a FleetError of kind `config` if the proxy setting is
-     * invalid.
+     * not valid.
      */
     routeTo,
     /** Returns the dispatcher for an address. Throws the same error as `routeTo`. */
@@ -52,17 +52,20 @@ export async function openNetwork(
       );
       sockets.destroy();
     },
-    /** Whether a name look-up is in progress, which cannot be cancelled. */
+    /** Whether a DNS look-up is in progress. It cannot be cancelled. */
     isLookingUp: sockets.isLookingUp,
   };
 }
 
-/** The code of requests that were in flight when the command ended and its connections were closed. */
+/**
+ * The error code of requests that were in progress when the command ended and closed its
+ * connections.
+ */
 export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
 
 /**
- * The error that closes connections. Its stack is empty because Node reads the stack, and V8 would
- * have to count the lines of each file to build it.
+ * The error that closes connections. Its stack is empty: Node would read the stack, and V8 would
+ * count the lines of each file to build it.
  */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });

@@ -13,12 +13,12 @@ const USUAL_PAGE = 20;
 
 const NAME = 'page_size';
 
-/** Added to a query, it requests large pages although only some pages are read. */
+/** Added to a query, it requests large pages although only some pages of the list are read. */
 export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
 
 /**
- * Adds a page size to requests. The operator's size (`chosen`) applies to every list; otherwise a
- * page size is only requested when more than one page is read.
+ * Adds a page size to requests. The size that the operator chose (`chosen`) applies to every list.
+ * Otherwise a page size is requested only when more than one page is read.
  */
 export function openPageSizer(chosen: number | undefined) {
   let isRefused = false;
@@ -30,8 +30,8 @@ export function openPageSizer(chosen: number | undefined) {
     ): HttpRequest {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
-      // The operator's own parameter has priority. A query with a page number stays unchanged,
-      // because larger pages are numbered differently.
+      // A page size in the operator's own query has priority. A query with a page number stays
+      // unchanged, because larger pages are numbered differently.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))
@@ -43,8 +43,8 @@ export function openPageSizer(chosen: number | undefined) {
       return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
     /**
-     * Sends a request. When the service answers 400 to a page size, sends the request again without
-     * it and, if that works, remembers to omit it.
+     * Sends a request with a page size. When the service answers 400, sends the request again
+     * without the page size. If that works, later requests also omit it.
      */
     async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {
       const query = request.query ?? [];

@@ -15,7 +15,7 @@ import { answeredAtMs } from './retry.js';
 import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**
- * Fields of an envelope that may contain the items. The documented field is first; the others are
+ * Fields of an envelope that may contain the items. The first field is documented; the others are
  * from JSON:API and common frameworks.
  */
 export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
@@ -40,13 +40,13 @@ interface ParsedPage<T> {
   items: Item<T>[];
 }
 
-/** Pages with more text are parsed item by item, which needs less memory. */
+/** A page with more text than this is parsed item by item, which needs less memory. */
 const AT_ONCE_CHARACTERS = 1024 * 1024;
 
 /**
  * Parses a page of usual size with a single call, which takes half the time of parsing each item.
- * Returns undefined for a large or unusual page. `readByItem` reads it, or throws the reason why it
- * is invalid.
+ * Returns undefined for a large or unusual page. `readByItem` then reads the page, or throws the
+ * reason why it is not valid.
  */
 function readAtOnce<T>(answer: HttpAnswer): ParsedPage<T> | undefined {
   const { text } = answer;
@@ -77,10 +77,12 @@ function itemsIn(body: unknown): unknown[] | undefined {
   return ITEM_FIELDS.map((field) => body[field]).find((value) => Array.isArray(value));
 }
 
-/** Parses the items of a page one by one. Throws a FleetError that says why a page is invalid. */
+/**
+ * Parses the items of a page one by one. Throws a FleetError that says why the page is not valid.
+ */
 function readByItem<T>(answer: HttpAnswer): ParsedPage<T> {
   const split = splitPage(answer);
-  // An answer that cannot be split is not a list; parsing the whole text finds the reason.
+  // The text does not contain a list. Parsing all of it shows the reason.
   const body = readJson(answer, split?.rest);
   if (!isObject(body) && !Array.isArray(body))
     throw unexpected(answer, 'neither a page nor an array');
@@ -143,8 +145,8 @@ function findCount(envelope: Envelope): number | undefined {
 
 /**
  * Whether the count of a page can be the total of the list. Some services send the number of items
- * on the page as the count. Then a next page exists although this page has as many items as its
- * count.
+ * on the page as the count. This is the case when a next page exists although this page already has
+ * as many items as its count.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;
@@ -199,12 +201,12 @@ function findItems(text: string): SplitArray | undefined {
 }
 
 /**
- * Values of pages with more text are not kept, because they need five times the memory of their
- * text (promise 6: 400 MB). All pages requested ahead together are also limited to this size.
+ * The values of larger pages are not kept, because they need five times the memory of their text
+ * (promise 6: 400 MB). This also limits the total size of all pages that are requested ahead.
  */
 const LARGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** Parses each item once to make sure that it is a JSON object. */
+/** Each item is parsed once to make sure that it is a JSON object. */
 function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   const isLarge = answer.text.length > LARGE_CHARACTERS;
   return texts.map((text, index) => {
@@ -217,7 +219,7 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
 }
 
 /**
- * The prototype of items of large pages: a getter in each item would take more memory than the
+ * The prototype of the items of large pages. A getter in each item would need more memory than the
  * item.
  */
 const LARGE_ITEM = {
@@ -279,30 +281,30 @@ function withPage(query: Query, page: number): Query {
 }
 
 /**
- * How many pages are requested ahead: enough to hide 20 ms of latency without burdening the
- * service.
+ * The number of pages that are requested ahead: enough to hide 20 ms of latency without burdening
+ * the service.
  */
 export const PAGES_AHEAD = 10;
 
 export interface PageOptions {
   /**
-   * How many pages may be in flight or waiting while one is processed. Fewer when pages are large.
-   * With 0, each page is requested when it is needed.
+   * The number of pages that may be in flight or waiting while a page is processed. It is smaller
+   * when pages are large. With 0, each page is requested when it is needed.
    */
   ahead: number;
   /**
-   * The number of different items that the caller needs. No further page is requested after that
-   * many items.
+   * The number of different items that the caller needs. Once they were read, no further page is
+   * requested.
    */
   limit?: number;
   /**
-   * Items that were read before, when a list is read again. New items are added. A limited set
-   * bounds the memory.
+   * The items that an earlier reading of the list contained. New items are added. A set with a
+   * limit bounds the memory.
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read. Pages without new items are then allowed, as on a second
-   * read of a list.
+   * The maximum number of pages to read. With a maximum, pages without new items are allowed, as in
+   * a second reading of a list.
    */
   mostPages?: number;
 }
@@ -315,8 +317,8 @@ export interface ListPage<T> extends Page<T> {
 /** The list is endless after this number of consecutive pages without a new item. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
 /**
- * The list is endless if it contains this many items more than twice its count. A small list may
- * grow during the read.
+ * The list counts as endless if it contains this many items more than twice its count. A small list
+ * may grow while it is read.
  */
 const MOST_BEYOND_COUNT = 1_000;
 
@@ -377,7 +379,7 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // A second read of the same pages mostly finds items that are already known.
+        // A second reading of the same pages mostly finds items that are already known.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -444,9 +446,9 @@ function openQueue(
       for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
-        // A larger page is requested again when it is needed.
+        // The page is larger than expected. It is requested again when it is needed.
         const page = start(query, { limitBytes: LARGE_CHARACTERS });
-        // The request may fail although nothing waits for its page.
+        // The request may fail although no code waits for its page.
         page.catch(() => {});
         early.set(keyOf(query), page);
       }
@@ -458,7 +460,7 @@ function openQueue(
 /** How many pages may be requested ahead at the moment. */
 interface Window {
   size(): number;
-  /** Sends a request, and adapts the size to the time of its answer. */
+  /** Sends a request, and adapts the number of pages ahead to the time of its answer. */
   measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
 }
 

@@ -6,18 +6,18 @@ import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
 import { MAX_HEADER_BYTES, type Sockets, withSockets, withStream } from './connect.js';
 import { proxyToken } from './proxy.js';
 
-/** Error codes that mean that the proxy cannot be reached. */
+/** Error codes which mean that the proxy cannot be reached. */
 const UNREACHED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
- * Opens a dispatcher for one proxy. `timeoutMs` limits connecting to the proxy and to the service;
- * `sockets` tracks the connections.
+ * Opens a dispatcher for one proxy. `timeoutMs` limits connecting to the proxy and connecting to
+ * the service. `sockets` tracks the connections.
  */
 export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
   const token = proxyToken(proxy);
   return new ProxyAgent({
-    // undici refuses a proxy URL with a path. The password is in the token.
+    // undici refuses a proxy URL with a path. The password is already in `token`.
     uri: proxy.origin,
     ...(token === undefined ? {} : { token }),
     // Only https uses a tunnel (CONNECT). Plain http sends the full URL to the proxy, like curl.
@@ -45,8 +45,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
       ) => Promise<Dispatcher.ConnectData>;
-      // When a proxy closes the connection on CONNECT, undici would reconnect immediately and
-      // endlessly. Another error code prevents this.
+      // When a proxy closes the connection on CONNECT, undici would reconnect at once and
+      // endlessly. A different error code prevents this.
       const dial = (connectOptions: Dispatcher.ConnectOptions) =>
         connect(connectOptions).then(
           (tunnel) => {
@@ -65,7 +65,7 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
   });
 }
 
-/** undici reports the status of a proxy's refusal only in its message. */
+/** undici reports the status that the proxy answered only in its message. */
 function explainRefusals(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {

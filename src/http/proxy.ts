@@ -11,7 +11,7 @@ export interface Route {
    * `proxy.origin` to people.
    */
   proxy: URL | undefined;
-  /** The reason for people: the variable that names the proxy or excludes the address. */
+  /** The reason, for people: the variable that names the proxy or excludes the address. */
   because: string;
 }
 
@@ -50,8 +50,8 @@ export function proxyToken({ username, password }: URL): string | undefined {
 }
 
 /**
- * Returns the texts of a proxy's address that must not be shown, because the proxy may repeat them.
- * A user name without a password is a key.
+ * Returns the parts of a proxy's address that must not be shown, because the proxy may repeat them.
+ * A user name without a password is an access key.
  */
 export function secretsOfProxy(proxy: URL): string[] {
   const token = proxyToken(proxy);
@@ -79,8 +79,8 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
     const found = url.protocol === 'https:' ? (https ?? http) : http;
     if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
     const { variable, value } = found;
-    // Like curl and Go, never use a proxy for this machine. The sandbox could not be reached
-    // otherwise.
+    // Like curl and Go, fleet never uses a proxy for this machine. Otherwise it could not reach the
+    // sandbox.
     if (isLoopback(url))
       return { proxy: undefined, because: `${variable} is not used for this machine` };
     if (entries.some((entry) => isExcluded(url, entry)))

@@ -30,8 +30,8 @@ export interface TryState {
 
 export type RetryDecision =
   /**
-   * The request is not sent again. `askedMs` is set when the service asks for a longer pause than
-   * fleet waits, and the error reports this pause.
+   * The request is not sent again. `askedMs` is set when the service asked for a longer pause than
+   * fleet waits; the error then reports this pause.
    */
   | { next: 'give-up'; askedMs?: number }
   /** The request is sent again at once with a newer token. This does not count as a retry. */
@@ -44,22 +44,22 @@ export type RetryDecision =
 const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 
 /**
- * Whether a gateway sent this status; it does not know whether the service carried out the request.
- * Assumed: a CDN sends 520 to 530.
+ * Whether a gateway sent this status. A gateway does not know whether the service carried out the
+ * request. Assumed: a CDN sends 520 to 530.
  */
 export function isFromGateway(status: number): boolean {
   return (status >= 502 && status <= 504) || (status >= 520 && status <= 530);
 }
 
 /**
- * Whether a change with this answer may have been carried out. A status from 500 on can be sent
- * after the change, and 303 usually means success.
+ * Whether a change may have been carried out although its answer is an error. The service can send
+ * a status from 500 on after the change, and 303 usually means success.
  */
 export function isUnknownOutcome(status: number): boolean {
   return status < 400 || status >= 500;
 }
 
-/** The first pause. Each further pause is twice as long, up to the maximum. */
+/** The pause before the first retry. Each further pause is twice as long, up to the maximum. */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -67,10 +67,11 @@ const LONGEST_PAUSE_MS = 8_000;
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
 /**
- * Decides what to do after a failed try. A change is only repeated when the service certainly did
- * not carry it out: 401 with a renewable token, 429, or a connection that was never established
- * (cli.md section 4, promise 1).
- * @param wallMs the current time, compared with an HTTP date
+ * Decides what happens after a failed try. A change is sent again only when the service certainly
+ * did not carry it out: after 401 with a renewable token, after 429, and when no connection was
+ * established (cli.md section 4, promise 1).
+ *
+ * @param wallMs the current time, to which an HTTP date is compared
  */
 export function decide(
   end: TryEnd,
@@ -108,19 +109,22 @@ export function isTlsCode(code: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code);
 }
 
-/** Returns the pause before a retry (numbered from 1): exponential, with half of it random. */
+/**
+ * Returns the pause before a retry. Retries are numbered from 1. The pause grows exponentially, and
+ * half of it is random.
+ */
 export function pauseBefore(repetition: number, random: () => number): number {
   const longest = doublingPauseMs(repetition, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
   return Math.round(longest * (0.5 + 0.5 * random()));
 }
 
 /**
- * The longest pause that a long-running follower accepts from a service (cli.md section 4, promise
- * 6). A longer pause would miss updates for hours.
+ * The longest pause that a service may request from a command that runs for a long time (cli.md
+ * section 4, promise 6). A longer pause would miss updates for hours.
  */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
-/** Pauses before a stream reconnects, apart from those that the service asks for. */
+/** The pauses before a stream reconnects when the service requests no pause. */
 const FIRST_RETURN_MS = 500;
 const LONGEST_RETURN_MS = 30_000;
 
@@ -145,7 +149,7 @@ export function pauseBeforeReturn(
   return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
 }
 
-/** Longer header values contain neither a number of seconds nor a date. */
+/** A longer header value is neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
 /**

@@ -4,10 +4,13 @@
 /** How much of a text is searched for a title. */
 const WINDOW_CHARACTERS = 64 * 1024;
 
-/** A longer text from the service is cut, so that an error stays on one line. */
+/** A longer text from the service is cut, so that the error stays on one line. */
 const LINE_LENGTH_CHARACTERS = 500;
 
-/** How much of the text is searched for a line of that length, including white space. */
+/**
+ * How much of the text is read to fill a line of that length. White space is squeezed, so this is
+ * more than the line.
+ */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 
 /** Returns the beginning of a text. Omits half of a surrogate pair at the end. */
@@ -18,8 +21,9 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Prepares text from another party for an error message: cuts it and squeezes white space to one
- * line. Every text from the service, a proxy or a login page passes through this function.
+ * Prepares text from another party for an error message: cuts it, and reduces white space so that
+ * it fits on one line. Every text from the service, a proxy or a login page passes through this
+ * function.
  */
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
   const loose = cutTo(text, LOOSE_LENGTH_CHARACTERS);

@@ -41,8 +41,8 @@ export interface ConnectionContext {
   /** The maximum silence of a live connection. Comments end the silence. */
   idleMs: number;
   /**
-   * Returns a promise while the consumer is behind. Nothing is read from the socket until it
-   * settles.
+   * Returns a promise while the consumer has not processed the earlier events. Nothing is read from
+   * the socket until the promise settles.
    */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
@@ -54,7 +54,7 @@ export interface ConnectionOptions extends ConnectionContext {
   headers: Headers;
   /** The last received id; empty without one. */
   lastEventId: string;
-  /** Ends this connection; its reason becomes the error. */
+  /** Aborting this signal ends the connection. The reason of the signal becomes the error. */
   signal: AbortSignal;
   /** The name of the request in errors: `the service refused SUBJECT`. */
   subject: string;
@@ -64,18 +64,18 @@ export interface ConnectionOptions extends ConnectionContext {
   onReceived(received: Received): void;
 }
 
-/** The messages of one chunk, and the position in the stream after it. */
+/** The messages of one chunk, and the position in the stream after the chunk. */
 export interface Received extends StreamPosition {
   messages: readonly string[];
-  /** The sizes of skipped events above the limit, which were before the messages. */
+  /** The sizes of the skipped events above the limit. These events came before the messages. */
   tooBigBytes: readonly number[];
 }
 
-/** The end of a connection, or the reason why it was not made. */
+/** Why the connection ended, or why it could not be made. */
 export interface ConnectionEnd {
   cause: Cause;
   error: FleetError;
-  /** The headers of the answer when it was not a 200 with a stream. */
+  /** The headers of an answer that was not a 200 with a stream. */
   answer?: Head;
 }
 
@@ -91,15 +91,15 @@ class RefusedError extends Error {
 }
 
 /**
- * Larger events are skipped and reported. The data of a bicycle takes a few kilobytes, and one
- * huge event must not block the others.
+ * Larger events are skipped and reported. The data of a bicycle takes a few kilobytes, and a huge
+ * event must not block the others.
  */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
-/** The time limit for the body of an error after its headers. */
+/** The time limit for reading the body of an error answer. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
-/** Matches a valid header value. An id that is not one is not sent. */
+/** Matches a valid value of a header. An event id that does not match is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The hint when the service refuses the subscription for every role of the token. */
@@ -124,7 +124,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       cancelTimeout();
       silence.end();
       signal.removeEventListener('abort', onAbort);
-      // The library starts its reconnect timer after its `error` event, so close it afterwards.
+      // The library starts its reconnect timer after its `error` event, so fleet closes it after
+      // that event.
       queueMicrotask(() => source.close());
       resolve(ending);
     };
@@ -203,8 +204,8 @@ async function* readEvents(
 }
 
 /**
- * Calls `onLimit` when nothing arrives for the limit. The time in which the consumer is behind does
- * not count, because nothing is read then.
+ * Calls `onLimit` when nothing arrives for the limit. Time in which the consumer is busy does not
+ * count, because nothing is read then.
  */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
@@ -235,7 +236,8 @@ async function openStream(
   for (let hop = 0; ; hop++) {
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
-    // The caller limits the time for the headers. The body of a stream is not limited.
+    // The caller limits the time until the headers arrive. The time for the body of a stream is not
+    // limited.
     const answer = await openExchange(network.dispatcherTo(url), {
       method: 'GET',
       url,
@@ -320,7 +322,10 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
   return secrets.hide(bytes.toString('utf8'));
 }
 
-/** Turns a thrown error into the end of a connection. Without an error the service ended it. */
+/**
+ * Turns a thrown error into the end of a connection. Without an error, the service ended the
+ * connection.
+ */
 function endingOf(thrown: unknown, url: URL): ConnectionEnd {
   if (thrown === undefined)
     return {

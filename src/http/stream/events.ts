@@ -1,12 +1,12 @@
 // The events of a live stream: immutable values with their times.
 //
-// Two clocks are separate. `…WallMs` and `atMs` are the machine's clock in milliseconds since the
-// epoch, only for printing, and may jump. All durations are measured on the monotonic clock and are
-// never negative.
+// Two clocks are used. `…WallMs` and `atMs` are times of the machine's clock in milliseconds since
+// the epoch. They are only printed, and may jump. All durations are measured on the monotonic clock
+// and are never negative.
 
 import type { FleetError, Trace } from '../../errors.js';
 
-/** Why a connection ended, or why a sent event did not arrive. */
+/** Why a connection ended, or why an event that was sent did not arrive. */
 export type Cause =
   /** The service closed the connection between two events. */
   | 'ended'
@@ -18,7 +18,10 @@ export type Cause =
   | 'timeout'
   /** An answer with a status other than 200. */
   | 'status'
-  /** A 200 that is not an event stream, or uses an unsupported compression. */
+  /**
+   * An answer with the status 200 that is not an event stream, or that uses an unsupported
+   * compression.
+   */
   | 'no-stream'
   /** Silence for longer than the idle limit. */
   | 'idle'
@@ -31,9 +34,9 @@ export type Cause =
 
 /** The data of every event. */
 export interface Happened {
-  /** The topic that the user named, not encoded. */
+  /** The topic that the user named, without URL encoding. */
   readonly topic: string;
-  /** When the event happened, by the machine's clock. Only for printing. */
+  /** When the event happened, by the machine's clock. This time is only printed. */
   readonly atMs: number;
   /** The same moment on the monotonic clock, for durations and order. */
   readonly monotonicMs: number;
@@ -78,8 +81,8 @@ export interface Lost extends Happened {
 }
 
 /**
- * A gap that is over, reported before the first message after it. An event that could not be read
- * is a gap with `durationMs` 0. The gap ended at `atMs`.
+ * A gap that is over. It is reported before the first message after it. An event that could not be
+ * read is a gap with `durationMs` 0. The gap ended at `atMs`.
  */
 export interface Gap extends Happened {
   readonly type: 'gap';
@@ -89,11 +92,13 @@ export interface Gap extends Happened {
   readonly fromWallMs: number;
   readonly durationMs: number;
   /**
-   * Whether the service continued after the last received id, so that the missing events were
-   * resent.
+   * Whether the service continued after the last received id, so that it resent the missing events.
    */
   readonly replayed: boolean;
-  /** The number of events that are known to be lost: cut off and not resent, broken, or too big. */
+  /**
+   * The number of events that are known to be lost: they were cut off and not resent, or could not
+   * be parsed, or were too big.
+   */
   readonly droppedEvents: number;
   /** The beginning of an unreadable event, for `--verbose`. */
   readonly text?: string;
@@ -127,7 +132,7 @@ export interface Resync extends Happened {
   readonly sinceWallMs: number | undefined;
 }
 
-/** The last event of a topic. No further connection is made. */
+/** The last event of a topic. fleet makes no further connection for it. */
 export interface Closed extends Happened {
   readonly type: 'closed';
   readonly error: FleetError;

@@ -10,19 +10,19 @@
 // constant for any chunk sizes. Texts have one character for each byte (latin1), so the length of a
 // text is its number of bytes.
 
-/** The information from whole events and lines besides their data. */
+/** The information, besides data, from complete events and lines. */
 export interface StreamPosition {
-  /** The id of the last whole event, in bytes; empty without one. */
+  /** The id of the last complete event, in bytes; empty when no event had an id. */
   lastEventId: string;
   /** The first id of this connection. */
   firstId: string | undefined;
   /** The last `retry:` in milliseconds. */
   retryMs: number | undefined;
-  /** The received bytes of an unfinished event. Comments and `retry:` do not count. */
+  /** The number of received bytes of an unfinished event. Comments and `retry:` do not count. */
   partialBytes: number;
 }
 
-/** The largest `retry:` that a clock can use. */
+/** The largest `retry:` that a timer can use. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
@@ -49,11 +49,11 @@ export function filterEvents(
   let lineBytes = 0;
   let isComment = false;
 
-  /** Returns the data lines of the complete event and the empty line that ends it. */
+  /** Returns the data lines of the complete event and the empty line that ends the event. */
   const endEvent = (): string => {
     const { dataLines, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
-    // The id of a skipped event counts, because a service that continues after the last id would
+    // The id of a skipped event counts. Otherwise a service that continues after the last id would
     // send the event again forever.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
@@ -148,7 +148,7 @@ function fieldValue(line: string, name: string): string {
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
-  /** The beginning of a byte order mark whose rest has not arrived. */
+  /** The beginning of a byte order mark, until its other bytes arrive. */
   let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {

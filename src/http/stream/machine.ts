@@ -11,7 +11,7 @@ import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
 import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
-/** The next connection: its time and its last id, which can be empty. */
+/** The next connection: when it begins, and the last event id that it sends, which can be empty. */
 export interface NextTry {
   readonly inMs: number;
   readonly lastEventId: string;
@@ -25,17 +25,17 @@ interface Outage {
   readonly isCutOff: boolean;
 }
 
-/** After a connection of this length the pauses start again from the shortest. */
+/** After a connection of at least this length, the pauses start again with the shortest one. */
 const STEADY_MS = 5_000;
 /**
- * After connections of this length, 401, 403 and 404 can come from a deployment or a token renewal.
- * They are retried for REFUSED_AGAIN_MS.
+ * After a connection of at least this length, a deployment or a token renewal can cause 401, 403
+ * and 404. These answers are retried for REFUSED_AGAIN_MS.
  */
 const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
 /**
- * Assumed: a service resends missed events within this time. Later resent events are deduplicated
- * by content.
+ * Assumed: a service resends missed events within this time. Events that are resent later are
+ * recognised by their content.
  */
 const REPLAY_CHANCE_MS = 1_000;
 
@@ -43,11 +43,11 @@ export class TopicMachine {
   readonly #topic: string;
   readonly #clock: Clock;
   readonly #emit: (event: StreamEvent) => void;
-  /** The number of failures since the connection was open for a while. */
+  /** The number of failures since the last connection that stayed open for a while. */
   #failures = 0;
   /** The total time of open connections. */
   #stoodMs = 0;
-  /** The open connection: its start, and the id after which it continues. */
+  /** The open connection: its start, and the event id that it sent. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
   /** When the connection was lost, on the monotonic clock. */
   #downSinceMs: number;
