@@ -1,6 +1,6 @@
 // Plans of actions: one action on typed bicycles or alerts or on those of an input, and the actions
-// of a plan file. Each target of a plan file is read again before the question and right before its
-// request, and nothing is sent to a target that changed.
+// of a plan file. Each target of a plan file is read again before the question and again right
+// before its request. Nothing is sent to a target that changed.
 
 import { BICYCLE } from '../api/bicycle.js';
 import { readTransitions, type Transitioned } from '../api/history.js';
@@ -38,7 +38,10 @@ import type {
 /** The action; `verb` is the `type` of the request. */
 export interface Action
   extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
-  /** The state that the action leads to; undefined when only an answer can show it. */
+  /**
+   * The state that the action leads to; undefined when only the service's answer can show the
+   * state.
+   */
   target: string | undefined;
   /** Added to the body of the request. */
   fields: { readonly [name: string]: string };
@@ -108,7 +111,7 @@ function isTypedList(targets: Action['targets']): targets is readonly string[] {
   return Array.isArray(targets);
 }
 
-/** Finds the bicycles or alerts that were typed. Reports each that was looked up by its name. */
+/** Finds the bicycles or alerts that were typed. Prints each that was found by its name. */
 async function* findTargets(
   context: Context,
   { resource, find }: Action,
@@ -124,7 +127,8 @@ async function* findTargets(
 }
 
 /**
- * Returns the task of changing a bicycle or alert, with the known fields from the input or a list.
+ * Returns the task of changing a bicycle or alert, with the fields that the input or a list
+ * contained.
  */
 function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
   // People know a bicycle by its name, and an alert by its message.
@@ -134,13 +138,16 @@ function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Ta
   return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
 }
 
-/** The entries that the service's history may have since the plan. */
+/** Which entries the service's history may contain since the plan was made. */
 export type HistoryRule =
-  /** This transition must be missing. Otherwise a copy of the plan was carried out already. */
+  /**
+   * The history must not contain this transition. Otherwise a copy of the plan was carried out
+   * already.
+   */
   | 'not-carried-out'
   /**
-   * No entry may follow the run's transition, so that the bicycle is in the state that the run
-   * left.
+   * The history must not contain an entry after the transition of the run, so that the bicycle is
+   * still in the state to which the run brought it.
    */
   | 'nothing-later';
 
@@ -154,13 +161,16 @@ export interface PlannedActionsOptions {
    * When a target was observed, by the service's clock (RFC 3339); undefined when it is not known.
    */
   observedAt(target: PlanTarget): string | undefined;
-  /** The transition that brought a target into its observed state, for `nothing-later`. */
+  /** The transition that led to the observed state of the target, for `nothing-later`. */
   ownTransition?(target: PlanTarget): string;
   /** Identifies the journal. */
   identity: { readonly [name: string]: string };
 }
 
-/** The maximum number of pages of a history: more than the changes between a plan and its run. */
+/**
+ * The maximum number of pages of a history that are read. More changes are not expected between a
+ * plan and its run.
+ */
 const HISTORY_PAGES = 2;
 
 /** Returns the actions of a plan as tasks of a bulk run. */
@@ -170,7 +180,7 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const targetOf = (task: Task) => byUuid.get(task.key) as PlanTarget;
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
-  /** Targets that the service shows in its list only. They are not read again one by one. */
+  /** Targets that only the service's list shows. They are not read again one by one. */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
     findDifference(targetOf(task), present);
@@ -222,7 +232,7 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   };
 }
 
-/** Returns the transition or action that a target's request asks for. */
+/** Returns the transition or action in the request of a target. */
 export function verbOfTarget({ request }: PlanTarget): string {
   return textOrNull(request.body['type']) ?? '';
 }
@@ -237,7 +247,7 @@ function taskOfTarget(target: PlanTarget): Task {
   return { key: uuid ?? '', uuid, name, before, verb: verbOfTarget(target) };
 }
 
-/** Returns the end of a target that must not be sent. */
+/** Returns the outcome of a target whose request must not be sent. */
 export function endOfDifference(error: FleetError): TaskEnd {
   return endOf(error.status === GONE ? 'gone' : 'changed', { error, isWell: true });
 }
@@ -271,7 +281,7 @@ async function findInHistory(
   const sinceMs = readTime(observedAt(target));
   const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
   if (steps === undefined || sinceMs === undefined) return undefined;
-  // The service's times can have whole seconds. An entry of the same second counts as later.
+  // The service's times can have whole seconds, so an entry of the same second counts as later.
   const later = steps.filter(
     ({ timestamp }) => (readTime(timestamp) ?? 0) >= Math.floor(sinceMs / SECOND_MS) * SECOND_MS,
   );
@@ -289,8 +299,8 @@ async function findInHistory(
 }
 
 /**
- * Returns an entry that follows the run's own transition, or any entry when that one is not there.
- * The history has the newest entry first.
+ * Returns an entry that came after the run's own transition. When the history does not contain that
+ * transition, returns any entry. The newest entry of the history is first.
  */
 function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
   const oldestFirst = [...later]
@@ -300,7 +310,7 @@ function findFollowing(later: readonly Transitioned[], own: string): Transitione
   return oldestFirst[ownIndex + 1];
 }
 
-/** Looks up unresolved requests of one transition after the other. */
+/** Looks up the unresolved requests of one transition after the other. */
 async function lookUpByVerb(
   client: Client,
   resource: Resource,

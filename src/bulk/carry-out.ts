@@ -1,5 +1,5 @@
 // Carries out a plan, in this order: opens the journal, asks, sends the requests, decides the
-// requests that an earlier run left without an answer, and prints the summary.
+// outcome of requests that an earlier run sent without receiving an answer, and prints the summary.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -93,7 +93,8 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 
 /**
  * Sorts the tasks by the journal of earlier runs, in the order of the input. `turns` are the tasks
- * to send, and the finished and unchanged tasks with their outcome. `doubts` have no answer.
+ * to send, together with the finished and unchanged tasks and their outcome. `doubts` are the tasks
+ * whose requests had no answer.
  */
 export function sortTasks(
   { change, tasks }: BulkPlan,
@@ -116,7 +117,7 @@ const UNCHANGED: TaskEnd = {
   result: resultOf('unchanged', { message: 'it already has these values' }),
 };
 
-/** Returns the outcome of a task that an earlier run finished. It took no time in this run. */
+/** Returns the outcome of a task that an earlier run finished. Its duration in this run is 0. */
 function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
   if (before.outcome !== 'refused')
     return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
@@ -135,11 +136,15 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
 }
 
 /**
- * The maximum number of left-out targets that are listed before the question. The result lists all.
+ * The maximum number of targets without a request that are listed before the question. The results
+ * list all of them.
  */
 const CHANGED_SHOWN = 20;
 
-/** Reads the targets of a plan file again, and sets the outcome of those that must not be sent. */
+/**
+ * Reads the targets of a plan file again, and sets the outcome of targets whose requests must not
+ * be sent.
+ */
 async function readTargets(
   { notice }: Context,
   plan: BulkPlan,
@@ -162,7 +167,7 @@ async function readTargets(
     await notice(`and ${changed.length - CHANGED_SHOWN} more targets that are left out`);
 }
 
-/** Returns the state and version from the input, or else from a current mirror. */
+/** Returns the state and version from the input, or otherwise from a mirror that is current. */
 async function findBefore(
   { change }: BulkPlan,
   { uuid, before }: Task,
@@ -175,13 +180,13 @@ async function findBefore(
     : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
-/** An unresolved task that no evidence decides. */
+/** An unresolved task whose outcome no evidence decides. */
 type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
- * Decides unresolved tasks, `--settle` seconds after `startedMs` on the monotonic clock, and sends
- * those that were certainly not carried out. Reports each task once, even when the run is stopped.
- * Never rejects: a failure stops the run.
+ * Decides unresolved tasks, `--settle` seconds after `startedMs` on the monotonic clock. Sends
+ * those that the service certainly did not carry out. Reports each task once, even when the run is
+ * stopped. Never rejects: a failure stops the run.
  */
 export async function settleDoubts(
   run: BulkRun,
@@ -245,7 +250,10 @@ async function askForChoice(
   return (await askAgain(context, question, plan.isStdin)) ? 'resend' : 'leave';
 }
 
-/** Returns the turn of a decided doubt. A change that was not carried out is sent. */
+/**
+ * Returns the next step for a task whose outcome was decided. A change that was not carried out is
+ * sent.
+ */
 function turnOf(doubt: DecidedDoubt): Turn {
   const { task, entry } = doubt;
   if (doubt.kind === 'untouched') return { ...task, wasSent: true };
@@ -268,7 +276,7 @@ function turnOf(doubt: DecidedDoubt): Turn {
 /** The maximum number of notices of one kind that a run prints. Further notices are counted. */
 const NOTES_SHOWN = 5;
 
-/** Prints the values that the service stored in place of the values that were sent. */
+/** Prints the values that the service stored when they differ from the values that were sent. */
 async function printNotes({ notice }: Context, notes: readonly string[]): Promise<void> {
   for (const note of notes.slice(0, NOTES_SHOWN)) await notice(note);
   if (notes.length > NOTES_SHOWN)

@@ -1,5 +1,5 @@
-// Finds out whether changes without an answer were carried out. Reads the present state and the
-// history of bicycles and alerts, and the bicycles that appeared, and decides by these.
+// Finds out whether changes without an answer were carried out. Reads the current state and the
+// history of bicycles and alerts, and the new bicycles, and decides by these.
 
 import { ALERT } from '../api/alert.js';
 import { openAlertPages } from '../api/alert-pages.js';
@@ -32,15 +32,14 @@ import { isSimilarName } from './outcome.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 
 /**
- * The maximum number of pages of a history. A bicycle has fewer transitions between a crash and the
- * resume.
+ * The maximum number of pages of a history. A bicycle has fewer transitions than this between a
+ * crash and the resumed run.
  */
 const HISTORY_PAGES = 5;
 
 /**
  * The maximum number of pages of a list. "It is not meant for keeping a whole fleet in sync by
- * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come
- * first.
+ * requesting thousands of bicycles at once" (interface.md section 1). The newest changes are first.
  */
 const LIST_PAGES = 500;
 
@@ -56,8 +55,8 @@ export async function readStart(
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
-  // A user who may act but not list has no newest time. A service that is down is reported here,
-  // before anything is sent.
+  // A user who may act but not list does not get the newest time. A service that is down is
+  // reported here, before anything is sent.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
   const { items } = readPage<Bicycle>(answer);
@@ -115,13 +114,16 @@ export async function lookUpActions(
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
-/** Reads the present state of one bicycle or alert, or returns undefined when it is not shown. */
+/**
+ * Reads the current state of one bicycle or alert. Returns undefined when the service does not show
+ * it.
+ */
 async function readNow(client: Client, resource: Resource, uuid: string): Promise<Evidence['now']> {
   try {
     const item = await ifOffered(readOne(client, resource, uuid));
     return item && bicycleUuid(item.value) === uuid ? describe(item.value) : undefined;
   } catch (error) {
-    // A success with other content is not evidence.
+    // A successful answer with other content is not evidence.
     if (isOtherContent(error)) return undefined;
     throw error;
   }
@@ -146,7 +148,9 @@ async function readHistory(
   }));
 }
 
-/** Searches the list, newest changes first, for bicycles that could not be read one by one. */
+/**
+ * Searches the list, newest changes first, for bicycles that could not be read at their own URLs.
+ */
 async function findInList(
   client: Client,
   resource: Resource,
@@ -166,7 +170,10 @@ async function findInList(
   else await readNewest(client, resource, 'modified', take);
 }
 
-/** Passes alerts to `take`, last changed first, until it returns true or the list ends. */
+/**
+ * Passes alerts to `take`, the last changed alert first, until `take` returns true or the list
+ * ends.
+ */
 async function readNewestAlerts(client: Client, take: (alert: Bicycle) => boolean): Promise<void> {
   let pages = 0;
   await readAlertFeed({
@@ -186,11 +193,11 @@ function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
   return { ...describeBefore(bicycle), modified: textOrNull(bicycle.modified) };
 }
 
-/** One step in the service's own history of a bicycle. */
+/** One entry of the service's history of a bicycle. */
 export interface HistoryEntry {
   timestamp: string | null;
   transition: string | null;
-  /** The author, as far as the service names one. */
+  /** The author, if the service names one. */
   by: Person;
 }
 
@@ -202,17 +209,20 @@ export interface Evidence {
   history: readonly HistoryEntry[] | undefined;
 }
 
-/** The transition that was sent, and the states that it is known to lead to. */
+/** The transition that was sent, and the states to which it is known to lead. */
 export interface SentTransition {
   name: string;
   targets: ReadonlySet<string>;
 }
 
 /**
- * Decides an action without an answer. `done`: the history shows the transition by this user after
- * the start of the run, or the state before differs from the state now, which is a target, and the
- * history does not contradict this. `untouched`: the bicycle was not saved since the run began.
- * A newer `modified` proves nothing. Everything else is unknown.
+ * Decides the outcome of an action without an answer.
+ *
+ * - `done`: the history shows that this user made the transition after the start of the run. Or the
+ *   state changed to a state to which the transition leads, and the history does not contradict
+ *   this.
+ * - `untouched`: the bicycle was not saved since the run began. A newer `modified` proves nothing.
+ * - `unknown`: everything else.
  */
 export function decideAction(
   sending: Sending,
@@ -235,7 +245,7 @@ export function decideAction(
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-/** The reason for an unknown action of a bicycle whose state before was not recorded. */
+/** The reason why the outcome of an action is unknown when the state before it was not recorded. */
 function whyUnknownBefore(history: Evidence['history']): string {
   if (history === undefined || history.length === 0) return 'it was changed since';
   return "the service's history shows it in the second in which the run began, and its state before is not known";
@@ -246,7 +256,7 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
   return isCertainlyNotLater(now.modified, lastMomentBefore(start));
 }
 
-/** Whether an entry is this user's transition in a second that is certainly after the start. */
+/** Whether an entry is a transition by this user in a second that is certainly after the start. */
 function provesAction(
   { transition, timestamp, by }: HistoryEntry,
   { start, afterMs }: Sending,
@@ -256,16 +266,17 @@ function provesAction(
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
   if (moment === undefined || began.length === 0) return false;
   if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
-  // The later of the newest change and the service's own date.
+  // The later of two times: the newest change, and the service's own date.
   const beganMs = Math.max(...began);
-  // In the second of the start, this user may have done the same before the run.
+  // In the second in which the run started, this user may have made the same transition before the
+  // run.
   return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 
 /**
- * Returns why the history does not allow to conclude the action from the states before and now:
- * a different author or transition since the second of the start, or no transition since then.
- * Undefined when there is no history, or when it shows only this user's transition.
+ * Returns why the history contradicts the conclusion from the states before and now: another author
+ * or transition since the second of the start, or no transition since then. Undefined when there is
+ * no history, or when the history shows only the transition of this user.
  */
 function findContradiction(
   history: Evidence['history'],
@@ -300,7 +311,8 @@ function lettersOf(name: string): string {
 }
 
 /**
- * Reads the newest bicycles and decides the creations. Assumed: the list contains each new bicycle.
+ * Reads the newest bicycles and decides the outcome of creations. Assumed: the list contains each
+ * new bicycle.
  */
 export async function lookUpCreations(
   client: Client,
@@ -324,9 +336,13 @@ export async function lookUpCreations(
 const LONGEST_NAME_CHARACTERS = 60;
 
 /**
- * Decides creations. `done`: exactly one new bicycle has all requested values, and no other
- * creation without an answer can have made it. `untouched`: no new bicycle has a similar name.
- * Everything else is `unknown`, because a service can change the texts that it stores.
+ * Decides the outcome of creations without an answer.
+ *
+ * - `done`: exactly one new bicycle has all requested values, and no other creation without an
+ *   answer can have made it.
+ * - `untouched`: no new bicycle has a similar name.
+ * - `unknown`: everything else, because a service can change the texts that it stores.
+ *
  * @param candidates the newest bicycles, and whether they include all since the earliest start
  */
 export function decideCreations(
@@ -335,7 +351,7 @@ export function decideCreations(
   { made }: Pick<ShownByAnswers, 'made'>,
 ): DecidedDoubt[] {
   const { isWhole } = candidates;
-  // Answers prove which tasks created these.
+  // Answers prove which tasks created these bicycles.
   const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
 
   function decide(doubt: Doubt): TaskDecision {
@@ -376,7 +392,10 @@ function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
   return isSimilarName(name, bicycle.name);
 }
 
-/** Whether a request can have created the bicycle: no value that both have contradicts it. */
+/**
+ * Whether a request can have created the bicycle: no value of the request contradicts a value of
+ * the bicycle.
+ */
 function couldHaveMade(doubt: Doubt, bicycle: Bicycle): boolean {
   const { serial_number: asked = '' } = doubt.task.creation?.body ?? {};
   const found = bicycle.serial_number;
@@ -384,7 +403,9 @@ function couldHaveMade(doubt: Doubt, bicycle: Bicycle): boolean {
   return asked === '' || !found || isSimilarName(asked, found);
 }
 
-/** Whether a bicycle has the requested values, as far as the service shows them. */
+/**
+ * Whether a bicycle has the requested values. Fields that the service does not show are ignored.
+ */
 function fits(bicycle: Bicycle, body: Partial<NewBicycle> = {}): boolean {
   return NEW_BICYCLE_FIELDS.every((field) => {
     const [asked, found] = [body[field], bicycle[field]];
@@ -421,8 +442,8 @@ function newestFirst({ listPath, many }: Resource, field: Dated) {
 }
 
 /**
- * Passes items to `take` until it returns true or the list ends. Resolves with false when the list
- * is too long.
+ * Passes items to `take` until `take` returns true or the list ends. Resolves with false when the
+ * list is too long.
  */
 export async function readNewest(
   client: Client,
@@ -482,9 +503,9 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 }
 
 /**
- * Returns the latest moment that is certainly before the run: the earlier of the newest change and
- * the service's own date, because a `modified` can lie in the future. Null when one of them is
- * unknown.
+ * Returns the latest moment that is certainly before the run. It is the earlier of the newest
+ * change and the service's own date, because a `modified` can be in the future. Null when one of
+ * them is unknown.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
@@ -498,8 +519,8 @@ const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 const NAME_CHARACTERS = 300;
 
 /**
- * Returns the identifiers of the user that a text, number or object names; none when nothing can be
- * compared.
+ * Returns the identifiers of the user that a text, number or object names. Returns no identifier
+ * when nothing can be compared.
  */
 export function personOf(value: unknown): Person {
   if (isObject(value)) {
@@ -520,7 +541,7 @@ function nameIn(value: unknown): string | undefined {
   return isName ? value.trim().toLowerCase() : undefined;
 }
 
-/** The UUID or the number that a value is, or that a link ends in. */
+/** Returns the UUID or the number of a value, or the one at the end of a link. */
 function identityIn(value: unknown): Person | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value).slice(0, NAME_CHARACTERS).trim();
@@ -531,7 +552,8 @@ function identityIn(value: unknown): Person | undefined {
 }
 
 /**
- * Whether a user is certainly one of these: the most reliable identifier that both have is equal.
+ * Whether a user is certainly one of these users: the most reliable identifier that both have is
+ * equal.
  */
 export function isOneOf(someone: Person, people: readonly Person[]): boolean {
   return people.some((one) => {

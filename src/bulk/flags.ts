@@ -89,7 +89,7 @@ export function readPlanPath(path: string): string {
   throw usageError(`--plan must be a file, not "${path}"`, 'for example: --plan monday.plan');
 }
 
-/** The choices for requests with an outcome that stays unknown. */
+/** The choices for requests whose outcome stays unknown. */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];

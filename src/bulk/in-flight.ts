@@ -1,4 +1,4 @@
-// The requests in flight of a run. A gate limits their number, and after Ctrl-C they get one second
+// The requests in flight of a run. A gate limits their number. After Ctrl-C, fleet waits one second
 // for their answers.
 
 import type { Context } from '../context.js';
@@ -9,8 +9,8 @@ import type { Clock } from '../system/clock.js';
 import { count as countOf } from '../terminal/count.js';
 
 /**
- * After this many consecutive failures all workers wait, longer each time. run.ts stops the run
- * after more.
+ * After this many consecutive failures all workers wait, and the pause grows with each failure.
+ * run.ts stops the run after further failures.
  */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
@@ -18,15 +18,15 @@ export interface GateOptions {
   /** The maximum number of requests in flight. */
   most: number;
   clock: Clock;
-  /** When it is aborted, the gate lets no more requests through. */
+  /** When this signal is aborted, the gate lets no more requests through. */
   over: AbortSignal;
   /** Prints a line for the operator. */
   say(line: string): void;
 }
 
 /**
- * Opens the gate of a run. A pause halves the limit, and each round of successful answers raises it
- * by one.
+ * Opens the gate of a run. A pause halves the maximum number of requests in flight. When as many
+ * answers as this number succeeded, it grows by one.
  */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
@@ -45,7 +45,9 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   }
   over.addEventListener('abort', admit);
 
-  /** Makes all workers wait. Answers that arrive during the pause belong to earlier requests. */
+  /**
+   * Makes all workers wait. An answer that arrives during the pause belongs to an earlier request.
+   */
   function hold(milliseconds: number, why: string): void {
     const nowMs = clock.monotonicMs();
     if (notBeforeMs <= nowMs) {
@@ -59,7 +61,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   async function enter(): Promise<boolean> {
     const isLet = new Promise<boolean>((resolve) => waiting.push(resolve));
     admit();
-    // A worker that was just admitted may have stopped the run.
+    // A worker that the gate has just let through may have stopped the run.
     return (await isLet) && !over.aborted;
   }
 
@@ -80,8 +82,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
       return failuresInARow;
     },
     /**
-     * Ends a request, makes all workers wait for this time, and waits until the request may be sent
-     * again.
+     * Ends a request and makes all workers wait for this time. Then waits until the request may be
+     * sent again.
      */
     pause(milliseconds: number, why: string): Promise<boolean> {
       inFlight -= 1;
@@ -113,8 +115,8 @@ export function isSignal(reason: unknown): reason is FleetError {
 }
 
 /**
- * Lets requests in flight finish for a moment after the first signal. Gives them up after that time
- * or at the second signal.
+ * Waits a moment for requests in flight after the first signal. Abandons them after that time or at
+ * the second signal.
  */
 export function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
   const given = new AbortController();
@@ -143,9 +145,9 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
 }
 
 /**
- * Sends one change with a client that continues for one second after Ctrl-C. A change without an
+ * Sends one change with a client that goes on for one second after Ctrl-C. A change that has no
  * answer by then has an unknown outcome. Throws the client's errors, or the signal's reason when
- * the signal came before.
+ * the signal came before the request.
  */
 export async function sendChange<Answer>(
   context: Context,
@@ -156,7 +158,8 @@ export async function sendChange<Answer>(
   try {
     return await send(await context.client({ signal: givenUp }));
   } catch (thrown) {
-    // An end by a signal prints no error, so the unknown outcome is printed here.
+    // When a signal ends the program, it prints no error. Therefore the unknown outcome is printed
+    // here.
     if (isSignal(thrown)) await context.notice(thrown.message);
     throw thrown;
   } finally {

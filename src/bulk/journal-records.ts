@@ -1,4 +1,5 @@
-// Reads a journal record by record: its command, its holder, and the outcome of each task.
+// Reads a journal record by record: the command that it belongs to, the run that uses it, and the
+// outcome of each task.
 
 import { createHash } from 'node:crypto';
 import { usageError } from '../errors.js';
@@ -15,24 +16,27 @@ export interface Binding {
   [name: string]: string;
 }
 
-/** The service at the start of a run, by its own clock. */
+/** The state of the service at the start of a run, by the service's own clock. */
 export interface Start {
   /**
-   * The newest `modified` (`created` for creations) in the list; null when the service did not say.
+   * The newest `modified` in the list (`created` for creations); null when the list did not contain
+   * it.
    */
   newest: string | null;
-  /** Whether the list was empty. All later bicycles are newer then. */
+  /** Whether the list was empty. Then all later bicycles are newer than the run. */
   isEmpty: boolean;
-  /** The moment of its answer, from its `Date` header as ISO 8601; null when it sent none. */
+  /**
+   * The time of the service's answer, from its `Date` header as ISO 8601; null when there was none.
+   */
   date: string | null;
-  /** The user who sends, as far as the token and the service name one. */
+  /** The user of the run, if the token or the service names one. */
   user: readonly Person[];
 }
 
 /** Identifiers of a user (UUID, number, e-mail, name), in lower case. */
 export type Person = { readonly [kind: string]: string | undefined };
 
-/** The values of a bicycle in the input, before the request; null for missing values. */
+/** The values of a bicycle before the request, from the input; null for missing values. */
 export interface Before {
   state: string | null;
   /** `concurrency_version`, which grows with every save. */
@@ -42,7 +46,10 @@ export interface Before {
 /** When a task was sent and may have been carried out. */
 export interface Sending {
   start: Start;
-  /** Milliseconds of the run's monotonic clock from the answer of `start` to the sending. */
+  /**
+   * Milliseconds from the answer of `start` to the sending of the task, on the monotonic clock of
+   * the run.
+   */
   afterMs: number;
   before: Before | null;
 }
@@ -63,11 +70,11 @@ export interface ChangedFields {
 
 /** The records of one run. */
 export interface RecordedRun {
-  /** Undefined when the run never came to send anything. */
+  /** Undefined when the run ended before it could send anything. */
   startedAtMs: number | undefined;
-  /** The date of its last record that has one. */
+  /** The date of its last record that has a date. */
   lastAtMs: number | undefined;
-  /** Whether the run recorded its end. Otherwise it was killed, or still runs. */
+  /** Whether the run recorded its end. If not, it was killed or is still running. */
   isEnded: boolean;
   user: readonly Person[];
 }
@@ -78,11 +85,11 @@ export interface JournalEntry {
   values?: ChangedValues | undefined;
   /** The exact values of an edit. */
   fields?: ChangedFields | undefined;
-  /** The transition of this task; undefined when it is that of the whole run. */
+  /** The transition of this task; undefined when all tasks of the run have the same transition. */
   transition?: string | undefined;
-  /** Undefined: it was about to be sent, and no answer is recorded. */
+  /** Undefined: the request was about to be sent, and no answer is recorded. */
   result: ChangeResult | undefined;
-  /** The bicycle that the service made, for creations. */
+  /** The bicycle that the service created, for creations. */
   uuid: string | null;
   name: string | null;
   /** The evidence for the result. */
@@ -90,16 +97,17 @@ export interface JournalEntry {
   /** The run that wrote the last record of the task. */
   run: string;
   /**
-   * When it wrote that, by its machine's clock, in milliseconds since the epoch; null when unknown.
+   * When that run wrote the record, by its machine's clock, in milliseconds since the epoch; null
+   * when unknown.
    */
   atMs: number | null;
-  /** The first request without a known outcome. */
+  /** The first request whose outcome is not known. */
   sending: Sending;
 }
 
 /**
- * The evidence for the result of a change: an answer, the service's history or list, the state, or
- * the operator.
+ * What shows the result of a change: an answer, the service's history or list, the state, or the
+ * operator.
  */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
@@ -125,16 +133,17 @@ export function emptyJournal() {
     /** The runs that wrote it, in their order. */
     runs: new Map<string, RecordedRun>(),
     holder: undefined as Holder | undefined,
-    /** The start of the run that wrote last, and when that was. */
+    /** The last run that wrote to the journal: its start, and the time of its last record. */
     start: NO_START,
     startedAtMs: null as number | null,
     /**
-     * The latest date of a record, in milliseconds since the epoch; undefined when none has a date.
+     * The latest date of a record, in milliseconds since the epoch; undefined when no record has a
+     * date.
      */
     latestAtMs: undefined as number | undefined,
     /**
-     * Whole lines that were read: their bytes, their number, and how many of them are whole
-     * records.
+     * The complete lines that were read: their bytes, their number, and the number of complete
+     * records among them.
      */
     bytes: 0,
     lines: 0,
@@ -144,8 +153,8 @@ export function emptyJournal() {
     /** Why the journal does not show all changes; undefined for an undamaged journal. */
     damage: undefined as string | undefined,
     /**
-     * The number of a line that is not a record. A crash leaves one before the next claim or at the
-     * end.
+     * The number of a line that is not a record. A crash leaves such a line at the end of the
+     * journal, or before the record with which the next run begins.
      */
     tornLine: undefined as number | undefined,
   };
@@ -195,10 +204,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Reads further bytes of a journal. Any beginning of a journal is usable, because a crash can cut
- * it anywhere and no request leaves before its line is on the disk. Edited lines are noted as
- * damage. Throws a FleetError of kind `usage` for a file that is not a journal, and for another
- * version.
+ * Reads further bytes of a journal. Any first part of a journal is usable, because a crash can cut
+ * the file anywhere, and no request is sent before its line is on the disk. Edited lines are noted
+ * as damage. Throws a FleetError of kind `usage` for a file that is not a journal, and for another
+ * version of the format.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -207,14 +216,14 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     journal.bytes += end + 1 - from;
     from = end + 1;
     journal.lines += 1;
-    // An editor may have made its line ends CR LF.
+    // An editor may have changed the line ends to CR LF.
     if (line.trim() !== '') takeLine(journal, line, path);
   }
   if (journal.binding === undefined && from < bytes.length)
     checkFirst(bytes.toString('utf8', from), path);
 }
 
-/** Skips whole records that this run appended. */
+/** Skips complete records that this run appended. */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
   for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
@@ -249,8 +258,8 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
 }
 
 /**
- * Checks the number of a record. Each run numbers its records, and its claim counts the earlier
- * ones.
+ * Checks the number of a record. Each run numbers its records, and the first record of a run counts
+ * the earlier records.
  */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
@@ -288,7 +297,7 @@ function noteRun({ runs }: Journal, { claim, released, run, start, at }: Journal
 /** The largest accepted difference between the dates of two machines. */
 const LARGEST_CLOCK_DIFFERENCE_MS = DAY_MS;
 
-/** Notes as damage that records are dated later than now, so that their order is not certain. */
+/** Notes damage when records are dated later than now, because their order is then uncertain. */
 export function checkDates(journal: Journal, nowMs: number): void {
   const { latestAtMs } = journal;
   if (latestAtMs === undefined || latestAtMs <= nowMs + LARGEST_CLOCK_DIFFERENCE_MS) return;
@@ -317,7 +326,9 @@ export function checkDamage({ damage }: Journal, path: string): void {
     );
 }
 
-/** Refuses a file of another program. Without a whole first line no request can have left. */
+/**
+ * Refuses a file of another program. Without a complete first line, no request can have been sent.
+ */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
   if (FIRST_WORDS.startsWith(start)) return;
@@ -330,7 +341,10 @@ function checkFirst(text: string, path: string): void {
   );
 }
 
-/** The first header counts: of two runs that begin a file at once, one wins the claim. */
+/**
+ * The first header counts. When two runs begin a journal at the same time, one of them gets the
+ * journal.
+ */
 function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
   const { fleet_journal: version, sum, ...binding } = record;
   if (version !== JOURNAL_VERSION) {
@@ -357,7 +371,7 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
-  // A run that lost the journal can still write until it notices, but it sends nothing.
+  // A run that lost the journal can write until it notices the loss, but it sends nothing.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
@@ -382,10 +396,12 @@ function readValues(values: unknown): ChangedValues | undefined {
   return { before: String(values['before'] ?? ''), after: String(values['after'] ?? '') };
 }
 
-/** Statuses of a request that was not carried out and can succeed later. */
+/** Statuses which mean that the request was not carried out, but can succeed later. */
 const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
 
-/** Returns the state of a task after earlier runs: done, refused, open (to send), or in doubt. */
+/**
+ * Returns the state of a task after earlier runs: done, refused, open (to be sent), or in doubt.
+ */
 export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
   if (entry === undefined) return 'open';
   if (entry.result === undefined) return 'doubt';
@@ -401,8 +417,8 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
 }
 
 /**
- * Refuses a journal that belongs to something else, with a FleetError of kind `usage` that says
- * what differs.
+ * Refuses a journal that belongs to something else. The FleetError of kind `usage` says what
+ * differs.
  */
 export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
   if (found === undefined) return;

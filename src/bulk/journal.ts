@@ -1,5 +1,5 @@
 // The journal of a bulk run. Each request and each answer is on the disk before the run continues.
-// After each flush the run checks that it still holds the file.
+// After each flush the run checks that no other run has taken over the file.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, fstatSync, statSync } from 'node:fs';
@@ -17,16 +17,16 @@ import * as records from './journal-records.js';
 export type OpenJournal = ReturnType<typeof openRecords>;
 
 /**
- * When the last check is older, the run checks the file again before it sends a request. Another
- * run can take over a journal after two missing heartbeats.
+ * When the last check is older than this, the run checks the file again before it sends a request.
+ * Another run can take over a journal after two missing heartbeats.
  */
 const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
 
-/** A flush that takes longer is reported once. */
+/** A flush that takes longer than this is reported once. */
 const SLOW_FLUSH_MS = 1000;
 
 export interface JournalOptions extends LockOptions {
-  /** Whether a damaged journal is used anyway. */
+  /** Whether a damaged journal may be used (`--unknown resend`). */
   isTrusted: boolean;
 }
 
@@ -36,7 +36,7 @@ function unusable(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 
-/** Returns the error for a journal that is gone or cannot be written; exit 10. */
+/** Returns the error for a journal that disappeared or cannot be written; exit 10. */
 function lost(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('output', `the journal ${path} ${why}`, {
     cause,
@@ -61,10 +61,10 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
   throw unusable(path, 'is not a regular file');
 }
 
-/** The size of a block that is read at once, larger than the longest record. */
+/** The number of bytes that are read at once. It is larger than the longest record. */
 const BLOCK_BYTES = 64 * 1024 * 1024;
 
-/** Reads the lines that were appended since, block by block. */
+/** Reads the lines that were appended since the last reading, block by block. */
 async function readAppended(
   journal: records.Journal,
   handle: FileHandle,
@@ -86,7 +86,9 @@ async function readAppended(
   }
 }
 
-/** Reads a journal without creating or locking it. A missing one is empty, unless it must exist. */
+/**
+ * Reads a journal without creating or locking it. A missing journal is empty, unless it must exist.
+ */
 export async function readJournalFile(
   path: string,
   nowMs: number,
@@ -105,8 +107,8 @@ export async function readJournalFile(
 }
 
 /**
- * Returns the entries of earlier runs, for `--dry-run`. Refuses a damaged journal, unless it is
- * trusted.
+ * Returns the entries of earlier runs, for `--dry-run`. Refuses a damaged journal, unless the
+ * operator trusts it.
  */
 export async function peekEntries(
   path: string,
@@ -121,7 +123,7 @@ export async function peekEntries(
 }
 
 /**
- * Appends and flushes. After a failure the file can end in half a line, so nothing more may be
+ * Appends and flushes. After a failure the file can end with half a line, so nothing more may be
  * written.
  */
 async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
@@ -135,7 +137,7 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
 
 /**
  * Returns a function that appends texts. Its promise resolves after the flush. Texts that arrive
- * during a flush share the next flush. After a failure nothing is written.
+ * during a flush are written together in the next one. After a failure nothing is written.
  */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
@@ -180,7 +182,7 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The check below covers only the time before this moment.
+    // The check below covers only changes before this moment.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;
@@ -189,7 +191,7 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // Records of other processes can contain a claim.
+    // Another process may have recorded that it took over the journal.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -208,7 +210,7 @@ export async function openJournal(
         ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
         : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
-      // The line feed ends a line that a crash cut.
+      // The line feed ends a line that a crash cut off.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
       await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
       return refresh();
@@ -239,17 +241,17 @@ export async function openJournal(
   }
 }
 
-/** When a run last found that it holds its journal. */
+/** When this run last found that no other run had taken over its journal. */
 interface LastCheck {
   /** On the monotonic clock. */
   atMs: number;
-  /** The time that the process had been suspended until then. */
+  /** How long the process had been suspended until then. */
   suspendedMs: number;
   /** The bytes that are being appended now. */
   writing: number;
 }
 
-/** Whether the path still names the open file. */
+/** Whether the path still leads to the open file. */
 function isSameFile(handle: FileHandle, path: string): boolean {
   const { dev, ino } = fstatSync(handle.fd);
   const named = statSync(path, { throwIfNoEntry: false });
@@ -279,8 +281,8 @@ function openFlush(
 }
 
 /**
- * Flushes the folder, so that a new file's name outlives a loss of power. Some systems do not let
- * folders be opened.
+ * Flushes the folder, so that the name of a new file is not lost in a power failure. Some systems
+ * do not allow folders to be opened.
  */
 async function keepName(path: string): Promise<void> {
   try {
@@ -295,7 +297,7 @@ interface Announcement {
   before: records.Before | null;
   values?: records.ChangedValues | undefined;
   fields?: records.ChangedFields | undefined;
-  /** The transition of this task, when the tasks of the run have different ones. */
+  /** The transition of this task, when the tasks of the run have different transitions. */
   transition?: string | undefined;
 }
 
@@ -307,7 +309,9 @@ interface RecordsOptions {
   whyUncertain(): string | undefined;
   /** Aborted when the journal is closed. */
   over: AbortController;
-  /** Closes the counter file. Stores the number of records before, unless the journal is lost. */
+  /**
+   * Closes the counter file. Before that, stores the number of records, unless the journal is lost.
+   */
   finish(isWhole: boolean): Promise<void>;
 }
 
@@ -334,8 +338,8 @@ function openRecords(
     /** The entries of earlier runs, by key. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
     /**
-     * Aborted with a FleetError of kind `output` when the journal is lost: deleted, replaced, taken
-     * over, not writable.
+     * Aborted with a FleetError of kind `output` when the journal is lost: it was deleted, replaced
+     * or taken over, or cannot be written.
      */
     lost: gone.signal,
     /** Records the start of this run and the service's state. */
@@ -343,7 +347,7 @@ function openRecords(
       begunAt = clock.monotonicMs();
       return write({ run: id, start, at: clock.wallMs() });
     },
-    /** Resolves when the record is on the disk. Only then may the request leave. */
+    /** Resolves when the record is on the disk. The request may be sent only after that. */
     announce(key: string, { name, before, values, fields, transition }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return write({
@@ -358,8 +362,9 @@ function openRecords(
       });
     },
     /**
-     * Returns why another run may hold the journal by now, so that a record must be written and
-     * checked before a request leaves. Undefined when this run certainly holds it.
+     * Returns why another run may have taken over the journal by now. A record must then be written
+     * and checked before a request is sent. Undefined when this run certainly still has the
+     * journal.
      */
     whyUncertain,
     /** Resolves when the record is on the disk. */
@@ -387,26 +392,29 @@ function openRecords(
   };
 }
 
-/** The number of records between two writes of the counter. */
+/** The counter is written once for this many records. */
 const RECORDS_PER_COUNT = 10;
 
-/** All counters have the same length, so that each is overwritten in place. */
+/** All counters have the same length, so that each one is overwritten in place. */
 const DIGITS = 15;
 const COUNTER = /^\{"journal_records":(\d{1,15})\}\s*$/;
 const LONGEST_COUNTER_BYTES = 100;
 
-/** Returns the path of the counter file. Other names of a journal, such as links, share one. */
+/**
+ * Returns the path of the counter file. All names of a journal, such as links, have the same
+ * counter file.
+ */
 async function counterPathOf(journalPath: string): Promise<string> {
   const path = await realpath(journalPath).catch(() => journalPath);
   return `${path}.count`;
 }
 
-/** Matches an incomplete counter, which a crash leaves when it interrupts a write. */
+/** Matches an incomplete counter. A crash leaves one when it interrupts a write. */
 const DAMAGED_COUNTER = /^(?:\{"journal_records":\d{0,15}\}?\s*)?\0*$/;
 
 /**
- * Opens a regular file without blocking; undefined for any other kind of file. Follows no symbolic
- * link, because others may have put it there.
+ * Opens a regular file without blocking; undefined for any other kind of file. Does not follow a
+ * symbolic link, because another user may have created it.
  */
 async function openCounterFile(path: string, flags: number): Promise<FileHandle | undefined> {
   const all = flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
@@ -461,7 +469,10 @@ export async function checkCounter(journal: Journal, journalPath: string): Promi
 
 export type RecordCounter = Awaited<ReturnType<typeof openRecordCounter>>;
 
-/** Opens the counter file of a journal. A run goes on without one, and `say` reports why. */
+/**
+ * Opens the counter file of a journal. When this fails, the run continues without the file, and
+ * `say` reports the reason.
+ */
 export async function openRecordCounter(journalPath: string, say: (line: string) => void) {
   const path = await counterPathOf(journalPath);
   let counted = Number.NEGATIVE_INFINITY;

@@ -14,7 +14,7 @@ import { escapeJson } from '../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
-/** Returns a result. Missing fields are null. */
+/** Returns a result. Its missing fields are null. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,
@@ -28,7 +28,8 @@ export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): C
 }
 
 /**
- * Returns the outcome of a task by its answer, or by the error that explains why it is not done.
+ * Returns the outcome of a task from its answer, or from the error that explains why it is not
+ * done.
  */
 export function endOf(
   outcome: Outcome,
@@ -44,13 +45,14 @@ export function endOf(
 /** The JSON object of an answer. */
 type Body = { [name: string]: unknown };
 
-/** The fields of a 2xx body; null for a missing one. */
+/** The fields of the body of a 2xx answer; null for a missing field. */
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the body of a 2xx answer. A success is an empty body, an object of this bicycle without
- * errors, or an object without `uuid`, `error` and `errors`. For any other body, which may come
- * from a proxy, it returns a description. Assumed: the object is the changed bicycle.
+ * Reads the body of a 2xx answer. These bodies mean success: an empty body, an object of this
+ * bicycle without errors, and an object without `uuid`, `error` and `errors`. Any other body may
+ * come from a proxy; the function then returns a description of it. Assumed: the object is the
+ * changed bicycle.
  */
 function readChange(
   text: string,
@@ -86,12 +88,12 @@ function describeText(text: string): string {
   return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
 }
 
-/** Whether a bicycle in an answer is the requested one: the service may have changed its name. */
+/** Whether the bicycle in an answer is the requested one. The service may have changed its name. */
 function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
   return isSimilarName(name, answer['name']);
 }
 
-/** Returns the end of a task after a 2xx answer. */
+/** Returns the outcome of a task after a 2xx answer. */
 export function judgeAnswer(
   answer: HttpAnswer,
   task: Task,
@@ -134,8 +136,8 @@ function describeStoredName(
 }
 
 /**
- * The end of a creation that was sent again and refused. A refusal such as "already exists" can be
- * the result of the earlier request, which then did create the bicycle.
+ * The outcome of a creation that was sent again and refused. A refusal such as "already exists" can
+ * be caused by the earlier request, which then did create the bicycle.
  */
 export function doubtRefusal(end: TaskEnd): TaskEnd {
   const { error } = end;
@@ -150,7 +152,10 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
   };
 }
 
-/** Returns the end of a task after a failure. `isGivenUp`: requests in flight were abandoned. */
+/**
+ * Returns the outcome of a task after a failure. `isGivenUp` is true when fleet abandoned the
+ * requests in flight.
+ */
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
   if (status === undefined) {
@@ -160,20 +165,21 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
   }
-  // A success with an incomplete body proves nothing.
+  // A successful status with an incomplete body proves nothing.
   if (status >= 200 && status < 300) {
     const words = `${error.message}; whether it was carried out is unknown`;
     return endOf('unknown', {
       error: error.with({ message: words, hint: error.hint ?? 'check it before you try again' }),
     });
   }
-  // All other requests would get the same answer. 405: the service does not have this action.
+  // All other requests would get the same answer. A 405 means that the service does not have this
+  // action.
   if (status === 401 || status === 403 || status === 405)
     return endOf('refused', { error, isWell: true, isFatal: true });
-  // The service still asks to slow down after all retries.
+  // The service asks to slow down, even after all retries.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   if (isUnknownOutcome(status)) return endOf('unknown', { error });
-  // The service did not carry it out, and may do so later.
+  // The service did not carry out the change, but may do so later.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
@@ -193,20 +199,22 @@ export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   );
 }
 
-/** White space, control characters and invisible characters, which services remove or replace. */
+/** White space, control characters and invisible characters. Services remove or replace them. */
 const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** The end of a text that a service cut: half a character, or an ellipsis. */
+/** The end of a text that a service cut off: half a character, or an ellipsis. */
 const CUT_MARK = /[.\u2026\ufffd\p{Cs}]+$/u;
 
 /** Accents, punctuation and other characters that do not distinguish names. */
 const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
 
-/** Returns the text without white space and without differences in case and Unicode form. */
+/** Returns the text without white space and without differences of case and Unicode form. */
 function fold(text: string): string {
-  // Lower case first: the upper case of both "ß" and "ẞ" is "SS" then, and "ς" equals "σ".
+  // The lower case comes first: the upper case of both "ß" and "ẞ" is then "SS", and "ς" equals
+  // "σ".
   const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
-  // Decomposed, so that a text that was cut before an accent is still a beginning.
+  // Decomposed, so that a text that was cut before an accent is still the beginning of the other
+  // text.
   return folded.normalize('NFKD');
 }
 
@@ -226,8 +234,8 @@ export function quoteText(text: string): string {
 export type StoredForm = 'same' | 'normalised' | 'cut' | 'other';
 
 /**
- * Compares a stored text with the text that was sent. `normalised` means other white space, case,
- * Unicode form or line ends. `cut` means that only a beginning was stored.
+ * Compares a stored text with the text that was sent. `normalised` means a difference only of white
+ * space, case, Unicode form or line ends. `cut` means that the service stored only the beginning.
  */
 export function compareStored(sent: string, stored: string): StoredForm {
   if (sent === stored) return 'same';
@@ -237,8 +245,8 @@ export function compareStored(sent: string, stored: string): StoredForm {
 }
 
 /**
- * Whether a service can have made the stored name from the name that was sent. A missing or empty
- * name counts as similar, because it excludes nothing.
+ * Whether a service can have stored this name for the name that was sent. A missing or empty name
+ * counts as similar, because it excludes nothing.
  */
 export function isSimilarName(sent: string, stored: unknown): boolean {
   if (typeof stored !== 'string') return true;

@@ -1,8 +1,8 @@
 // The file of a plan, for `--plan FILE` and `fleet apply`: a header, one line for each target, and
-// a checksum. Writing a plan sends no changes.
+// a checksum. Writing a plan changes nothing at the service.
 //
-// A line is JSON, so that a plan can be compared with diff. The checksum is on the last line and
-// covers all lines before it.
+// Each line is JSON, so that two plans can be compared with diff. The checksum is on the last line
+// and covers all lines before it.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -56,9 +56,9 @@ export function refuseExistingPlan(path: string): void {
 }
 
 /**
- * Writes the tasks into a plan, with the values that the service shows now. Tasks that change
- * nothing are left out. Throws a FleetError of kind `partial` after it wrote the plan when the
- * service does not show some of the targets.
+ * Writes the tasks into a plan, with the current values of the service. Tasks that change nothing
+ * are left out. When the service does not show some of the targets, it throws a FleetError of kind
+ * `partial` after the plan is written.
  */
 export async function writePlan(
   context: Context,
@@ -186,7 +186,7 @@ export async function writePlanFile(
 
 type WholeFile = Awaited<ReturnType<typeof openWholeFile>>;
 
-/** Lines are written together, so that a plan of 100,000 targets needs little memory. */
+/** Several lines are written at once, so that a plan of 100,000 targets needs little memory. */
 const LINES_TOGETHER = 1_000;
 
 async function writeLines(
@@ -208,8 +208,8 @@ async function writeLines(
 }
 
 /**
- * Reads a plan. Throws a FleetError of kind `usage` for a file that is not a plan, was edited or
- * cut, or is of a newer format.
+ * Reads a plan. Throws a FleetError of kind `usage` for a file that is not a plan, that was edited
+ * or cut off, or that has a newer format.
  */
 export async function readPlanFile(context: InputOptions, path: string): Promise<PlanFile> {
   const text = (await readInput(context, path)).toString('utf8');

@@ -21,14 +21,17 @@ export interface Task {
   before?: Before;
   /** The values of an edit, for the journal. */
   values?: ChangedValues;
-  /** The exact values of an edit, for an undo. */
+  /** The exact values of an edit, which an undo needs. */
   fields?: ChangedFields;
-  /** The transition of this task, when the tasks of a plan have different ones. */
+  /** The transition of this task, when the tasks of a plan have different transitions. */
   verb?: string;
   creation?: Creation;
 }
 
-/** A bicycle to create, and its row in the input, from 1. Results are printed in this order. */
+/**
+ * A bicycle to create, and the number of its row in the input, from 1. Results are printed in this
+ * order.
+ */
 export interface Creation {
   row: number;
   body: NewBicycle;
@@ -41,15 +44,15 @@ interface ChangeKind {
   verb: string;
   /** Each journal belongs to one command. */
   command: 'create' | 'act' | 'edit';
-  /** Whether it also asks before a change of one bicycle, and the user must type a word. */
+  /** Whether it asks before a change even of a single bicycle, and the user must type a word. */
   isGrave?: boolean;
-  /** A sentence about the way back, for the question. */
+  /** A sentence for the question that says how the change can be undone. */
   warning?: string | undefined;
-  /** Whether it also asks before a change of one bicycle. */
+  /** Whether it asks before a change even of a single bicycle. */
   isAlwaysAsked?: boolean;
 }
 
-/** How the values in an answer differ from those that were sent. */
+/** How the values in an answer differ from the values that were sent. */
 export interface StoredCheck {
   /** The service ignored or cut values. */
   error?: FleetError;
@@ -57,16 +60,16 @@ export interface StoredCheck {
   notice?: string;
 }
 
-/** The change, and how each task is sent and judged. */
+/** The change, how each task is sent, and how its answer is judged. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
   /**
-   * Returns the values that a plan records, when they are not the state and the body of the
+   * Returns the values that a plan file records, when these are not the state and the body of the
    * request.
    */
   planned?(task: Task): Pick<PlanTarget, 'observed'> & { body: PlanTarget['request']['body'] };
   /**
-   * Whether the bicycle already has the values of the task, which is then reported as unchanged.
+   * Whether the bicycle already has the values of the task. The task is then reported as unchanged.
    */
   isUnchanged?(task: Task): boolean;
   /**
@@ -74,11 +77,11 @@ export interface BulkChange extends ChangeKind {
    * returns that form.
    */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
-  /** Compares the values that were sent with those that the answer to a success shows. */
+  /** Compares the values that were sent with the values in the answer to a success. */
   checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
   /**
-   * Reads the target again right before its request. Returns the reason when the request must not
-   * be sent, because the target changed or is gone (a 404).
+   * Reads the target again right before its request. Returns the reason why the request must not be
+   * sent: the target changed, or the service answered 404.
    */
   checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
   /** Returns a failure with a better message. */
@@ -98,23 +101,28 @@ export interface BulkChange extends ChangeKind {
 export interface BulkPlan {
   change: BulkChange;
   tasks: readonly Task[];
-  /** Whether stdin is the input, so that questions need the terminal behind it. */
+  /** Whether stdin is the input. Questions are then asked on the terminal itself. */
   isStdin: boolean;
-  /** The shape of the results. The failure of a `single` task is the failure of the command. */
+  /**
+   * The format of the results. When a task is `single`, its failure is the failure of the command.
+   */
   shape: Shape<Ended>;
-  /** Prints the answer to a single task, in place of its result. */
+  /** Prints the answer to a single task instead of its result. */
   show?(answer: HttpAnswer): Promise<void>;
-  /** Identifies the journal, together with the command, the profile and the address. */
+  /**
+   * Identifies the journal. The command, the profile and the address also belong to its identity.
+   */
   identity?: { readonly [name: string]: string };
   /**
-   * Reads the targets before the question. Returns the ends of those that must not be sent, by key.
+   * Reads the targets before the question. Returns the outcomes of those whose requests must not be
+   * sent, by key.
    */
   readTargets?(open: readonly Task[]): Promise<ReadonlyMap<string, TaskEnd>>;
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
 }
 
-/** A task that an earlier run sent, without a known outcome. */
+/** A task that an earlier run sent, and whose outcome is not known. */
 export interface Doubt {
   task: Task;
   entry: JournalEntry;
@@ -129,26 +137,32 @@ export interface TaskEnd {
   /** `answered` when absent. */
   how?: How;
   error?: FleetError | undefined;
-  /** Whether the journal records it: a request may have left, or evidence decided the task. */
+  /**
+   * Whether the journal records it, because a request may have been sent or evidence decided the
+   * task.
+   */
   isRecorded?: boolean;
   /** The answer to a change that the service accepted. */
   answer?: HttpAnswer | undefined;
-  /** A line about the values that the service stored in place of the values that were sent. */
+  /**
+   * A line about the values that the service stored when they differ from the values that were
+   * sent.
+   */
   notice?: string;
-  /** Whether the service works: it answered, even with a refusal. */
+  /** Whether the service works, because it answered. A refusal is also an answer. */
   isWell?: boolean;
-  /** Whether all other tasks would end the same way, so that the run stops. */
+  /** Whether all other tasks would have the same outcome, so that the run stops. */
   isFatal?: boolean;
 }
 
-/** A task in the queue of a run. Its outcome is already set when it needs no request. */
+/** A task in the queue of a run. Its outcome is set from the start when it needs no request. */
 export interface Turn extends Task {
   end?: TaskEnd;
   /** Whether an earlier request for this task may have been carried out. */
   wasSent?: boolean;
 }
 
-/** Facts that the answers of this run and of earlier runs show. */
+/** What the answers of this run and of earlier runs have shown. */
 export interface ShownByAnswers {
   /** The states of bicycles after the change. */
   reached: ReadonlySet<string>;
@@ -166,7 +180,7 @@ export type TaskDecision =
   | { kind: 'untouched' }
   /** Evidence proves the change; `why` names it. */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
-  /** The evidence decides neither. `state` is the state now, or null. */
+  /** The evidence is not sufficient for a decision. `state` is the state now, or null. */
   | { kind: 'unknown'; state: string | null; why: string };
 
 export type DecidedDoubt = Doubt & TaskDecision;

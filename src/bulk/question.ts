@@ -29,7 +29,7 @@ export async function refuseIfReadOnly(
 /** The number of names in a question. */
 const EXAMPLES_SHOWN = 3;
 
-/** The first word of a question, by command. */
+/** The first word of a question, for each command. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
@@ -48,7 +48,7 @@ export async function askBefore(
   const { protected: isProtected } = settings;
   const count = tasks.length;
   context.signal.throwIfAborted();
-  // In a protected profile every change asks.
+  // With a protected profile fleet asks before every change.
   const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
   if (count === 0 || isAsked !== true) return;
   if (count > 1 && context.io.stderr.isTerminal && context.flags.input !== false)
@@ -70,11 +70,14 @@ export async function askBefore(
 /** The wording of a question. */
 export interface ChangeQuestion {
   readonly message: string;
-  /** The text that the user must type; undefined for a question with yes and no. */
+  /** The text that the user must type; undefined for a question that is answered with yes or no. */
   readonly proof: string | undefined;
 }
 
-/** Words the question before a change of `count` targets; `labels` name the first of them. */
+/**
+ * Returns the question before a change of `count` targets. `labels` are the names of the first
+ * targets.
+ */
 export function questionOf(
   { profile, baseUrl, protected: isProtected }: Settings,
   {
@@ -100,12 +103,12 @@ export function questionOf(
   };
 }
 
-/** How many bicycles are read at the same time before a question shows them. */
+/** How many bicycles are read at the same time for a question that shows them. */
 const READS_AT_ONCE = 8;
 
 /**
- * Prints how many bicycles are in each state, and how many the known transitions would refuse.
- * Prints nothing when the states cannot be read.
+ * Prints how many bicycles are in each state, and how many of them cannot make the transition by
+ * the known rules. Prints nothing when the states cannot be read.
  */
 async function describeStates(
   context: Context,
@@ -176,6 +179,7 @@ export async function askAgain(
 /**
  * Asks for confirmation when the profile is protected and `--yes` is missing. Throws a FleetError
  * of kind `usage` when the user declines or cannot be asked; nothing has been sent then.
+ *
  * @param what names the change, without control characters: `POST /bicycles/`
  */
 export async function askIfProtected(

@@ -23,7 +23,7 @@ const LINE_EVERY_MS = 10_000;
 
 const BAR_COLUMNS = 20;
 
-/** The width of reasons when stderr is not a terminal. */
+/** The width of the column of reasons when stderr is not a terminal. */
 const PIPE_COLUMNS = 100;
 
 const NO_WRITER = { write: async () => {}, end: async () => {} };
@@ -45,11 +45,11 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const isEmptyFile = tasks.length === 0 && context.flags.file !== undefined;
   const isWritten = show === undefined && !isEmptyFile;
   const writer = isWritten ? await openWriter(context, change, shape) : NO_WRITER;
-  /** Results that wait for results of earlier rows, by the number of their row. */
+  /** Results that wait until the results of earlier rows are written, by their row number. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
   return {
-    /** Starts the clock and the progress. Call it when all questions are answered. */
+    /** Starts the clock and the progress line. Call it when all questions are answered. */
     begin(): void {
       startedAt = clock.monotonicMs();
       const draw = () =>
@@ -124,7 +124,8 @@ function drawMeter(
 }
 
 /**
- * Opens the writer to stdout. A table is written at the end, every other format result by result.
+ * Opens the writer to stdout. A table is written at the end. Every other format is written result
+ * by result.
  */
 async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
   const { flags } = context;
@@ -132,7 +133,7 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   const jq = await context.jq();
   const asked = jq === undefined ? (await context.settings()).output.value : 'json';
   const isSingle = shape.single === true;
-  // JSON lines, one for each result: an array would not be readable after a crash.
+  // Each result is a JSON line, because an incomplete array would not be readable after a crash.
   const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
   const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
   const result = await openResult<Ended>(
@@ -144,8 +145,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   const isLines =
     format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
   /**
-   * A table shows the tasks that are not done. `-o uuid` prints the ones that are done, for the
-   * next command.
+   * A table shows the tasks that are not done. `-o uuid` prints the tasks that are done, as input
+   * for the next command.
    */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
@@ -154,7 +155,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     return format !== 'uuid' || !isBad(outcome);
   };
   /**
-   * Results that are printed at the end: lines on stdout, or the reasons beside UUIDs on stderr.
+   * Results that are printed at the end: as lines on stdout, or as reasons on stderr next to UUIDs
+   * on stdout.
    */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
@@ -181,8 +183,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
 }
 
 /**
- * Writes the lines for people: one line for one success, otherwise the groups of tasks that are not
- * done.
+ * Writes the lines for people: one line after a single success, otherwise the tasks that are not
+ * done, in groups.
  */
 async function writeLines(
   context: Context,
@@ -203,8 +205,8 @@ async function writeLines(
 }
 
 /**
- * Returns the tasks that are not done, in groups. On stderr they are not coloured and have the
- * width of a log.
+ * Returns the tasks that are not done, in groups. On stderr they have no colours and the width of a
+ * log.
  */
 async function drawEndings(
   { io }: Context,
@@ -217,8 +219,8 @@ async function drawEndings(
 }
 
 /**
- * Refuses a column that results do not have. The formats would notice it only after the first
- * request.
+ * Refuses a column that results do not have. Without this check the formats would notice it only
+ * after the first request.
  */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];

@@ -1,4 +1,5 @@
-// Runs the tasks of a plan: workers take tasks from one queue, pass one gate, and stop together.
+// Runs the tasks of a plan. Several workers take tasks from one queue, pass one gate, and stop
+// together.
 
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../context.js';
@@ -23,7 +24,7 @@ export interface BulkOptions {
   options: ChangeOptions;
   journal: OpenJournal | undefined;
   reporter: Reporter;
-  /** Returns the known state of a bicycle before its request. */
+  /** Returns the state of a bicycle before its request, if it is known. */
   beforeOf(task: Task): Promise<Before | null>;
 }
 
@@ -31,7 +32,8 @@ export interface BulkOptions {
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
 /**
- * The retries of a request after 429 or without a connection. They take more than half a minute.
+ * How often a request is retried after 429 or without a connection. The retries take more than half
+ * a minute.
  */
 const BULK_PATIENCE = 8;
 
@@ -41,7 +43,7 @@ const BULK_PATIENCE = 8;
  */
 const OUTAGE_FAILURES = 20;
 
-/** The pause before a retry after a concurrent save of the same bicycle. */
+/** The pause before a retry after another user saved the same bicycle at the same time. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
 /**
@@ -77,26 +79,28 @@ export async function openRun(options: BulkOptions) {
     /** Stops the run, unless it is stopped already. */
     stop: (reason: unknown) => stopped.abort(reason),
     /**
-     * Aborted when requests in flight are abandoned: a second after the first signal, or at the
-     * second one.
+     * Aborted when fleet abandons the requests in flight: a second after the first signal, or at
+     * the second signal.
      */
     givenUp,
     close,
-    /** Retries of a request that the service provably did not accept. */
+    /** The number of retries of a request that the service certainly did not accept. */
     patience:
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
     /** The states that answers showed after the change, and the bicycles that were created. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
-    /** Notices about values that the service stored in place of the values that were sent. */
+    /**
+     * Notices about values that the service stored when they differ from the values that were sent.
+     */
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** False when the time was too short to report all unsent tasks. */
+    /** False when there was not enough time to report all tasks that were not sent. */
     isWhole: true,
   };
 }
 
-/** Records the end of a task in the journal where necessary, and always in the report. */
+/** Records the outcome of a task in the journal where necessary, and always in the report. */
 export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
@@ -115,7 +119,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   if (!isBad(result.outcome)) {
-    // A state from other evidence than an answer may be the result of a later change.
+    // A state that does not come from an answer may be the result of a later change.
     if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
     if (about.uuid !== null) run.shown.made.add(about.uuid);
   }
@@ -133,8 +137,8 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 
 /**
  * Carries out the tasks and reports each once. Never rejects: a failure stops the run. The client
- * decides about retries (cli.md section 4, promise 1). When the run stops, requests in flight
- * finish and the remaining tasks end as `not-sent`.
+ * decides about retries (cli.md section 4, promise 1). When the run stops, it waits for the
+ * requests in flight, and the remaining tasks end as `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
@@ -146,7 +150,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // The next request does not wait until this end is on the disk.
+      // The next request is sent before the outcome of this task is on the disk.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -184,8 +188,8 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   let sentAtMs: number | undefined;
   let changed: FleetError | undefined;
   /**
-   * Checks the target and this run's hold on the journal, and records that the task is about to be
-   * sent.
+   * Checks the target, checks that this run still has the journal, and records that the task is
+   * about to be sent.
    */
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
@@ -231,16 +235,18 @@ const NOT_SENT = endOf('not-sent', {});
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
-/** The failure of a request that was held back, because another run may hold the journal by now. */
+/**
+ * The failure of a request that was not sent because another run may have taken over the journal.
+ */
 const HELD_BACK = new FleetError(
   'output',
   'another run may have taken over the journal, and nothing was sent',
 );
 
 /**
- * Sends the request of a task, and again after a concurrent edit, which proves that nothing was
- * carried out. A process can be stopped at any moment, by Ctrl-Z or sleep, and lose its journal.
- * Therefore the journal is checked again right before the bytes leave.
+ * Sends the request of a task, and sends it again after a concurrent edit, which proves that
+ * nothing was carried out. Ctrl-Z or sleep can stop the process at any moment, and it can lose its
+ * journal meanwhile. Therefore the journal is checked again right before the bytes are sent.
  */
 async function exchange(
   run: BulkRun,
@@ -255,7 +261,8 @@ async function exchange(
     return why === undefined ? undefined : HELD_BACK;
   };
   const { change } = plan;
-  // An edit sends the version that was read, which stays outdated.
+  // An edit sends the version that was read. After a concurrent edit that version stays outdated,
+  // so a retry cannot help.
   for (let mayRepeat = change.command !== 'edit'; ; ) {
     const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
     try {

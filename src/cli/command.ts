@@ -9,7 +9,7 @@ export function createRoot(name: string): TypedCommand {
   return new Command(name) as unknown as TypedCommand;
 }
 
-/** Creates an option with settings such as conflicts. */
+/** Creates an option with further settings, such as conflicts. */
 export function createOption<const Usage extends string>(
   flags: Usage,
   description: string,
@@ -17,10 +17,10 @@ export function createOption<const Usage extends string>(
   return new Option(flags, description) as unknown as TypedOption<Usage>;
 }
 
-/** The flags of a command before a function declares more. */
+/** The flags that a command has before a function adds flags. */
 export type NoFlags = Record<never, never>;
 
-/** Lets callers pass undefined for a flag without a value. */
+/** Allows callers to pass undefined for a flag without a value. */
 type WithUndefined<Values> = {
   [Name in keyof Values]: NoFlags extends Pick<Values, Name>
     ? Values[Name] | undefined
@@ -28,8 +28,8 @@ type WithUndefined<Values> = {
 };
 
 /**
- * The parsed values of the flags that a function declares, as commander passes them to the action.
- * The declaration is the only place with the type and the default of a flag.
+ * The parsed values of the flags that a function adds, as commander passes them to the action. The
+ * declaration is the only place with the type and the default of a flag.
  */
 export type FlagsOf<Declare extends (...given: never) => { opts(): unknown }> = WithUndefined<
   ReturnType<ReturnType<Declare>['opts']>

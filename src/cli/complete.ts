@@ -22,7 +22,7 @@ export async function completeLine(
     if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
     const offers = await offerValue(option, { ...place, typed: lastOf(value) });
-    // bash would insert a quoted word with the flag inside the quotes.
+    // bash would insert a quoted word together with the flag inside the quotes.
     const words = offers.words.filter((word) => !word.value.includes(' '));
     return listed({ ...offers, words }, head, value);
   }
@@ -39,7 +39,7 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // Only flags are possible here, so offer them although no dash was typed.
+  // Only a flag can come next, so flags are offered although no dash was typed.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }
@@ -70,8 +70,8 @@ function lastOf(typed: string): string {
 }
 
 /**
- * Puts the earlier values of the list in front of each offer, and drops offers that the list
- * contains already.
+ * Puts the earlier values of the list in front of each completion, and drops completions that the
+ * list contains already.
  */
 function listed(offers: Offers, head: string, typed: string): Offers {
   const comma = offers.isList === true ? typed.lastIndexOf(',') + 1 : 0;

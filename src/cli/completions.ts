@@ -7,7 +7,7 @@ export interface Offer {
   value: string;
   /** A description, for shells that show one. */
   description?: string;
-  /** Whether the word is offered although it does not begin with the typed text. */
+  /** Whether the word is offered even when it does not begin with the typed text. */
   replaces?: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Offers {
   words: readonly Offer[];
   /** Whether file names are offered too. */
   isFile?: boolean;
-  /** Whether the word continues, so that no space follows it. */
+  /** Whether the word is only the beginning of a value, so that no space follows it. */
   isOpen?: boolean;
   /** Whether the value can be a list with commas. */
   isList?: boolean;
@@ -24,7 +24,7 @@ export interface Offers {
 /** The resources that are completed by name. */
 export type NamedWord = 'organization' | 'zone' | 'model';
 
-/** Data from outside the program that completions can use. */
+/** The data that completions get from outside the program. */
 export interface Sources {
   profiles(): Promise<readonly Offer[]>;
   /** Returns the resources with UUIDs or names that begin with the typed text. */
@@ -55,10 +55,7 @@ export function plain(values: readonly string[]): Offer[] {
   return values.map((value) => ({ value }));
 }
 
-/**
- * Attaches completions to a parser. Do not share the parser between flags with different
- * completions.
- */
+/** Attaches completions to a parser. Flags with different completions must not share a parser. */
 export function withOffers<P extends object>(parse: P, complete: Complete): P {
   COMPLETIONS.set(parse, complete);
   return parse;

@@ -18,7 +18,7 @@ export interface DeliveriesOptions {
   session: Pick<Session<never>, 'stderr' | 'ending'>;
   /** The waiting messages of a channel, from the state file or in memory. */
   waiting(channel: Channel): WaitingMessages;
-  /** Whether the waiting messages survive the end of the program. */
+  /** Whether the waiting messages are kept after the end of the program. */
   isKept: boolean;
   /**
    * The noun for the delivered messages in notices to the operator, such as `['alert', 'alerts']`.
@@ -41,7 +41,7 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
   const closeAll = () => {
     for (const { queue } of receivers) queue.close();
   };
-  // A signal or the end of `--for` also ends the delivery in progress.
+  // A signal or the end of `--for` also ends a delivery in progress.
   session.ending.cut.addEventListener('abort', closeAll, { once: true });
   return {
     /** Queues a message for every receiver. Throws when it cannot be stored. */
@@ -134,7 +134,7 @@ function openReceiver(
   };
 }
 
-/** How many IDs a summary names. The JSON has all of them. */
+/** How many IDs a summary names. The JSON summary has all of them. */
 const MOST_SHOWN_IDS = 5;
 
 function showIds(ids: readonly string[]): string {

@@ -12,11 +12,14 @@ export interface Attempt {
   readonly reason: string;
   /** The pause that the receiver asked for, in milliseconds. */
   readonly askedMs?: number | undefined;
-  /** Whether the receiver refused the message itself, so that a retry is unlikely to help. */
+  /** Whether the receiver refused this message, so that a retry is unlikely to help. */
   readonly isRefused?: boolean;
 }
 
-/** The waiting messages, oldest first. Changes are stored before the promise of a caller continues. */
+/**
+ * The waiting messages, oldest first. A change is stored before the promise that it returns
+ * resolves.
+ */
 export interface MessageStore<Message> {
   first(): Message | undefined;
   /** The failed attempts of the first message, including those of earlier runs. */
@@ -42,15 +45,15 @@ export interface Failure<Message> {
   readonly message: Message;
   readonly reason: string;
   readonly retryInMs: number | undefined;
-  /** How many messages wait, including this one. */
+  /** The number of waiting messages, including this one. */
   readonly waiting: number;
 }
 
 /** Reports to the operator. */
 export interface QueueReport<Message> {
   /**
-   * The first failure after a success. `retryInMs` is undefined when the message is set aside at
-   * once.
+   * The first failure after a success. `retryInMs` is undefined when the message is set aside
+   * without another attempt.
    */
   failing(failure: Failure<Message>): void;
   /** The first success after a failure. */
@@ -142,7 +145,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
 
   async function work(): Promise<void> {
     try {
-      // A message can be added at the moment when the last one was delivered.
+      // A message can be added just when the last message was delivered.
       while (hasMore) {
         hasMore = false;
         await deliverAll();

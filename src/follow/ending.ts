@@ -8,7 +8,7 @@ import { ReaderStopped } from '../terminal/delivery.js';
 import type { WatchEnd } from '../views/connection.js';
 import type { EndOptions } from './flags.js';
 
-/** The reason for aborting requests and jq at the end. */
+/** The reason with which requests and jq are aborted at the end. */
 export const OVER = new FleetError('interrupted', 'the watch is over');
 
 /** A stop by Ctrl-C, another signal, the end of `--for`, or a failure. */
@@ -44,8 +44,8 @@ export function openEnding(
     /** Aborted with OVER at the end. Requests and jq end with it. */
     over,
     /**
-     * Aborted by a signal, the end of `--for` or a failure, but not when the awaited condition is
-     * met.
+     * Aborted by a signal, the end of `--for` or a failure, but not when the condition of `--until`
+     * is met.
      */
     cut: cut.signal,
     stop,
@@ -62,8 +62,8 @@ export function openEnding(
 }
 
 /**
- * Converts an error into the reason for undelivered output: the command ended before its output was
- * written or jq finished. Throws other errors.
+ * Converts an error into the reason for undelivered output: the command ended before it wrote its
+ * output or before jq finished. Throws other errors.
  */
 export function whatStopped(thrown: unknown): Error {
   if (thrown === OVER)
@@ -77,7 +77,10 @@ function endOf(reason: unknown): WatchEnd {
   return kind === 'terminated' || kind === 'hangup' ? kind : 'interrupted';
 }
 
-/** Returns the error at the end of `--for`. It is only an error together with `--until`. */
+/**
+ * Returns the error at the end of `--for`. The end of `--for` is an error only together with
+ * `--until`.
+ */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;
   const wanted = until.map(({ text }) => text).join(' and ');

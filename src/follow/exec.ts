@@ -15,7 +15,7 @@ export interface ExecOptions {
 
 /** How long a command may run. */
 export const EXEC_LIMIT_MS = 30_000;
-/** The maximum output of one run. Further output is dropped, which is reported. */
+/** The maximum output of one run. Further output is dropped, and fleet reports that. */
 const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
 /** A longer line is printed in parts. */
 const LINE_LIMIT_CHARACTERS = 4_000;

@@ -37,19 +37,20 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
 }
 
 /**
- * For a state machine that writes each batch of events in one transaction, such as the mirror's:
- * `load` parses messages and loads the rows of some events, `step` merges into these rows, and
- * `commit` writes them. Requests are sent and other effects performed after the commit.
+ * For a state machine that writes each batch of events in one transaction, such as the mirror's.
+ * `load` parses the messages and loads the rows that they change, `step` merges the messages into
+ * these rows, and `commit` writes the rows. Requests are sent and other effects are performed after
+ * the commit.
  */
 export interface BatchHooks<Event> {
   /**
-   * How many events are loaded at once. A small number keeps parsed messages short-lived, which is
-   * cheap for the garbage collector.
+   * How many events are loaded at once. With a small number, parsed messages live only briefly,
+   * which saves time in garbage collection.
    */
   readonly mostLoaded: number;
-  /** Prepares events. Returns them in the form in which the machine steps through them. */
+  /** Prepares events. Returns them in the form that the machine takes. */
   load(events: readonly (Event | CommonEvent)[]): Promise<readonly (Event | CommonEvent)[]>;
-  /** Writes the changes of a batch, including the last one. An error ends the loop. */
+  /** Writes the changes of a batch, including the last batch. An error ends the loop. */
   commit(batch: readonly (Event | CommonEvent)[], isEnd: boolean): Promise<void>;
   /** How long events are collected before the next batch, unless the queue is full earlier. */
   readonly gatherMs: number;
@@ -66,7 +67,7 @@ export interface LoopResult {
 export interface EventSink<Event> {
   /** `size` is the size of the event in characters. */
   emit(event: Event | CommonEvent, size?: number): void;
-  /** Returns a promise while the consumer of the events is behind. */
+  /** Returns a promise while the consumer has not processed earlier events. */
   room(): Promise<void> | undefined;
   /** Aborted when the session ends. */
   readonly signal: AbortSignal;
@@ -79,11 +80,13 @@ export interface Session<Event> extends EventSink<Event> {
   readonly stderr: Stderr;
   readonly log: HttpLog;
   /**
-   * Opens a separate client: its log must match the format of stderr, and its requests end with the
-   * session.
+   * The loop opens a client of its own: the log of this client must match the format of stderr, and
+   * its requests end with the command.
    */
   client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
-  /** Runs a source of events in the background. An unexpected error in it ends the session. */
+  /**
+   * Runs a source of events in the background. An unexpected error in the source ends the command.
+   */
   runBeside(source: Promise<void>): void;
   /** Runs at the end, before the summary, in reverse order of registration. */
   atEnd(close: () => Promise<void> | void): void;
@@ -157,7 +160,7 @@ export async function follow<Event, Effect extends { readonly type: string }, It
 
 /**
  * Passes events to the machine until it ends. Rejects with errors of the delivery. When the reader
- * has stopped at the end, the undelivered items are counted instead.
+ * of stdout stopped reading, the undelivered items are counted instead.
  */
 export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
@@ -218,8 +221,8 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
 }
 
 /**
- * Reads the names of the organizations once, for titles. A topic that is not documented in section
- * 6.1 keeps its name.
+ * Reads the names of the organizations once, for titles. A topic that section 6.1 does not describe
+ * keeps its name.
  */
 async function titleTopics(
   context: Context,

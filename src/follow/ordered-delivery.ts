@@ -1,13 +1,14 @@
 // Delivers items in order. The caller waits for the reader of stdout, so that a slow reader also
-// slows the service's messages down. When a number of messages or a condition ends the command, the
-// caller does not wait for a reader that reads nothing: it must still notice the end.
+// slows down the messages of the service. When a number of messages or a condition can end the
+// command, the caller waits only briefly, because it must notice the end even when the reader reads
+// nothing.
 
 import { type Clock, sleep } from '../system/clock.js';
 import { whatStopped } from './ending.js';
 
-/** How long the caller waits for a reader that takes nothing. */
+/** How long the caller waits for a reader that reads nothing. */
 const STALL_MS = 1_000;
-/** The caller always waits while more items than this are undelivered. */
+/** When more items than this are undelivered, the caller waits in any case. */
 const UNDELIVERED_LIMIT_ITEMS = 20_000;
 
 export type OrderedDelivery<Item> = ReturnType<typeof openOrderedDelivery<Item>>;
@@ -50,7 +51,7 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
     }
   }
 
-  /** Waits for the deliveries, for a second at most. */
+  /** Waits for the deliveries, at most for a second. */
   async function waitShortly(): Promise<void> {
     const done = new AbortController();
     await Promise.race([last, sleep(clock, STALL_MS, done.signal).catch(() => {})]);
@@ -65,8 +66,9 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
     undelivered: () => undelivered,
     stopped: () => stopped,
     /**
-     * Delivers the items after all earlier ones. Resolves when they are delivered; when messages can
-     * end the command, at the latest after a second. Throws the error of a failed delivery.
+     * Delivers the items after all earlier ones. Resolves when they are delivered. When messages
+     * can end the command, it resolves after a second at the latest. Throws the error of a failed
+     * delivery.
      */
     async add(items: readonly Item[]): Promise<void> {
       throwFailure();

@@ -89,7 +89,7 @@ function teamsBody({ title, text, isOpen, facts }: Notification): object {
   };
 }
 
-/** Keeps the names of others from becoming links or formatting. */
+/** Prevents that the names of bicycles and rules become links or formatting. */
 function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]()#<>]/g, '\\$&');
 }
@@ -118,7 +118,7 @@ function ntfyPost(url: URL, { title, text, isOpen, kind, facts, link }: Notifica
 
 /**
  * The body of `POST /api/v2/alerts` of Prometheus Alertmanager. The labels identify an alert, so
- * only values that never change are labels.
+ * only values that never change become labels.
  */
 function alertmanagerBody(notification: Notification): object {
   const { title, text, isOpen, kind, facts, key, startsAt, endsAt, link } = notification;

@@ -36,8 +36,8 @@ export function addSecretsOf(url: URL, secrets: Secrets): void {
 }
 
 /**
- * Sends a message once. Every answer 2xx accepts it, also when its body is broken: another attempt
- * would deliver the message twice. Never rejects.
+ * Sends a message once. Every 2xx answer means that the receiver accepted the message, also when
+ * the body of the answer is broken: another attempt would deliver the message twice. Never rejects.
  */
 export async function postOnce(options: PostOptions): Promise<Attempt> {
   const { url, headers, body, dispatcher, clock, signal } = options;

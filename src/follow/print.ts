@@ -9,8 +9,8 @@ import { changeLine, type ShownEntry } from '../views/watch.js';
 import type { Form, Stderr } from './stderr.js';
 
 /**
- * Chooses lines or JSON lines for `verb`. Other formats in the settings only apply to lists and are
- * ignored; other formats in a flag are a usage error.
+ * Chooses lines or JSON lines for `verb`. Another format in the settings is for lists and is
+ * ignored. Another format in a flag is a usage error.
  */
 export async function chooseLines(
   { settings, flags }: Context,
@@ -30,9 +30,11 @@ export async function chooseLines(
 /** A message, or a change found in the list, for printing. */
 export interface Printable {
   readonly entry: ShownEntry;
-  /** The time of the event by the service, or the time of arrival when it has none. */
+  /**
+   * The time of the event according to the service, or the time of arrival when the event has none.
+   */
   readonly atMs: number;
-  /** The time of arrival by the machine's date. */
+  /** The time of arrival by the machine's clock. */
   readonly receivedMs: number;
   /**
    * The original JSON text of the message or alert. It is undefined when the entry has no such
@@ -69,7 +71,7 @@ export async function openPrinter(
     ? await openJson(context, stderr, signal)
     : await openLines(context, stderr);
   return async (items, onDelivered) => {
-    // Entries without JSON text were already reported on stderr.
+    // A message without JSON text was already reported on stderr.
     const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
     onDelivered(items.length - printed.length);
     const texts = await textsOf(printed);
@@ -103,7 +105,7 @@ async function openLines({ io: { stdout }, flags }: Context, { zone, unshown }: 
 
 async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
   const jq = await context.jq();
-  // The contract promises "one envelope a line, exactly as received", so only newlines between
+  // The contract promises "one envelope a line, exactly as received", so only newlines between JSON
   // tokens are replaced.
   const lineOf = (data: string) =>
     `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;

@@ -1,4 +1,5 @@
-// A random key that is kept between runs: for the address of a served page and the IDs of a feed.
+// A random key that is kept between runs. It is used for the address of a served page and for the
+// IDs of a feed.
 
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';
@@ -13,8 +14,8 @@ const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
 /**
- * Returns the key with this name from the user's state folder; creates it when it does not exist.
- * When the key cannot be stored, returns one for this run and prints a notice.
+ * Returns the key with this name from the user's state folder, and creates the key when it does not
+ * exist. When the key cannot be stored, returns a key for this run only and prints a notice.
  */
 export async function keptKey(
   { io, notice }: Context,
@@ -29,8 +30,8 @@ export async function keptKey(
     const write = (isNew: boolean) =>
       writeWholeFile(path, `${fresh}\n`, { isNew, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
-    // When two runs start at the same moment, the first run to write the file decides the key of
-    // both.
+    // When two runs start at the same moment, both use the key of the run that writes the file
+    // first.
     try {
       write(true);
     } catch (error) {

@@ -19,13 +19,11 @@ export interface AnswerSink extends EventSink<FollowerAnswer> {
 }
 
 const SUBJECT = 'the list of bicycles';
-/**
- * How many pages are requested ahead of the page that is processed, to hide the service's latency.
- */
+/** How many pages are requested before they are needed, to hide the service's latency. */
 const PAGES_AHEAD = 4;
 /**
- * In the queue, an item of a list counts this many times its text length. This keeps batches small:
- * a list arrives page by page, and larger batches have little benefit.
+ * An item of a list counts in the queue as this many times its text length. This keeps batches
+ * small: a list arrives page by page, and larger batches would gain little.
  */
 const ITEM_WEIGHT = 8;
 
@@ -75,10 +73,12 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // New bicycles are added at the end, so that other bicycles do not move between pages.
+  // In this order, new bicycles appear at the end of the list, so that other bicycles do not move
+  // between pages.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // A page was requested at the earliest when the page `PAGES_AHEAD` before it arrived.
+  // The earliest time at which a page can have been requested: when the page that comes
+  // `PAGES_AHEAD` pages before it arrived.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

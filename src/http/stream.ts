@@ -19,8 +19,8 @@ export interface TopicTarget {
 /** Events carry the name of this topic. */
 export interface Subscription extends TopicTarget {
   /**
-   * Returns the topics to subscribe to instead with this token. When the service answers 403, the
-   * next one is tried.
+   * Returns the topics that this token may subscribe to in place of the requested one. When the
+   * service answers 403, the next topic is tried.
    */
   targets?(token: string): readonly TopicTarget[];
 }
@@ -50,13 +50,12 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
 }
 
 /**
- * Follows all subscriptions until the signal is aborted or one subscription is closed permanently,
- * then resolves immediately without waiting for anything. Permanent are 204, 401 with a renewed
- * token, 403, 404 and other 4xx, with exceptions in the machine: right after a healthy minute, or
- * with an old event id. A permanent token failure at the start is also permanent. Other failures
- * are retried: end of stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type,
- * silence beyond the idle limit, a temporary token failure. Every connection asks for the token
- * again.
+ * Follows all subscriptions until the signal is aborted or one subscription is closed permanently.
+ * Then it resolves at once. Permanent reasons are 204, 401 with a renewed token, 403, 404, other
+ * 4xx, and a permanent token failure at the start. The machine makes two exceptions for a 4xx:
+ * right after a connection that worked for a minute, and with an old event id. Other failures are
+ * retried: end of stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type, silence
+ * beyond the idle limit, a temporary token failure. Every connection asks for the token again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
@@ -65,12 +64,12 @@ export async function followStream(options: StreamOptions): Promise<void> {
   const end = () => over.abort(new FleetError('interrupted', 'the stream is over'));
   const ended = new Promise((resolve) => over.signal.addEventListener('abort', resolve));
   signal.addEventListener('abort', end, { once: true });
-  // Each topic has its own signal, because Node warns about many listeners on one signal.
+  // Each topic has its own signal, because Node warns when one signal has many listeners.
   const topics = subscriptions.map((each) =>
     followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each),
   );
-  // The loss of one topic ends all of them. Otherwise the watch would silently miss a part of the
-  // requested topics.
+  // When one topic is closed permanently, all topics end. Otherwise the watch would silently miss a
+  // part of the requested topics.
   await Promise.race([ended, ...topics]).finally(() => {
     signal.removeEventListener('abort', end);
     end();
@@ -104,7 +103,7 @@ function followTopic(options: StreamOptions, subscription: Subscription): Promis
 
 /**
  * Connects with the current token. After a 401 it connects once more with a newer token, if the
- * source has one.
+ * token source has one.
  */
 async function attempt(
   options: StreamOptions,

@@ -14,8 +14,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
-   * Whether the path is relative to the origin of the base URL, without its prefix, because it
-   * comes from a complete URL.
+   * Whether the path is relative to the origin of the base URL, without the prefix of the base URL.
+   * This is the case for a path from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
@@ -25,7 +25,10 @@ export interface HttpRequest extends RequestWords, RequestCourse {
    * The body contains a secret: `--verbose` does not show it, and errors do not quote the answer.
    */
   isSecret?: boolean;
-  /** A successful answer contains a token, which is not replaced by `[hidden]`: a login. */
+  /**
+   * A successful answer contains a token that the caller needs, so it is not replaced by
+   * `[hidden]`: a login.
+   */
   answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
   /** A POST that changes nothing, such as a login. A read-only client may also send it. */
@@ -51,7 +54,7 @@ interface RequestCourse {
    * failure of kind `service` with the status of the answer.
    */
   limitBytes?: number;
-  /** How often this request is retried. Default: the number in the settings. */
+  /** The maximum number of retries of this request. Default: the number in the settings. */
   retries?: number;
   /**
    * Replaces the client's pause before a retry, so that a caller with many requests can slow down
@@ -79,15 +82,18 @@ export interface RequestPreview {
 
 /** A complete answer. An answer with a status other than 2xx is thrown as a FleetError. */
 export interface HttpAnswer {
-  /** Hides the secrets of the run in a text. Errors that quote the body use it before they cut. */
+  /**
+   * Hides the secrets of the run in a text. Errors that quote the body use it before they cut the
+   * text.
+   */
   hide?(text: string): string;
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   /**
-   * The body, decompressed and decoded by its declared charset, without the tokens that the service
-   * repeats in it. Reading it throws a FleetError of
-   * kind `service` when a success does not fit its charset.
+   * The body, decompressed and decoded by its declared charset. The tokens that the service repeats
+   * in it are hidden. Reading it throws a FleetError of kind `service` when a successful answer
+   * does not match its charset.
    */
   text: string;
   /** The body before decoding, for binary content. */
@@ -125,7 +131,9 @@ export interface AnswerDate {
 
 /** The source of the client's token, made from the settings. */
 export interface Tokens {
-  /** What to do when the service refuses the token: its source and how to renew it. */
+  /**
+   * What to do when the service refuses the token: where the token came from and how to renew it.
+   */
   readonly refusalHint?: string | undefined;
   /** The token to send now. */
   get(): Promise<string>;

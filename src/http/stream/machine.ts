@@ -59,11 +59,11 @@ export class TopicMachine {
    */
   #position = { lastEventId: '', retryMs: 0, partialBytes: 0 };
   /**
-   * The current gap. It begins with a lost connection and is reported once it is known whether
-   * events were resent.
+   * The current gap. It begins with a lost connection. It is reported when it is known whether the
+   * service resent the events.
    */
   #outage: Outage | undefined;
-  /** The moment from which the next resync must read changes. */
+  /** The moment after which the next reading of the list must find changes. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
@@ -156,7 +156,8 @@ export class TopicMachine {
    * when the topic is closed permanently.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // The service may refuse an old id with a 4xx, so try once without it before the 4xx counts.
+    // The service may refuse an old event id with a 4xx. One connection without the id is tried
+    // before the 4xx counts.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -205,8 +206,8 @@ export class TopicMachine {
 
   /** Whether a later attempt cannot succeed. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // A missing token file at the start is a wrong setting. Later another process may be writing
-    // it.
+    // At the start, a missing token file is a wrong setting. Later, another process may be writing
+    // the file.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
@@ -237,8 +238,8 @@ function elapsedMs(from: Happened, to: Happened): number {
 const NUMBERED_ID_CHARACTERS = 100;
 
 /**
- * Whether an id directly follows another one, as numbers do, so that no event is missing. Other ids
- * prove nothing (section 6.1: "not shown").
+ * Whether one id directly follows another, as numbers do, so that no event is missing between them.
+ * Other ids prove nothing (section 6.1: "not shown").
  */
 function isNextId(last: string, first: string): boolean {
   const [, prefix, number] = /^(.*?)(\d+)$/.exec(last.slice(0, NUMBERED_ID_CHARACTERS)) ?? [];

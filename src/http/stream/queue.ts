@@ -2,7 +2,7 @@
 
 export type Queue<T> = ReturnType<typeof openQueue<T>>;
 
-/** The size limit. It keeps a fast reader busy without using much memory. */
+/** The maximum size of the queue. It keeps a fast reader busy without using much memory. */
 const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
@@ -18,7 +18,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
   };
 
   return {
-    /** Adds an item. `size` is its weight in characters. */
+    /** Adds an item. `size` is its size in characters. */
     push(item: T, size = 0) {
       if (isClosed) return;
       items.push(item);
@@ -44,7 +44,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
         onFilled = resolve;
       });
     },
-    /** Closes the queue. The batches end when it is empty. */
+    /** Closes the queue. No further batch follows when it is empty. */
     close() {
       isClosed = true;
       wakeReader?.();
