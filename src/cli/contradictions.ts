@@ -2,7 +2,7 @@
 
 import { usageError } from '../errors.js';
 
-/** Commands that print while they run, so that --file cannot hold a complete result. */
+/** Commands that print until they are stopped. `--file` cannot hold a complete result of them. */
 const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
 
 type Flags = {
@@ -14,7 +14,7 @@ type Flags = {
   file?: string;
 };
 
-/** `--jq` filters JSON, so it contradicts another --output format and --columns. */
+/** `--jq` filters JSON, so it cannot be combined with another --output format or with --columns. */
 export function checkGlobalFlags(
   { jq, output, columns, headers, headings, file }: Flags,
   command: string,

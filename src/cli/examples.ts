@@ -1,4 +1,5 @@
-// The examples of a command's help page: a purpose and a command line. The tests run every example.
+// The examples of a command's help page. Each has a purpose and a command line. The tests run every
+// example.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 

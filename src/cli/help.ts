@@ -15,7 +15,7 @@ const PIPE_WIDTH_COLUMNS = 80;
 const WIDEST_COLUMNS = 100;
 /** The width of the column of flags. A longer flag gets a separate line. */
 const TERM_COLUMNS = 20;
-/** Narrower columns are not wrapped, because one word per line is hard to read. */
+/** Narrower columns are not wrapped, because a text with one word per line is hard to read. */
 const NARROWEST_TEXT_COLUMNS = 20;
 const MARGIN = '  ';
 
@@ -26,7 +26,7 @@ export function helpWidth({ width }: HelpScreen): number {
   return Math.min(width ?? PIPE_WIDTH_COLUMNS, WIDEST_COLUMNS);
 }
 
-/** Returns the differences from commander's layout. */
+/** Returns the settings that differ from commander's layout. */
 export function helpConfiguration(): HelpConfiguration {
   return {
     boxWrap: (text, width) =>
@@ -36,10 +36,12 @@ export function helpConfiguration(): HelpConfiguration {
         .join('\n'),
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
-    // The end of the page points to the flags of every command, which include --help.
+    // The last line of the page names the guide to the flags of every command, which include
+    // --help.
     visibleOptions: (command) =>
       command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden),
-    // The first page shows only names. The page of each command shows its arguments.
+    // The first page shows only the names of commands. The page of each command shows its
+    // arguments.
     subcommandTerm: (command) =>
       [
         command.name(),
@@ -51,7 +53,8 @@ export function helpConfiguration(): HelpConfiguration {
     formatItem(term, termWidth, description, helper) {
       const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
       const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
-      // Commander puts quotes around a default that is a text; show it without, like a number.
+      // Commander puts quotes around a default value that is a text. fleet shows it without quotes,
+      // like a number.
       const unquoted = description.replace(/\(default: "([^"]*)"\)$/, '(default: $1)');
       const text = helper.boxWrap(unquoted, width).replaceAll('\n', indent);
       if (text === '') return MARGIN + term;
@@ -62,10 +65,10 @@ export function helpConfiguration(): HelpConfiguration {
   };
 }
 
-/** Matches a heading, which is not the end of a paragraph. */
+/** Matches a heading. A line that matches is not the end of a paragraph. */
 export const HEADING = /^\S.{0,38}:$/;
 
-/** Formats a heading. Commander removes the escape sequences where colour is off. */
+/** Formats a heading. Commander removes the escape sequences when colours are off. */
 export function embolden(heading: string): string {
   return BOLD.join(heading);
 }
@@ -103,10 +106,10 @@ function unfold(text: string): string {
   return text.replace(/([^\n])\n(?=[^\s])/g, '$1 ');
 }
 
-/** Matches a term in front of its meaning, or a bullet. */
+/** Matches the beginning of a line: a term before its meaning, or a bullet. */
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
-/** Wraps a line. The text after a term or a bullet stays in its column. */
+/** Wraps a line. The continuation lines of a term or a bullet stay in the column of its text. */
 function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
   return wrapWords(

@@ -5,13 +5,13 @@ import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-
 export interface FollowedLine {
   /** The innermost command of the line. */
   command: Command;
-  /** The number of words up to and including the name of the command. */
+  /** The number of words up to the name of the command, including the name. */
   commandEnd: number;
   /** The operands of the command, without flags and their values. */
   operands: string[];
   /** The values of each flag by its long name; empty for a flag without a value. */
   values: ReadonlyMap<string, readonly string[]>;
-  /** The flag that takes the next word as its value. */
+  /** The flag whose value is the next word. */
   awaiting: Option | undefined;
   /** Whether `--` ended the flags. */
   isLiteral: boolean;

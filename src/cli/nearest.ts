@@ -3,7 +3,10 @@
 import leven from 'leven';
 import { type FleetError, usageError } from '../errors.js';
 
-/** Longer than any word. It makes a completion of the typed text closer than a correction. */
+/**
+ * A value longer than any word. With it, a word that begins with the typed text is closer than any
+ * correction.
+ */
 const LONGEST_WORD = 1000;
 
 /**
@@ -21,7 +24,7 @@ export function nearest(
   for (const candidate of words) {
     const wanted = candidate.toLowerCase();
     const letters = leven(typed, wanted);
-    // Three or more letters select the shortest word that begins with them.
+    // When three or more letters are typed, the shortest word that begins with them is the closest.
     const distance =
       wanted.startsWith(typed) && typed.length > 2 ? letters / LONGEST_WORD : letters;
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
@@ -31,8 +34,8 @@ export function nearest(
 
 /**
  * Returns the error for a word that is not in the list. It suggests the closest word and lists all
- * words. A word in `grave` cannot be undone. It is suggested only when one letter is wrong or
- * missing, or two letters are swapped: "restore" must not suggest "retire".
+ * words. A word in `grave` stands for a change that cannot be undone. It is suggested only when one
+ * letter is wrong or missing, or two letters are swapped: "restore" must not suggest "retire".
  */
 export function unknownWord(
   kind: string,

@@ -65,9 +65,9 @@ export function collect(value: string, before: string[] | undefined): string[] {
 }
 
 /**
- * Creates a parser for words with commas, repeatable. A word that looks like a misspelled word of
- * the list is refused, and so is a word of another tool, for which `foreign` has the words of fleet.
- * Any other word is accepted, because a service may know further words.
+ * Creates a parser for words with commas; the flag can be repeated. It refuses a word that looks
+ * like a misspelled word of the list, and a word of another tool, for which `foreign` has the words
+ * of fleet. Any other word is accepted, because a service may know further words.
  */
 export function someOf(
   kind: string,
@@ -87,8 +87,9 @@ export function someOf(
 }
 
 /**
- * Creates a parser for sort fields with commas; a `-` in front of a field means descending. Headers
- * of tables work as fields. Misspelled fields are refused, and unknown fields are accepted.
+ * Creates a parser for sort fields with commas. A `-` before a field means descending order. The
+ * column headers of tables can be used as fields. Misspelled fields are refused, and unknown fields
+ * are accepted.
  */
 export function ordering(
   resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>,
@@ -104,7 +105,7 @@ export function ordering(
     return names.join(',');
   };
   return withOffers(read, ({ typed }) => ({
-    // Offer descending fields only after a typed `-`, because there are many fields.
+    // Fields in descending order are offered only after a typed `-`, because there are many fields.
     words: typed.startsWith('-')
       ? words.map((field) => ({ value: `-${field}`, description: 'descending' }))
       : plain(words),

@@ -3,9 +3,10 @@
 import { CALLBACK, type Shell } from './shells.js';
 
 /**
- * bash also splits words at = and :. The script therefore passes the whole line to fleet, and
- * removes the part before bash's own word from each completion. Descriptions are shown only with
- * several completions, because bash would insert the description of a single one.
+ * bash also splits words at = and :. Therefore the script passes the whole line to fleet, and
+ * removes from each completion the part that bash counts as an earlier word. Descriptions are shown
+ * only when there are several completions, because bash would insert the description of a single
+ * one.
  */
 const BASH = `# Completion of fleet for bash. It asks fleet itself what fits.
 _fleet_complete() {
@@ -112,7 +113,7 @@ complete -c fleet -f -k -a '(__fleet_complete)'
 
 /**
  * Passes the line as bash would write it, because Windows PowerShell drops empty arguments and
- * double quotes. PowerShell completes file names itself; '' prevents that when nothing fits. The
+ * double quotes. PowerShell completes file names when no completion matches; '' prevents that. The
  * script is pure ASCII, because Windows PowerShell reads scripts in the old code page.
  */
 const POWERSHELL = `# Completion of fleet for PowerShell. It asks fleet itself what fits.

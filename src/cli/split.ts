@@ -5,8 +5,8 @@ const WORD = /[|&;()]|(?:\\[\s\S]?|'[^']*'?|"(?:\\[\s\S]|[^"\\])*"?|[^\s|&;()\\'
 const QUOTED = /\\([\s\S]?)|'([^']*)'?|"((?:\\[\s\S]|[^"\\])*)"?/g;
 
 /**
- * Returns the words of a line. The last word is unfinished, and empty after a space. Handles quotes
- * and backslashes.
+ * Returns the words of a line. The last word is unfinished, and empty after a space. Quotes and
+ * backslashes have the meaning that they have in bash.
  */
 export function splitLine(line: string): string[] {
   const words: string[] = [];
@@ -22,15 +22,15 @@ export function splitLine(line: string): string[] {
 }
 
 /**
- * Returns the words of a complete line, or undefined for a line with operators of the shell, such as
- * a pipe.
+ * Returns the words of a complete line. Returns undefined for a line with a pipe or another
+ * operator of the shell.
  */
 export function wordsOf(line: string): string[] | undefined {
   const texts = [...line.matchAll(WORD)].map(([text]) => text);
   return texts.some((text) => OPERATOR.test(text)) ? undefined : texts.map(unquote);
 }
 
-/** Whether a line ends inside a quote, or after a backslash that quotes nothing. */
+/** Whether a line ends inside a quote, or with a single backslash. */
 export function hasOpenQuote(line: string): boolean {
   const rest = line.replace(/\\[\s\S]|'[^']*'|"(?:\\[\s\S]|[^"\\])*"/g, '');
   return /['"\\]/.test(rest);

@@ -1,5 +1,5 @@
-// Suggests the whole command line that a refused command line probably means, with the user's own
-// values. Only a line that fleet would accept is suggested.
+// Suggests the command line that the user probably meant with a refused line, with the user's own
+// values. Suggests only lines that fleet would accept.
 
 import { readFileSync } from 'node:fs';
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
@@ -12,10 +12,11 @@ import { type FollowedLine, findBelow, flagsOf, followLine, readFlag, takesValue
 import { topicOf } from './topics.js';
 
 /**
- * Lines of words that users type, by the words of fleet. `<name>` stands for any word, and is the
- * user's word in the suggestion. `<transition>`, `<action>` and `<file>` only stand for such a word.
- * The first pattern that fits counts. Further words of the user follow the suggestion, but precede a
- * transition or an action at its end. `||` separates two possible meanings.
+ * Lines that users type, and the corresponding lines of fleet. `<name>` stands for any word, and
+ * the suggestion contains the user's word. `<transition>`, `<action>` and `<file>` stand only for
+ * such a word. The first pattern that matches is used. Further words of the user are added to the
+ * end of the suggestion, but before a transition or an action. `||` separates two possible
+ * meanings.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man', 'help'],
@@ -72,8 +73,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 ];
 
 /**
- * Flags of other tools by the flag of fleet that replaces them. A flag of fleet without a value can
- * replace a flag with a value.
+ * Flags of other tools, by the flag of fleet that replaces them. A flag of fleet without a value
+ * can replace a flag that has one.
  */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -105,7 +106,10 @@ const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['--fix'],
 };
 
-/** Values of other tools. An undefined value removes the value of a flag. */
+/**
+ * Values of other tools, and fleet's values for them. Undefined means that the flag has no value in
+ * fleet.
+ */
 const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   '--limit': { all: ['--all'], '0': ['--all'] },
   '--output': {
@@ -117,15 +121,16 @@ const VALUES: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   '--state': { open: ['--state', 'new,escalated'] },
 };
 
-/** The words and the flags of a line, with the values of the flags behind them. */
+/** The words and the flags of a line. The value of a flag follows it. */
 interface SplitLine {
   words: readonly string[];
   flags: readonly string[];
 }
 
 /**
- * Returns the command lines that a refused line may mean, most likely first and quoted for the shell.
- * Empty when none is certain to be accepted. `argv` has the words after `fleet`.
+ * Returns the command lines that the user may have meant with a refused line, the most likely line
+ * first, quoted for the shell. Returns no line when fleet would not certainly accept it. `argv` has
+ * the words after `fleet`.
  */
 export function suggestLines(program: Command, argv: readonly string[]): string[] {
   if (argv.includes('--')) return [];
@@ -140,7 +145,10 @@ export function suggestLines(program: Command, argv: readonly string[]): string[
   return [...new Set([...shown, ...pipeFiltered(program, words, flags)])].slice(0, 2);
 }
 
-/** Returns the words with all operands as one, for a name with spaces without quotes. */
+/**
+ * Returns the words with all operands joined into one, for a name with spaces that was typed
+ * without quotes.
+ */
 function joinOperands(program: Command, words: readonly string[]): string[] {
   const { command, operands } = followLine(program, words);
   const [argument, ...others] = command.registeredArguments;
@@ -149,10 +157,13 @@ function joinOperands(program: Command, words: readonly string[]): string[] {
   return operands.length < 2 ? [...words] : [...path, operands.join(' ')];
 }
 
-/** The filters that only a list has, and that users expect of a change. */
+/** The filters that only lists have, although users also expect them for changes. */
 const FILTERS = ['--state', '--zone', '--near', '--radius', '--bbox', '--where'];
 
-/** Returns the pipe that changes the bicycles of a filtered list, for a change with filters. */
+/**
+ * Returns a pipe that changes the bicycles of a filtered list, for a change that was typed with
+ * filters.
+ */
 function pipeFiltered(
   program: Command,
   words: readonly string[],
@@ -189,7 +200,10 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
   return one.length === other.length && one.every((word, index) => word === other[index]);
 }
 
-/** Splits a line. A flag of another tool has a value when the flag of fleet has one. */
+/**
+ * Splits a line into words and flags. A flag of another tool takes a value when the corresponding
+ * flag of fleet does.
+ */
 function splitLine(program: Command, argv: readonly string[]): SplitLine {
   const words: string[] = [];
   const flags: string[] = [];
@@ -200,7 +214,7 @@ function splitLine(program: Command, argv: readonly string[]): SplitLine {
       flags.push(word);
       isValue = false;
     } else if (/^-?[\d.]+$/.test(word) && isHalfPlace(flags)) {
-      // A place with a space in place of the comma: `--near 52.52 13.40`.
+      // A place that was typed with a space in place of the comma: `--near 52.52 13.40`.
       flags.push(`${flags.pop()?.replace(/,$/, '')},${word}`);
     } else if (word === '-' || !word.startsWith('-')) {
       words.push(word);
@@ -215,12 +229,12 @@ function splitLine(program: Command, argv: readonly string[]): SplitLine {
   return { words, flags };
 }
 
-/** Whether the last flag is `--near` with only a latitude. */
+/** Whether the last flag is `--near` and its value is only a latitude. */
 function isHalfPlace(flags: readonly string[]): boolean {
   return flags.at(-2) === '--near' && /^-?[\d.]+,?$/.test(flags.at(-1) ?? '');
 }
 
-/** Returns the option with this long name of any command. */
+/** Returns the option with this long name, of whatever command. */
 function anyOption(command: Command, long: string): Option | undefined {
   return (
     command.options.find((option) => option.long === long) ??
@@ -228,7 +242,7 @@ function anyOption(command: Command, long: string): Option | undefined {
   );
 }
 
-/** Returns the lines of the first pattern that fits. */
+/** Returns the suggested lines of the first pattern that matches. */
 function replaceWords(program: Command, words: readonly string[]): string[][] {
   const [first = '', second = ''] = words;
   const noun = findBelow(program, first);
@@ -246,7 +260,7 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   return [];
 }
 
-/** Adds further words of the user to the words of a suggestion. */
+/** Adds the further words of the user to a suggestion. */
 function addRest(line: readonly string[], rest: readonly string[]): string[] {
   const last = line.at(-1) ?? '';
   if (last === '<transition>' || last === '<action>') return [...line.slice(0, -1), ...rest, last];
@@ -254,7 +268,7 @@ function addRest(line: readonly string[], rest: readonly string[]): string[] {
   return isGuide ? [...line] : [...line, ...rest];
 }
 
-/** Splits at spaces outside of double quotes. */
+/** Splits a pattern at the spaces outside double quotes. */
 function splitQuoted(line: string): string[] {
   return (line.match(/"[^"]*"|\S+/g) ?? []).map((word) => word.replaceAll('"', ''));
 }
@@ -267,7 +281,10 @@ const NOUNS: Readonly<Record<string, string>> = {
   organization: 'organizations',
 };
 
-/** Returns the user's word for each placeholder of a pattern, or undefined when it does not fit. */
+/**
+ * Returns the user's word for each placeholder of a pattern, or undefined when the line does not
+ * match.
+ */
 function match(
   pattern: readonly string[],
   words: readonly string[],
@@ -288,7 +305,7 @@ function match(
   return found;
 }
 
-/** Whether a word can stand for a placeholder. */
+/** Whether a placeholder can stand for this word. */
 function fits(placeholder: string, word: string): boolean {
   const isTransition = TRANSITIONS.some((each) => each === word);
   const isAction = ALERT_ACTIONS.some((each) => each === word);
@@ -308,7 +325,7 @@ function fits(placeholder: string, word: string): boolean {
   }
 }
 
-/** Replaces flags and values of other tools by those of the command. */
+/** Replaces flags and values of other tools by the flags and values of the command. */
 function correctFlags(
   program: Command,
   words: readonly string[],
@@ -332,7 +349,7 @@ function correctFlags(
     const long = option?.long ?? meant;
     const hasValue = option !== undefined && takesValue(option);
     if (option !== undefined && !hasValue && inline !== undefined) {
-      // Without the flag, its value would become an operand.
+      // Without its flag, the value would become an operand.
       corrected.push(flags[index] ?? '');
       continue;
     }
@@ -345,7 +362,7 @@ function correctFlags(
       continue;
     }
     const replaced = value === undefined ? undefined : VALUES[long]?.[value];
-    // The short flag of the user stays as typed.
+    // A short flag that the user typed is kept as typed.
     const name = isKnown(typed) ? typed : long;
     corrected.push(...(replaced ?? [name, ...(value === undefined ? [] : [value])]));
   }
@@ -408,13 +425,19 @@ function hasConflict({ command, values }: FollowedLine): boolean {
   return given.some((option) => conflictsOf(option).some((name) => names.includes(name)));
 }
 
-/** Returns the names of the flags that commander refuses beside a flag. Its types hide the field. */
+/**
+ * Returns the names of the flags that commander refuses together with a flag. Commander's types do
+ * not declare this field.
+ */
 function conflictsOf(option: Option): readonly string[] {
   const { conflictsWith = [] } = option as { conflictsWith?: readonly string[] };
   return conflictsWith;
 }
 
-/** Whether a command accepts its operands: the last one of `act`, and the page of `help`. */
+/**
+ * Whether a command accepts these operands. For `act` only the last operand is checked, and for
+ * `help` the page.
+ */
 function hasValidWords(program: Command, { command, operands, values }: FollowedLine): boolean {
   const last = operands.at(-1) ?? '';
   switch (pathOf(command)) {
@@ -432,7 +455,7 @@ function hasValidWords(program: Command, { command, operands, values }: Followed
   }
 }
 
-/** Whether `act` has bicycles or alerts, and from one source only. */
+/** Whether `act` gets bicycles or alerts, and only from one source. */
 function isActLine(operands: readonly string[], values: FollowedLine['values']): boolean {
   const targets = operands.slice(0, -1);
   if (values.has('--from')) return targets.length === 0;

@@ -1,5 +1,5 @@
-// Suggests a command line for one that commander refused: fleet's word for a word of another tool,
-// or the closest word.
+// Suggests another command line when commander refused one: with fleet's word for a word of another
+// tool, or with the closest word.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';
@@ -9,7 +9,7 @@ import { flagsOf, followLine, namesBelow } from './line.js';
 import { nearest } from './nearest.js';
 import { suggestLines } from './suggest-line.js';
 
-/** Words that users of gh, kubectl, stripe and curl type, by the corresponding word of fleet. */
+/** Words that users of gh, kubectl, stripe and curl type, and the corresponding words of fleet. */
 function wordsFor(table: { readonly [meant: string]: string }): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(table).flatMap(([meant, typed]) =>
@@ -105,7 +105,7 @@ export function hintFor(error: CommanderError, program: Command, argv: readonly 
   return `${meant ? `did you mean "${meant}"? ` : quotes}see "${pathOf(command)} --help"`;
 }
 
-/** Returns the subcommand that a word probably means. Adds the noun to a verb without one. */
+/** Returns the subcommand that a word probably means. Adds the noun when only a verb was typed. */
 export function meantCommand(
   command: Command,
   word: string,
@@ -131,7 +131,8 @@ function meantFlag(command: Command, word: string): string | undefined {
     return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
-  // A short word is close to many words. Never suggest a flag that skips a question or does more.
+  // A short word resembles many words. A flag that skips a question or does more is never
+  // suggested.
   const most = name.length <= '--note'.length ? 1 : undefined;
   return nearest(
     name,

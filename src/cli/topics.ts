@@ -1,4 +1,5 @@
-// The names and summaries of the guides in docs/. `flags` is generated from the program itself.
+// The names and summaries of the guides in docs/. The guide `flags` is generated from the program
+// itself.
 
 export const TOPICS = {
   install: 'as a package or one file; completion, manual, upgrade',
@@ -34,7 +35,10 @@ export type Topic = keyof typeof TOPICS;
 
 export const TOPIC_NAMES = Object.keys(TOPICS) as readonly Topic[];
 
-/** Returns the guide with this name. `environment` is an alias that gh and other tools use. */
+/**
+ * Returns the guide with this name. `environment` is an alias, because gh and other tools use this
+ * name.
+ */
 export function topicOf(word: string | undefined): Topic | undefined {
   const name = word?.toLowerCase();
   return name === 'environment' ? 'settings' : TOPIC_NAMES.find((known) => known === name);

@@ -6,7 +6,7 @@
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
     if (argument === '--json') return ['json'];
-    // `-o` can follow other short flags (`-qo json`) or be joined with its value.
+    // `-o` can follow other short flags (`-qo json`), and its value can be joined to it.
     const format = /^(?:--output(?:=|$)|-[qvV]*o=?)(.*)$/.exec(argument)?.[1];
     if (format === undefined) return [];
     return [format === '' ? (argv[index + 1] ?? '') : format];

@@ -1,8 +1,8 @@
 // Wraps text between words.
 
 /**
- * Wraps a text into lines of at most `width` columns. Every line after the first starts with
- * `indent`. Wider words are not split, so that they can be pasted.
+ * Wraps a text into lines of at most `width` columns. Every line after the first begins with
+ * `indent`. A word that is wider than the line is not split, so that it can be pasted.
  */
 export function wrapWords(
   text: string,

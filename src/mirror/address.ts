@@ -11,7 +11,7 @@ export type MirrorAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** The result of reading an address: the address, or the reason why it is invalid. */
+/** The result of reading an address: the address, or the reason why it is not valid. */
 export type ParsedAddress =
   | { readonly value: MirrorAddress }
   | { readonly reason: string; readonly hint?: string };
@@ -38,8 +38,9 @@ const PASSWORD_HINT =
 
 /**
  * Reads an address.
- * @param folder the base of a relative path; without it a relative path is refused, because
- * settings must not depend on the current directory
+ *
+ * @param folder the base of a relative path. Without it a relative path is refused, because
+ * settings must not depend on the current directory.
  */
 export function parseMirrorAddress(
   text: string,
@@ -100,14 +101,16 @@ export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** Captures what is before the hosts, the hosts, and the rest. */
+/** Captures three parts of an address: the text before the hosts, the hosts, and the rest. */
 const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
 /** Captures a host, with brackets around IPv6, and its port. */
 const HOST = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d*))?$/;
-/** Replaces the hosts, because a URL has only one. */
+/** `URL` accepts only one host, so a single name replaces the hosts. */
 const ANY_HOST = 'any.invalid';
 
-/** Returns the hosts and ports of an address as lists, or undefined when one is invalid. */
+/**
+ * Returns the hosts and ports of an address as lists, or undefined when one of them is not valid.
+ */
 function readHosts(text: string): { host: string; port: string } | undefined {
   const hosts: string[] = [];
   const ports: string[] = [];
@@ -123,7 +126,7 @@ function readHosts(text: string): { host: string; port: string } | undefined {
 
 /**
  * Returns the parameters of an address under libpq's names. `host` and `port` are lists with
- * commas. Returns undefined when the address is invalid or a part is in the wrong place.
+ * commas. Returns undefined when the address is not valid or a part is in the wrong place.
  */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {
@@ -148,7 +151,7 @@ export function postgresParameters(url: string): Readonly<Record<string, string>
   }
 }
 
-/** Formats an address for display and for `--to`. */
+/** Formats an address for messages and for `--to`. */
 export function showMirrorAddress(address: MirrorAddress): string {
   return address.kind === 'sqlite' ? `sqlite:${address.path}` : address.url;
 }

@@ -15,7 +15,7 @@ import { MIRRORED_NAMES, readStoredNames } from './names.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
-/** The service's page size, for lists that fleet reads only partly. */
+/** The page size of the service. It is used for lists that fleet reads only partly. */
 const PAGE_ITEMS = 20;
 const MOST_PAGE_ITEMS = 100;
 
@@ -99,7 +99,7 @@ type Filter = (values: readonly string[]) => readonly [condition: string, ...val
 
 /** A list that the mirror can answer. */
 interface List {
-  /** The table, with the condition that always applies. */
+  /** The name of the table, with a condition that applies to every query. */
   readonly source: string;
   /** The column with the organization of the list. */
   readonly organization: string;
@@ -113,7 +113,7 @@ const isAmong = (column: string): [string, Filter] => [
   (values) => [`${column} IN (${values.map(() => '?').join(', ')})`, ...values],
 ];
 
-/** Selects every row; the caller filters the rows. */
+/** Selects every row, because the caller filters the rows. */
 const ANY: Filter = () => ['true'];
 
 const isWithin: Filter = ([box = '']) => {
@@ -126,7 +126,7 @@ function contains(...columns: readonly string[]): Filter {
     // SQLite ignores case only for ASCII letters.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
-    // The index contains only these fields; reading whole rows would take much longer.
+    // The index contains only these fields. Reading whole rows would take much longer.
     const condition = `uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`;
     return [condition, ...columns.map(() => `%${likeText(text)}%`)];
   };
@@ -175,7 +175,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not hold organization ${stranger}`, hint);
-    // A mirror of one organization needs no condition, which would read every row.
+    // A mirror of a single organization needs no condition, which would only read every row.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -197,7 +197,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
 }
 
 /**
- * Returns the SQL of the order and the page. Rows without a value come last in both directions.
+ * Returns the SQL for the order and the page. Rows without a value come last in both directions.
  * Observed: the default order is newest first.
  */
 function place(database: Database, query: Query, fields: readonly string[]) {
@@ -219,8 +219,9 @@ function place(database: Database, query: Query, fields: readonly string[]) {
 }
 
 /**
- * Yields one page, or the whole list as one read transaction. In a whole list `count` is the number
- * of rows that were read. Observed: the first page always exists, and pages beyond the last do not.
+ * Yields one page, or the whole list in one read transaction. For a whole list, `count` is the
+ * number of rows that were read. Observed: the first page always exists, and a page after the last
+ * one does not exist.
  */
 async function* readPages<T>(
   database: Database,
@@ -236,7 +237,7 @@ async function* readPages<T>(
       `the mirror has no page ${page} of this list, which holds ${count}`,
     );
   const isOne = ahead === 0;
-  // One extra row shows whether a next page exists.
+  // One additional row shows whether there is a next page.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;

@@ -29,8 +29,8 @@ const CONNECT_TIMEOUT_S = 10;
 const LIMIT_BYTES = 1_000_000;
 
 /**
- * Environment variables with names that are not `PG` and the parameter (PostgreSQL 17, section
- * 32.15).
+ * Environment variables whose names do not consist of `PG` and the name of the parameter
+ * (PostgreSQL 17, section 32.15).
  */
 const VARIABLES: Named = {
   dbname: 'PGDATABASE',
@@ -65,7 +65,7 @@ export async function readConnection(
     servers,
     target: readTarget(find),
     password: find('password'),
-    /** The password file, which is read when no password is set. */
+    /** The password file. It is read when no password is set. */
     passwordFile: find('passfile') ?? defaultPasswordFile(env),
     database,
     user,
@@ -100,12 +100,12 @@ function readServers(find: Find): { host: string; port: number }[] {
   return hosts.map((host, index) => ({ host, port: Number(ports[index] ?? ports[0]) }));
 }
 
-/** The servers that are accepted, by their state. */
+/** The servers that are accepted, by the required state. */
 export type Target = (typeof TARGETS)[number];
 
 const TARGETS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-/** Returns the wanted state of the server; undefined when no setting names one. */
+/** Returns the required state of the server; undefined when no setting names one. */
 function readTarget(find: Find): Target | undefined {
   const text = find('target_session_attrs');
   const target = TARGETS.find((each) => each === text);
@@ -151,7 +151,7 @@ async function readService(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder no file is read, because fleet never looks for one in the current
+  // Without a home folder no file is read, because fleet never looks for such a file in the current
   // directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
@@ -176,7 +176,10 @@ export function parseService(text: string, name: string): Named | undefined {
   );
 }
 
-/** Group and others may not read a key of this user; the group may read a key of root. */
+/**
+ * Other users and the group must not be able to read a key of this user. The group may be able to
+ * read a key of root.
+ */
 const OPEN_TO_OTHERS = 0o077;
 const OPEN_TO_ALL = 0o037;
 
@@ -213,15 +216,15 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
   const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
   // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // Only the mode decides, as in psql. Without this setting NODE_TLS_REJECT_UNAUTHORIZED would
-  // decide.
+  // Only the mode decides, as in psql. If this option were missing, NODE_TLS_REJECT_UNAUTHORIZED
+  // would decide.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'
       ? { ...checked, checkServerIdentity: () => undefined }
       : checked;
   try {
-    // Check the files here, because errors in the handshake are hard to understand.
+    // The files are checked here, because errors in the TLS handshake are hard to understand.
     if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
   } catch (error) {

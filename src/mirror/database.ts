@@ -5,8 +5,8 @@ import { type ErrorKind, FleetError, usageError } from '../errors.js';
 import { DIALECTS } from './dialect.js';
 
 /**
- * A cell. PostgreSQL returns decimals (`numeric`) as text. Times are ISO 8601 in UTC on both.
- * SQLite has 0 and 1 as booleans.
+ * A cell. PostgreSQL returns decimals (`numeric`) as text. Times are ISO 8601 in UTC in both
+ * databases. SQLite returns 0 and 1 as booleans.
  */
 export type Value = string | number | bigint | boolean | null;
 
@@ -34,7 +34,7 @@ export interface Engine {
   run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
   /** Reads rows in chunks with bounded memory. Other calls can run in between. */
   read(sql: string, values: readonly Value[]): Promise<Answer>;
-  /** Inserts one or more rows within a transaction. `conflict` is the SQL after the rows. */
+  /** Inserts one or more rows within a transaction. `conflict` is the SQL after the values. */
   insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
   begin(): Promise<void>;
   /** Ends the transaction: commits it, or rolls it back. */
@@ -46,8 +46,8 @@ export interface Engine {
 
 export interface OpenOptions {
   /**
-   * `write` creates the file and its folder. `read` changes nothing. `look` also creates no files
-   * next to it.
+   * `write` creates the file and its folder. `read` changes nothing. `look` also creates no other
+   * files next to the file.
    */
   readonly access: 'read' | 'write' | 'look';
   readonly signal: AbortSignal;
@@ -55,14 +55,14 @@ export interface OpenOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Rows per chunk. More rows need more memory, and fewer rows are slower. */
+/** The number of rows in a chunk. More rows need more memory, and fewer rows are slower. */
 export const CHUNK_ROWS = 500;
-/** The longest value that a query shows, equal to the limit of an answer of the service. */
+/** The longest value that a query shows. It equals the limit of an answer of the service. */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * A database. Its methods run one after another, except `each` and `query`: other calls can run
- * while their rows are read.
+ * A database. Its methods run one after another. `each` and `query` are exceptions: other calls can
+ * run while their rows are read.
  */
 export type Database = ReturnType<typeof databaseOf>;
 
@@ -99,7 +99,8 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
         await ask(() => engine.end(true));
         return result;
       } catch (error) {
-        // The database may have rolled back already, for example when the disk is full.
+        // The database may already have rolled back the transaction, for example when the disk is
+        // full.
         await engine.end(false).catch(() => undefined);
         throw error;
       } finally {
@@ -111,25 +112,27 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     dialect: DIALECTS[engine.kind],
     transaction,
     close: engine.close,
-    /** Runs a statement of the user unchanged, read-only. */
+    /** Runs a statement of the user without changing it, read-only. */
     query: (sql: string) => read(sql, [], true),
     /**
-     * Runs a statement of the program and returns its rows. Values are written as `?` outside
-     * quotes.
+     * Runs a statement of the program and returns its rows. `?` outside quotes stands for a value.
      */
     async all(sql: string, values: readonly Value[] = []) {
       const { names, rows } = await ask(() => engine.run(sql, values));
       return objectsOf(names, rows);
     },
-    /** Reads rows in chunks with bounded memory. Rows of an open transaction may be missing. */
+    /**
+     * Reads rows in chunks with bounded memory. Rows of a transaction that is still open may be
+     * missing.
+     */
     async *each(sql: string, values: readonly Value[] = []) {
       const { columns, chunks } = await read(sql, values, false);
       const names = columns.map(({ name }) => name);
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
     /**
-     * Inserts many rows. With `key`, an existing row with the same key gets the new values. The
-     * keys must differ. Atomic.
+     * Inserts many rows. With `key`, an existing row with the same key gets the new values. No two
+     * rows may have the same key. Atomic.
      */
     async write(
       table: string,
@@ -165,7 +168,7 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
   return ` on conflict (${key.join(', ')}) do ${action}`;
 }
 
-/** Turns rows into objects. If columns have the same name, the last one counts. */
+/** Turns rows into objects. When several columns have the same name, the last one is used. */
 function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
@@ -175,7 +178,7 @@ function objectsOf(names: readonly string[], rows: Rows): Row[] {
   });
 }
 
-/** Replaces characters that a text column cannot store: NUL and lone surrogates. */
+/** Replaces the characters that a text column cannot store: NUL and lone surrogates. */
 export function storable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
 }
@@ -189,7 +192,7 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
   return new FleetError('internal', text, { cause });
 }
 
-/** Meanings of the error codes of a database. The first match counts. */
+/** The meanings of the error codes of a database. The first pattern that matches is used. */
 export type Failures = readonly (readonly [
   codes: RegExp,
   kind: ErrorKind,
@@ -198,8 +201,8 @@ export type Failures = readonly (readonly [
 ])[];
 
 /**
- * Returns the error for a code of the database `where`, or undefined for an error in the statement.
- * `lasting` matches the codes of errors that a retry cannot fix.
+ * Returns the error for an error code of the database `where`. Returns undefined when the statement
+ * is wrong. `lasting` matches the codes of errors that a retry cannot fix.
  */
 export function errorOfCode(
   failures: Failures,

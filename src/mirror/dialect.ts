@@ -8,28 +8,31 @@ export const DIALECTS = {
     utc: 'TEXT',
     decimal: 'REAL',
     integer: 'INTEGER',
-    // The column type for JSON text as sent. `raw ->> 'note'` reads a field in both databases.
+    // The column type for JSON text as the service sent it. `raw ->> 'note'` reads a field in both
+    // databases.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
     // The SQL expression for the current time, for views and transactions.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
-    // Descending order in which rows without a value are last.
+    // The SQL for descending order, with rows without a value at the end.
     newest: 'DESC',
     // Orders texts by their bytes.
     bytes: 'COLLATE BINARY',
     // Locks the rows of a query until the end of the transaction. SQLite runs transactions one
     // after another.
     locked: '',
-    // Returns the texts of a JSON array as rows, so that one parameter holds any number of texts.
+    // Returns the SQL that reads the texts of a JSON array as rows. One parameter can then hold any
+    // number of texts.
     texts: 'SELECT value FROM json_each(?)',
-    // Estimates the number of changes without reading them.
+    // The SQL that estimates the number of changes without reading them.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
-    // Returns the text of a JSON string such as `"rented"`.
+    // Returns the SQL that reads the text of a JSON string such as `"rented"`.
     plain: (json: string) => `(${json} ->> '$')`,
-    // Returns a JSON number, also from a string; NULL for other values.
+    // Returns the SQL that reads a JSON number, also from a string. The result is NULL for other
+    // values.
     number: (json: string) => `CAST((${json} ->> '$') AS REAL)`,
     seconds: (from: string, to: string) =>
       `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
@@ -53,7 +56,7 @@ export const DIALECTS = {
     changes:
       "(SELECT sum(reltuples) FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'changes'::regclass)",
     tables:
-      // information_schema would hide the tables that the role may not use.
+      // information_schema would hide tables that the database role may not use.
       "SELECT relname::text AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND relkind IN ('r', 'p', 'v', 'm', 'f')",
     plain: (json: string) => `(${json}::json #>> '{}')`,
     number: (json: string) =>
@@ -63,7 +66,10 @@ export const DIALECTS = {
   },
 };
 
-/** Returns a text in lower case, escaped with `\` for a LIKE pattern. */
+/**
+ * Returns the SQL for a text in lower case in which `\` escapes the special characters of a LIKE
+ * pattern.
+ */
 export function likeText(text: string): string {
   return text.toLowerCase().replace(/[\\%_]/g, '\\$&');
 }

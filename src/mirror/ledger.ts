@@ -19,8 +19,8 @@ export type WriteStep =
   /** `verify` compares the whole reading with the table after the batch is written. */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
-   * The gap is closed; or changes between the first and the last moment were not recorded. Close
-   * moments form one gap.
+   * Either the gap is closed, or the changes between its first and last moment were not recorded.
+   * Moments that are close to each other form one gap.
    */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
@@ -38,7 +38,7 @@ export const CHANGE_COLUMNS = [
 
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
-  /** The JSON text; undefined when `known` changed, and between batches. */
+  /** The JSON text. It is undefined after `known` changed, and between two batches. */
   raw: string | undefined;
   isDirty: boolean;
 }
@@ -49,9 +49,14 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
  */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
-/** The maximum number of recent bicycles, which exceeds the messages during one request. */
+/**
+ * The maximum number of recent bicycles. It is more than the number of messages that arrive during
+ * one request.
+ */
 const RECENT_LIMIT = 50_000;
-/** The maximum number of rows that are kept between batches, about 6 kB each with garbage. */
+/**
+ * The maximum number of rows that are kept between two batches. A row needs about 6 kB of memory.
+ */
 const KEPT_LIMIT = 2_000;
 
 const UNTOUCHED: Recent = {
@@ -60,31 +65,31 @@ const UNTOUCHED: Recent = {
   unversioned: undefined,
 };
 
-/** A state that a bicycle left. It is recorded when no new state arrives for a while. */
+/** A state that a bicycle left. It is recorded when no new state arrives for some time. */
 export interface Leaving {
   readonly uuid: string;
   readonly state: unknown;
   /** When the message arrived, by the machine's clock. */
   readonly leftMs: number;
-  /** The same moment by the service's clock. Missing in states that an older version wrote. */
+  /** The same moment by the service's clock. States that an older version wrote lack it. */
   readonly serviceMs?: number;
   isRecorded: boolean;
 }
 
-/** The new state usually follows "bicycle_leaving_state" at once, if the service publishes it. */
+/** If the service publishes the new state, it usually follows "bicycle_leaving_state" at once. */
 const LEAVING_MS = 10_000;
 /**
- * Observed: leaving this state is announced only by `take_over`, which ends in the same state. No
- * other state lies in between.
+ * Observed: only `take_over` announces that a bicycle leaves this state. The bicycle is in the same
+ * state afterwards, and in no other state meanwhile.
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * The maximum number that is stored for the next writer, which exceeds the hidden rides at one
- * time.
+ * The maximum number of states that are stored for the next writer. There are fewer hidden rides
+ * than this at one time.
  */
 const MOST_LEAVING = 5_000;
 
-/** The rows of a batch, and rows of earlier batches that recent messages concern. */
+/** The rows of a batch, and the rows of earlier batches to which recent messages belong. */
 export class Ledger implements FleetStore {
   /** A list item contains more than a message of the same version. */
   readonly isTable = true;
@@ -97,12 +102,12 @@ export class Ledger implements FleetStore {
   #size = 0;
   #found = 0;
   /**
-   * The last time that a change restored the known values, by the machine's clock. A change before
-   * it was missed.
+   * The last time that a change brought back the known values, by the machine's clock. A change
+   * before that was missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
-  /** Loads the rows of these bicycles that are not loaded yet. */
+  /** Loads the rows of those of these bicycles that are not loaded yet. */
   async load(database: Database, uuids: Iterable<string>): Promise<void> {
     const wanted: string[] = [];
     for (const uuid of new Set(uuids)) {
@@ -126,7 +131,8 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // A mirror records each change at once, so it need not remember changes that were shown.
+    // A mirror records each change at once. Therefore it need not remember which changes it has
+    // shown.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
     else this.#update(entry, shown, origin, isPlausible);
@@ -169,10 +175,10 @@ export class Ledger implements FleetStore {
     return [];
   }
 
-  /** Adds a change of other tables to the batch. */
+  /** Adds a change of another table to the batch. */
   add(step: WriteStep) {
-    // A value that changed and changed back leaves no difference to record. The gap lasts until the
-    // last such moment.
+    // When a value changed and changed back, there is no difference to record. The gap lasts until
+    // the last such moment.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
@@ -185,7 +191,7 @@ export class Ledger implements FleetStore {
     this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
-  /** Records that a bicycle left a state. The new state may be visible only to its rider. */
+  /** Records that a bicycle left a state. Only its rider may be able to see the new state. */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
     // A new writer may receive a message again that the previous writer recorded.
     if (
@@ -196,14 +202,14 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the record of a left state, because the message was a repetition and the bicycle had
-   * reached another state.
+   * Drops the record that a bicycle left a state: the message was a repetition, and the bicycle had
+   * already reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
   }
 
-  /** Returns the latest bicycles that left a state without a new state, for the next writer. */
+  /** Returns the bicycles that last left a state and have no new state, for the next writer. */
   leaving(): readonly Leaving[] {
     return [...this.#leaving.values()].slice(-MOST_LEAVING);
   }
@@ -213,8 +219,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records the bicycles that left a state and did not report a new one. Their state is unknown
-   * from then on.
+   * For bicycles that left a state and did not report a new one, records that their state is
+   * unknown from then on.
    */
   recordLeft(nowMs: number) {
     for (const leaving of this.#leaving.values()) {
@@ -243,8 +249,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Returns the changes since the last call. Keeps the rows that messages concern, as they are
-   * written now.
+   * Returns the changes since the last call. Rows to which recent messages belong are kept in the
+   * form in which they are written now.
    */
   take() {
     const bicycles: Value[][] = [];
@@ -259,7 +265,7 @@ export class Ledger implements FleetStore {
       entry.raw = undefined;
       if (known.merged === 0) this.#entries.delete(uuid);
     }
-    // The rows follow BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps keep their order.
+    // The rows have the order of BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps keep their order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
@@ -268,8 +274,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the oldest kept rows above a limit, and all rows when the table was changed outside the
-   * ledger.
+   * Drops the oldest kept rows above the limit. Drops all rows when another part of the program
+   * changed the table.
    */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {
@@ -287,7 +293,7 @@ export class Ledger implements FleetStore {
     this.#recent.delete(oldest);
   }
 
-  /** Adds a change in the order of CHANGE_COLUMNS. */
+  /** Adds a change. Its values have the order of CHANGE_COLUMNS. */
   #record(...change: readonly Value[]) {
     this.#changes.push(change);
     if (change.at(-1) === 'list') this.#found++;
@@ -339,7 +345,7 @@ export class Ledger implements FleetStore {
     const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
-      // The bicycle returned to the state that it left, and the state in between is unknown.
+      // The bicycle returned to the state that it had left. The state between the two is unknown.
       const isBack = after.state === left.state && after.state !== REENTERED_STATE;
       if (isBack && !left.isRecorded)
         this.#recordLeft(left, readTime(timeOf(before, after, from, isPlausible)));
@@ -377,7 +383,7 @@ const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicyc
 
 function entryOf(row: Row, recent: Recent): Entry {
   const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
-  // Parses JSON that this program wrote; numbers keep their spelling.
+  // Parses JSON that this program wrote. Numbers keep their digits.
   const bicycle = exactValue({ json: raw, value: JSON.parse(raw) as Bicycle });
   return {
     uuid,
@@ -399,7 +405,10 @@ function entryOf(row: Row, recent: Recent): Entry {
   };
 }
 
-/** Returns the service's time of a change, or undefined when it is missing or implausible. */
+/**
+ * Returns the time of a change by the service's clock, or undefined when the time is missing or
+ * implausible.
+ */
 function timeOf(
   before: Bicycle | undefined,
   after: Bicycle,

@@ -11,8 +11,8 @@ import { lateItem } from './rows.js';
 export const MIRRORED_NAMES: readonly NamedKind[] = [NAMED.organization, NAMED.zone, NAMED.model];
 
 /**
- * Writes names by UUID. Names that the service no longer lists stay, because another writer may see
- * them.
+ * Writes names by UUID. Names that the service no longer lists are kept, because another writer may
+ * see them.
  */
 export async function storeNames(
   database: Database,
@@ -20,7 +20,7 @@ export async function storeNames(
   names: ReadonlyMap<string, string>,
 ): Promise<void> {
   const rows = [...names].map(([uuid, name]) => [kind.one, uuid, name]);
-  // Several writers lock the rows in the same order.
+  // All writers lock the rows in the same order, so that they do not wait for each other forever.
   rows.sort(([, one = ''], [, other = '']) => (one < other ? -1 : 1));
   await database.write('names', ['kind', 'uuid', 'name'], rows, ['kind', 'uuid']);
 }

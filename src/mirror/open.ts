@@ -13,9 +13,9 @@ type Opening = Omit<OpenOptions, 'access'>;
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
 /**
- * Opens the database and loads its driver. Throws a FleetError of kind `network` (8) when it is out
- * of reach, `output` (10) when it cannot be written, `config` (3) when it is damaged, missing, not
- * a database, or access is denied, and `usage` (2) for a refused query.
+ * Opens the database and loads its driver. Throws a FleetError of kind `network` (8) when the
+ * database cannot be reached, `output` (10) when it cannot be written, `config` (3) when it is
+ * damaged, missing, not a database, or denies access, and `usage` (2) for a refused query.
  */
 export async function openDatabase(
   address: MirrorAddress,
@@ -69,8 +69,9 @@ function missing(address: MirrorAddress): FleetError {
 }
 
 /**
- * Opens a mirror for writing, and creates it if the database is empty. A mirror of another service,
- * of a newer program, or a database with other tables is refused and stays unchanged.
+ * Opens a mirror for writing, and creates it if the database is empty. Refuses a mirror of another
+ * service, a mirror of a newer program, and a database with other tables. A refused database stays
+ * unchanged.
  */
 export async function openOwn(
   address: MirrorAddress,

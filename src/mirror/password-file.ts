@@ -11,7 +11,10 @@ export interface PasswordOwner {
   readonly user: string;
 }
 
-/** The password; or why the file is ignored. Both are undefined when no line fits. */
+/**
+ * The password, or the reason why the file is ignored. Both are undefined when no line matches the
+ * login.
+ */
 export interface FoundPassword {
   readonly password?: string;
   readonly ignored?: string;
@@ -20,7 +23,7 @@ export interface FoundPassword {
 /** Rights of the group and of other users. */
 const OPEN_TO_OTHERS = 0o077;
 
-/** Reads the password of a login. A missing file has none. */
+/** Reads the password of a login. Returns no password when the file is missing. */
 export async function readPasswordFile(path: string, login: PasswordOwner): Promise<FoundPassword> {
   try {
     const found = await stat(path);
@@ -38,9 +41,12 @@ export async function readPasswordFile(path: string, login: PasswordOwner): Prom
 /** Matches a field up to its colon. A backslash quotes a colon or a backslash. */
 const FIELD = /((?:\\.|[^:\\])*)(?::|$)/gy;
 
-/** Returns the password of the first line that fits: `host:port:database:user:password`. */
+/**
+ * Returns the password of the first line that matches the login:
+ * `host:port:database:user:password`.
+ */
 export function findPassword(text: string, login: PasswordOwner): string | undefined {
-  // The password file uses localhost for sockets.
+  // In the password file, `localhost` also stands for sockets.
   const host = login.host.startsWith('/') ? 'localhost' : login.host;
   const wanted = [host, String(login.port), login.database, login.user];
   for (const line of text.split(/\r?\n/)) {

@@ -15,15 +15,15 @@ export interface Happening {
   readonly version: number | bigint | null;
   readonly source: string;
   /**
-   * Field and new value as JSON text, in the order of recording. `*` is a whole new bicycle; `gone`
-   * is a bicycle that left or came back.
+   * The field and its new value as JSON text, in the order of recording. The field `*` is a whole
+   * new bicycle. The field `gone` says that the bicycle left or came back.
    */
   readonly changes: (readonly [field: string, json: string])[];
 }
 
 /**
- * A time range at the service, from the first moment up to but not including the second, in UTC
- * like `changes`.
+ * A time range by the service's clock. It includes the first moment and excludes the last one. Both
+ * are in UTC, as in `changes`.
  */
 export interface Range {
   readonly since: string;
@@ -37,19 +37,20 @@ export interface PastBicycle {
   isGone: boolean;
 }
 
-/** Fields that describe the last message and not the past. */
+/** Fields that describe the last message, and have no past values. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
 /**
- * Returns a range from times in milliseconds since the epoch. Without a start or end it is open.
+ * Returns a range of times, which are given in milliseconds since the epoch. A range without a
+ * start or an end is not limited on that side.
  */
 export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range {
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
 /**
- * Returns the fleet at a moment, separated from bicycles that did not exist yet. It takes the
- * present fleet and undoes later changes.
+ * Returns the fleet at a moment, and separately the bicycles that did not exist yet. Takes the
+ * current fleet and undoes later changes.
  */
 export async function readPast(
   database: Database,

@@ -23,24 +23,26 @@ import { LEASE_MS } from './writers.js';
 type Client = import('pg').Client;
 
 /**
- * Settings of each transaction: times in UTC with one spelling. They end with the transaction,
- * because PgBouncer in transaction mode passes the connection to other programs afterwards.
+ * Settings of each transaction: times in UTC, always in the same format. The settings end with the
+ * transaction, because PgBouncer in transaction mode then gives the connection to other programs.
  */
 const SETTINGS =
   "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
 
 const BEGIN_READING = `begin read only; ${SETTINGS}`;
-/** Also ends the transaction of a frozen writer, which would block its replacement. */
+/**
+ * This also ends the transaction of a writer that does not respond and would block its replacement.
+ */
 const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 /**
- * Ends a query on the server when its client disconnects. PostgreSQL 14 and later have this
- * setting, on some platforms.
+ * This setting ends a query on the server when its client disconnects. PostgreSQL 14 and later have
+ * it, on some platforms.
  */
 const CHECK_CONNECTION =
   "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
 
-/** The database of a connection, for errors. */
+/** The database of a connection, as errors name it. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -50,7 +52,7 @@ interface Place {
 interface Pool {
   readonly connection: Connection;
   readonly options: OpenOptions;
-  /** The connection for writing, and the connections of readings that are not finished. */
+  /** The connection for writing, and the connections of unfinished readings. */
   readonly clients: Set<Client>;
   /** A server or a connection pooler may repeat the password in any error. */
   readonly secrets: Secrets;
@@ -213,7 +215,7 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     return client.end().catch(() => undefined);
   };
   try {
-    // Never committed: "explain analyze create table" does not count as a write.
+    // The transaction is never committed, so that "explain analyze create table" changes nothing.
     await client.query(`${BEGIN_READING}; ${CHECK_CONNECTION}`);
     // A query of the user stays unchanged.
     const text = values.length === 0 ? sql : numberParameters(sql);
@@ -232,7 +234,7 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     async function* chunks() {
       try {
         for (let { rows } = first; rows.length > 0; { rows } = await next()) yield rows;
-        // PgBouncer closes the server's connection when a client leaves within a transaction.
+        // When a client leaves within a transaction, PgBouncer closes the connection to the server.
         await client.query('rollback');
       } finally {
         await end();
@@ -249,7 +251,7 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** Type numbers of numeric, json and jsonb (pg_type.dat). */
+/** The numbers of the types numeric, json and jsonb (pg_type.dat). */
 const [NUMERIC, JSON_TYPES] = [1700, [114, 3802]];
 
 function columnOf({ name, dataTypeID: type }: FieldDef): TableColumn {
@@ -275,11 +277,12 @@ const TYPES = {
   getTypeParser: (type: number) => READERS[type] ?? String,
 } as unknown as CustomTypesConfig;
 
-/** Connects to the first server that answers and has the wanted state. */
+/** Connects to the first server that answers and has the required state. */
 async function connect(pool: Pool): Promise<Client> {
   const { connection, options } = pool;
   const { servers } = connection;
-  // A writer needs a server that can be written. With one server, the error names the reason.
+  // A writer needs a server that accepts writes. When there is only one server, the error names the
+  // reason for the refusal.
   const isChoice = options.access === 'write' && servers.length > 1;
   const target = connection.target ?? (isChoice ? 'read-write' : 'any');
   const wanted: Target[] = target === 'prefer-standby' ? ['standby', 'any'] : [target];
@@ -325,9 +328,9 @@ async function connectTo(
     return found;
   };
   for (const ssl of tls) {
-    // Check for an abort that happened while settings or the library were loaded.
+    // The signal may have been aborted while the settings or the library were loaded.
     options.signal.throwIfAborted();
-    // A password function prevents `pg` from reading the environment.
+    // With a function as the password, `pg` does not read PGPASSWORD.
     const client = new pg.Client({
       ...place,
       ssl,
@@ -337,7 +340,7 @@ async function connectTo(
       application_name: connection.application_name,
       options: connection.options,
     });
-    // An error of the connection fails the next call.
+    // After an error of the connection, the next call fails.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);
     try {
@@ -347,7 +350,7 @@ async function connectTo(
       clients.add(client);
       return client;
     } catch (error) {
-      // `end` of `pg` never settles for a connection that was not made.
+      // `end` of `pg` never settles for a connection that was not established.
       streamOf(client).destroy();
       options.signal.throwIfAborted();
       failure = error;
@@ -362,7 +365,7 @@ async function connectTo(
   throw configError(error.message, `the password file is ignored: ${ignored}`, failure);
 }
 
-/** Hides secrets in an error of the driver, also in its stack, which --verbose prints. */
+/** Hides secrets in an error of the driver and in its stack, which --verbose prints. */
 function hideInError(error: unknown, secrets: Secrets): void {
   if (!(error instanceof Error)) return;
   const { stack } = error;
@@ -382,7 +385,7 @@ const STATES: { readonly [state in Target]: string } = {
   'prefer-standby': 'a standby server',
 };
 
-/** Whether the server has the wanted state of `target_session_attrs`. */
+/** Whether the server has the state that `target_session_attrs` requires. */
 async function isInState(client: Client, state: Target): Promise<boolean> {
   if (state === 'any') return true;
   const sql =
@@ -394,7 +397,7 @@ async function isInState(client: Client, state: Target): Promise<boolean> {
   return standby === (state !== 'primary');
 }
 
-/** Ends the connection on an abort, whatever runs on it. */
+/** Ends the connection when the signal is aborted, even while a statement runs. */
 function listenForAbort(client: Client, signal: AbortSignal): void {
   const abort = () => streamOf(client).destroy();
   signal.addEventListener('abort', abort, { once: true });
@@ -408,8 +411,8 @@ function codeOf(error: unknown): string {
 /** Temporary errors: a lock, a statement timeout, a deadlock, or a serialization failure. */
 const PASSING = /^(57014|55P03|40001|40P01)$/;
 /**
- * Errors without SQLSTATE (EPIPE only looks like one), or of a closed connection. 25P03: the server
- * ended a frozen transaction.
+ * Errors that have no SQLSTATE (EPIPE only looks like one), and errors of a closed connection.
+ * 25P03: the server ended a transaction whose client did not respond.
  */
 const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
 const READ_ONLY = /^25006$/;
@@ -421,7 +424,10 @@ const LASTING = /^42501/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and use the host name of the certificate; PGSSLMODE=verify-ca accepts any name';
 
-/** Failures by SQLSTATE (PostgreSQL 17, appendix A), its class, or the code of the network. */
+/**
+ * The failures, by SQLSTATE (PostgreSQL 17, appendix A), by class of SQLSTATE, or by the error code
+ * of the network.
+ */
 const FAILURES: Failures = [
   [/^(22P05|22021)/, 'config', 'cannot hold a text', 'use a database with the encoding UTF8'],
   [/^3F/, 'config', 'has no schema for the tables', 'set one: PGOPTIONS="-c search_path=public"'],
@@ -457,9 +463,9 @@ function asPostgresError(
   isQuery: boolean,
 ): unknown {
   if (error instanceof FleetError) return error;
-  // For a name with several addresses, the first error states the reason.
+  // When a name has several addresses, the first error contains the reason.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
-  // `pg` has no code for a password that was requested and not given.
+  // `pg` has no error code for a password that the server requested and that is not set.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
   const where = nameOf(place);

@@ -1,5 +1,5 @@
-// Turns bicycles and alerts into rows. Numbers and times are stored as sent and in a form for
-// calculations.
+// Turns bicycles and alerts into rows. Numbers and times are stored twice: as sent, and in a form
+// for calculations.
 
 import { ALERT_FIELDS } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
@@ -13,9 +13,15 @@ import type { Dialect } from './dialect.js';
 
 type Object = { readonly [field: string]: unknown };
 
-/** Fields of numbers. Each has a number column, and a column `…_text` with the value as sent. */
+/**
+ * Fields with numbers. Each has a column with the number, and a column `…_text` with the value as
+ * sent.
+ */
 const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
-/** Fields of times. Each has a column with the value as sent, and a column `…_utc` in UTC. */
+/**
+ * Fields with times. Each has a column with the value as sent, and a column `…_utc` with the time
+ * in UTC.
+ */
 const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
 const MOST_INDEXED_CHARACTERS = 200;
@@ -60,7 +66,10 @@ export const ALERT_COLUMNS: readonly string[] = [
   ...['bicycle_uuid', 'organization_uuid', 'first_seen', 'last_seen', 'raw'],
 ];
 
-/** Facts about a row that are not in the object. Times are in UTC in the form of `utcOf`. */
+/**
+ * Facts about a row that the object itself does not contain. Times are in UTC, in the form that
+ * `utcOf` returns.
+ */
 export interface RowFacts {
   uuid: string;
   /** The organization of the list or topic. */
@@ -109,8 +118,8 @@ function linkedUuid(link: unknown): string | null {
 }
 
 /**
- * Cuts a value to the size that an index of PostgreSQL can hold for three texts and a UUID. `raw`
- * has the whole value.
+ * Cuts a value to the size that an index of PostgreSQL can hold for three texts and a UUID. The
+ * column `raw` has the whole value.
  */
 function indexedValue(value: unknown): Value {
   const text = textValue(value);
@@ -135,7 +144,10 @@ function textValue(value: unknown): Value {
 /** Numbers that both databases accept. */
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
 
-/** Returns a number, also from a string. Returns a text when a double would round it. */
+/**
+ * Returns a number, also when the service sent it as a string. Returns a text when a double would
+ * round the number.
+ */
 function decimalValue(value: unknown): Value {
   if (typeof value === 'number') return value;
   const written = typeof value === 'string' ? value.trim() : writtenNumber(value);
@@ -160,8 +172,8 @@ export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
 /**
- * Converts a time of the service to UTC with microseconds, as a text of fixed width that sorts by
- * time. Returns undefined for any other text.
+ * Converts a time of the service to UTC with microseconds, as a text of fixed width that can be
+ * sorted. Returns undefined for any other text.
  */
 export function utcOf(text: string): string | undefined {
   if (text.length > 64) return undefined;
@@ -171,21 +183,24 @@ export function utcOf(text: string): string | undefined {
   return `${new Date(ms).toISOString().slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
 }
 
-/** Returns a time in milliseconds since the epoch in the same form. */
+/** Converts a time in milliseconds since the epoch to the same form. */
 export function utcOfMs(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-/** A UUID has 36 characters. PostgreSQL's indexes end at 2,700 bytes. */
+/** A UUID has 36 characters. An entry in an index of PostgreSQL has at most 2,700 bytes. */
 const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
-/** Matches every escape, so that an escaped backslash is skipped. A surrogate pair is one match. */
+/**
+ * Matches every escape sequence, so that an escaped backslash is skipped. A surrogate pair is one
+ * match.
+ */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 
 /**
- * Replaces NUL and lone surrogates in JSON, because they end a query that reads `raw ->> 'name'` of
- * all rows.
+ * Replaces NUL and lone surrogates in JSON. Otherwise a query that reads `raw ->> 'name'` of all
+ * rows would fail.
  */
 export function storableJson(json: string): string {
   if (!UNSTORABLE.test(json)) return json;
@@ -206,13 +221,13 @@ export function storableItems<T extends { uuid?: unknown }>(items: readonly Item
   });
 }
 
-/** Returns the bicycle of a message, or undefined for an invalid identifier. */
+/** Returns the bicycle of a message, or undefined when the message has no valid uuid. */
 export function storableUuid(envelope: PushEnvelope): string | undefined {
   const uuid = uuidOfMessage(envelope);
   return isId(uuid) ? uuid : undefined;
 }
 
-/** Whether the value can be stored as a uuid. */
+/** Whether a `uuid` column can store the value. */
 function isId(uuid: unknown): boolean {
   return typeof uuid !== 'string' || uuid.length <= LONGEST_ID_CHARACTERS;
 }

@@ -1,19 +1,20 @@
 // The tables of a mirror, their upgrade, and the checks that refuse other databases.
 //
-// Names, columns and views are the same in SQLite and PostgreSQL, so that one query works on both.
-// Time columns end in `_utc` or have names such as `at` and `started`. SQLite stores times as text
-// of fixed width that sorts (2026-11-21T12:00:00.000000Z), PostgreSQL as timestamptz.
+// Names, columns and views are the same in SQLite and PostgreSQL, so that the same query works in
+// both. The names of time columns end in `_utc`, or are words such as `at` and `started`. SQLite
+// stores times as text of fixed width that can be sorted (2026-11-21T12:00:00.000000Z), PostgreSQL
+// as timestamptz.
 
 import { configError, FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
 
-/** The number of the schema that this program writes. */
+/** The schema number that this program writes. */
 export const SCHEMA_NUMBER = 6;
-/** The oldest number that this program can upgrade, of fleet 0.1.0. */
+/** The oldest schema number that this program can upgrade. fleet 0.1.0 wrote it. */
 export const SCHEMA_BEFORE = 3;
-/** The schema without names. Development versions after 0.1.0 wrote it. */
+/** The schema number without the table of names. Development versions after 0.1.0 wrote it. */
 const SCHEMA_WITHOUT_NAMES = 5;
 
 /**
@@ -93,14 +94,14 @@ const PARTITIONED: readonly string[] = [
   "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
   `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',
     date_trunc('month', greatest(now(), (SELECT max(at) FROM changes_before)), 'UTC') + interval '1 month'); END $$`,
-  // Rows with dates beyond the existing months.
+  // The partition for dates after the existing months.
   'CREATE TABLE changes_other PARTITION OF changes DEFAULT',
 ];
 
 /**
- * Upgrades the tables. An index that every message changes is dropped, because PostgreSQL then
- * rewrites all other indexes of the row. Views are created again at the end, because they follow a
- * renamed table.
+ * Upgrades the tables. An index that every message changes is dropped, because PostgreSQL would
+ * rewrite all other indexes of the row with it. Views are created again at the end, because a view
+ * follows a table that is renamed.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -128,15 +129,15 @@ function statementsFor(number: number | undefined, dialect: Dialect): string[] {
   return [...made, NAMES, ...upgrade(dialect)];
 }
 
-/** Returns the SQL of a value of the next change of state. */
+/** Returns the SQL that reads a value of the next change of state. */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
     ORDER BY n.at, n.id LIMIT 1)`;
 }
 
 /**
- * The SQL of the views. New columns go to the end, so that PostgreSQL can replace a view that
- * others use.
+ * The SQL of the views. New columns are added at the end, so that PostgreSQL can replace a view
+ * that other programs use.
  */
 function views({ utc, plain, seconds, now }: Dialect) {
   return {
@@ -144,8 +145,8 @@ function views({ utc, plain, seconds, now }: Dialect) {
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
     // Looks up the next state of each row, so that a condition on `started` reads only the matching
-    // part of the history. Before its first recorded change, a bicycle has the old state of that
-    // change and no known start.
+    // part of the history. For the time before its first recorded change, a bicycle has the old
+    // state of that change, and no start is known.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
@@ -206,8 +207,8 @@ export async function readSchema(database: Database): Promise<number | undefined
 }
 
 /**
- * Upgrades a database to this program's schema in one transaction. Returns the number that it had,
- * or undefined for a new one.
+ * Upgrades a database to this program's schema in one transaction. Returns the earlier schema
+ * number, or undefined for a new database.
  */
 export async function migrate(database: Database): Promise<number | undefined> {
   const found = await readSchema(database);
@@ -220,14 +221,16 @@ export async function migrate(database: Database): Promise<number | undefined> {
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
   await creating.catch(async (error: unknown) => {
-    // Another writer that creates the same tables at the same time may have finished first.
+    // Another writer may have created the same tables at the same time.
     if (found === undefined && (await readSchema(database)) === SCHEMA_NUMBER) return;
     throw error instanceof FleetError && error.kind === 'internal' ? unsuitable(error) : error;
   });
   return found;
 }
 
-/** Returns the error of a database that refuses the tables, such as one without partitions. */
+/**
+ * Returns the error for a database that cannot have these tables, such as one without partitions.
+ */
 function unsuitable(error: FleetError): FleetError {
   const what = `the database cannot hold a mirror: ${error.message}`;
   return configError(what, 'choose another database with --to', error);
@@ -250,8 +253,8 @@ export function addressOf(baseUrl: URL): string {
 }
 
 /**
- * Reads the data about the mirror: `schema`; `base_url`, once a writer recorded it; `kept_since`,
- * where `--keep` cut the history, in UTC.
+ * Reads the data about the mirror: `schema`; `base_url`, if a writer recorded it; `kept_since`, the
+ * moment in UTC before which `--keep` deleted the history.
  */
 export async function readMeta(database: Database): Promise<Readonly<Record<string, string>>> {
   const rows = await database.all('SELECT key, value FROM meta');
@@ -271,8 +274,8 @@ function partitionOf(utc: string): string {
 }
 
 /**
- * Creates the partitions of this month and the next, and drops those that ended before a moment.
- * Failures are retried at the next call.
+ * Creates the partitions of this month and the next month, and drops the partitions that ended
+ * before a moment. When this fails, the next call tries it again.
  */
 export async function turnPartitions(
   database: Database,
@@ -290,8 +293,8 @@ export async function turnPartitions(
     for (const ahead of [0, 1]) {
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
-      // The first partition may overlap the month, and the default partition may hold some of its
-      // changes.
+      // The first partition may overlap the month, and the default partition may contain some
+      // changes of the month.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );

@@ -25,25 +25,30 @@ type Cell = string | number | bigint | null | Uint8Array | ArrayBuffer;
 type Driver = ReturnType<typeof openDriver>;
 type Statement = ReturnType<Driver['prepare']>;
 
-/** How long SQLite waits for another writer. It is short, because the wait blocks the process. */
+/**
+ * How long SQLite waits for another writer. The time is short, because the wait blocks the process.
+ */
 const BUSY_MS = 250;
 /** The maximum number of parameters of one insert. */
 const MOST_PARAMETERS = 500;
 /**
- * Settings for writing: a checkpoint per 32 MB of changes, because it waits for the disk, and a
- * cache of 8 MB for indexes.
+ * Settings for writing: a checkpoint after 32 MB of changes, because each checkpoint waits for the
+ * disk, and a cache of 8 MB for indexes.
  */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
-/** Settings for reading: sorting uses the disk. */
+/** Settings for reading: SQLite sorts on the disk, not in memory. */
 const FOR_READING = 'pragma temp_store = file';
 
-/** Opens the file. With write access it is created, with its folder, for the user only. */
+/**
+ * Opens the file. For writing, the file and its folder are created, and only this user can read
+ * them.
+ */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
   const isReadOnly = access !== 'write';
   await checkFile(path, isReadOnly);
-  // An existing file without a WAL is opened immutable, because SQLite would create files next to
-  // it.
+  // A file without a WAL is opened as immutable, because SQLite would otherwise create files next
+  // to it.
   const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
   const query = isReadOnly ? '?mode=ro' : '';
   const opened = openChecked(path, isUntouched ? IMMUTABLE : query, isReadOnly);
@@ -71,11 +76,12 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {
-        // libsql keeps the file open until its statements are collected, so write the WAL back now.
+        // libsql keeps the file open until its statements are collected, so the WAL is written back
+        // to the file now.
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {
-        // Ignore the error: a damaged connection has reported it before.
+        // The error is ignored: a damaged connection has already reported it.
       }
     },
   };
@@ -102,13 +108,14 @@ function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
   }
 }
 
-/** Whether the newest data of the mirror may be in the file beside it. */
+/** Whether the WAL next to the file may contain the newest data of the mirror. */
 function hasWal(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
- * Inserts many rows per statement. Two batch sizes keep the number of prepared statements at two.
+ * Inserts many rows with one statement. There are only two sizes of batches, so that two prepared
+ * statements are enough.
  */
 function insertRows(
   prepare: (sql: string) => Statement,
@@ -128,8 +135,8 @@ function insertRows(
 }
 
 /**
- * Returns a function that throws a permanent error when the file or the files next to it were
- * replaced, which SQLite does not notice.
+ * Returns a function that throws a permanent error when the file or the WAL was replaced. SQLite
+ * itself does not notice that.
  */
 function watchFiles(path: string): () => void {
   const known = new Map<string, bigint>();
@@ -145,7 +152,7 @@ function watchFiles(path: string): () => void {
   };
 }
 
-/** Reads with a separate statement, because other calls run between its rows. */
+/** Uses a separate statement, because other calls can run between two rows. */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   const statement = driver.prepare(sql);
   const rows = statement.rows(bind(values));
@@ -186,9 +193,9 @@ function readCell(cell: Cell): Value {
 }
 
 /**
- * Refuses anything but a regular file, because SQLite waits forever for a pipe. For writing, the
- * file is created first, because SQLite would make it readable for all. The files next to it get
- * the same mode.
+ * Refuses everything except a regular file, because SQLite waits forever for a pipe. For writing,
+ * the file is created first, because SQLite would make it readable for all users. SQLite gives the
+ * same mode to the files next to it.
  */
 async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
@@ -223,7 +230,7 @@ function codeOf(error: unknown): number | undefined {
     rawCode?: unknown;
     message?: unknown;
   };
-  // libsql has the code of a failed connection only at the end of its text.
+  // The error of libsql has the code of a failed connection only at the end of its text.
   const last = /: (\d+)"\)$/.exec(String(message))?.[1];
   const code = [errcode, rawCode, last && Number(last)].find((each) => typeof each === 'number');
   return code === undefined ? undefined : code & 0xff;
@@ -265,7 +272,7 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 }
 
 /**
- * The common interface of `node:sqlite` and libsql, with the two ways to request integers and rows
+ * The common interface of `node:sqlite` and libsql, with both ways of requesting integers, and rows
  * as arrays.
  */
 interface Prepared {
@@ -283,13 +290,16 @@ interface Opened {
   defaultSafeIntegers?(): void;
 }
 
-/** Opens the file with the available driver. `query` is the query of the file URL for reading. */
+/**
+ * Opens the file with the driver that is available. For reading, `query` is the query of the file
+ * URL.
+ */
 function openDriver(path: string, query: string) {
   const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
   type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Opened;
   type NodeSqlite = { DatabaseSync: DatabaseSync; StatementSync: { prototype: object } };
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
-  // Before Node 22.16 `node:sqlite` could not return columns with the same name.
+  // Before Node 22.16 `node:sqlite` could not return two columns with the same name.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
     return driverOf(new own.DatabaseSync(place, { readOnly: query !== '' }), (values) => values);
   try {
@@ -309,13 +319,13 @@ function openDriver(path: string, query: string) {
 function driverOf(database: Opened, spread: (values: readonly unknown[]) => readonly unknown[]) {
   database.defaultSafeIntegers?.();
   return {
-    /** Prepares a statement. Reading its rows runs it. */
+    /** Prepares a statement. It runs when its rows are read. */
     prepare(sql: string) {
       const statement = database.prepare(sql);
       const names = statement.columns().map(({ name }) => name);
       statement.setReadBigInts?.(true);
       statement.setReturnArrays?.(true);
-      // Only a statement with columns can return raw rows.
+      // Only a statement with columns can return rows as arrays.
       if (names.length > 0) statement.raw?.();
       return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },

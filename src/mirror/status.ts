@@ -5,11 +5,11 @@ import type { Database, Value } from './database.js';
 import { readMeta } from './schema.js';
 import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 
-/** A mirror that is further behind is not current. */
+/** A mirror that is further behind the service than this is not current. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * A mirror of a role that does not see every bicycle is not current when its last reading of the
- * whole list is older, because only such readings show deletions.
+ * For a role that does not see every bicycle, a mirror is not current when its last reading of the
+ * whole list is older than this, because only such readings show deletions.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -21,13 +21,13 @@ export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
-  // The time before the first batch is recorded as a gap together with that batch.
+  // The first batch records the time before it as a gap.
   const isStarting = isWritten && state?.owner !== owner;
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // Messages that were received at that time had happened earlier by the delay of the writer, also
-  // when the writer ended.
+  // Messages that were received at that time are older by the delay of the writer, even when the
+  // writer has ended.
   return {
     ...lease,
     isWritten,
@@ -54,7 +54,7 @@ export async function readStatus(database: Database) {
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
-  // Each writer writes the same value for all of its organizations.
+  // Each writer records the same value for all of its organizations.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
   const isHidden = states.some((state) => state?.seesAll === false);

@@ -1,4 +1,5 @@
-// The database functions of the writer: its start, and one transaction per batch.
+// The functions with which the writer uses the database: its start, and one transaction for each
+// batch.
 
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';
@@ -23,8 +24,8 @@ import {
 } from './writers.js';
 
 /**
- * The ids of the batches that wrote the states of the writer's organizations, in the order of the
- * leases. An id is undefined before the first batch, and in states that an older version wrote.
+ * The ids of the batches that last wrote the states of the writer's organizations, in the order of
+ * the leases. An id is undefined before the first batch, and in states that an older version wrote.
  */
 export type BatchIds = readonly (string | undefined)[];
 
@@ -37,17 +38,20 @@ export interface Batch {
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
-  /** The ids of the last batch of each organization that this writer found or wrote. */
+  /**
+   * The id of the last batch of each organization that this writer found at its start or wrote
+   * itself.
+   */
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
    * Returns how long the batch has waited for the database since `state.behindMs` was measured, in
-   * milliseconds. Without it the time of `state` counts.
+   * milliseconds. Without this function, the time in `state` is used.
    */
   readonly waitedMs?: () => number;
 }
 
-/** Rows per statement that deletes history. */
+/** The number of rows that one statement deletes from the history. */
 const PRUNED_ROWS = 10_000;
 
 /**
@@ -110,16 +114,16 @@ function bicyclesOf({ organizations }: Writer): string {
   return `gone IS NULL AND followed IN (${quoted(organizations)})`;
 }
 
-/** Returns the name of the writer in `listed`, which is the same after a crash. */
+/** Returns the name of the writer in the table `listed`. It is the same after a crash. */
 function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }
 
-/** A `modified` that is further ahead of its moment is wrong. */
+/** A `modified` that is ahead of its moment by more than this is wrong. */
 const AHEAD_MS = 5_000;
 
 /**
- * Returns the number of bicycles and the newest `modified` that was known at a moment of the
+ * Returns the number of bicycles and the newest `modified` that were known at a moment of the
  * machine's clock. Reads the whole table once.
  */
 async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
@@ -131,8 +135,8 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 }
 
 /**
- * Writes a batch completely or not at all. Returns the number of bicycles that it marked as gone. A
- * batch that was already written, but whose answer was lost, is not written again. Throws Replaced
+ * Writes a batch completely or not at all. Returns the number of bicycles that it marked as gone.
+ * When a batch was written but its answer was lost, the batch is not written again. Throws Replaced
  * when another writer took over, and SetBack when the database lacks the previous batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
@@ -197,14 +201,12 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
   return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
-/**
- * The condition for hidden bicycles: a list may hide a bicycle that was pushed in another state.
- */
+/** The condition for bicycles that a list may hide, because a message set another state. */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /**
- * Returns the SQL condition for the writer's bicycles that are gone: a whole reading lacks them,
- * and no message arrived since it began (the parameter).
+ * Returns the SQL condition for the writer's bicycles that are gone: the reading of the whole list
+ * lacks them, and no message about them arrived since it began (the parameter).
  */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
@@ -246,7 +248,8 @@ export async function verify(
 /**
  * Writes a page of alerts of an organization. Returns the number of new or changed alerts,
  * including those that an earlier attempt wrote when its answer was lost. If the page has changes,
- * the next page may have more, so the alerts do not count as read to the end. Throws like `commit`.
+ * the next page may also have changes, so the alerts do not count as read to the end. Throws like
+ * `commit`.
  */
 export async function storeAlerts(
   database: Database,
@@ -280,7 +283,7 @@ export async function storeAlerts(
   });
 }
 
-/** Whether the alerts of an organization were read to the end and nothing is unread since then. */
+/** Whether the alerts of an organization were read to the end, and no later alert is unread. */
 export async function areAlertsRead(database: Database, organization: string): Promise<boolean> {
   const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [
     organization,
@@ -298,7 +301,7 @@ export async function setAlertsRead(
   await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
-/** Deletes history before a moment, in parts. Returns true when there may be more. */
+/** Deletes history before a moment, a part at a time. Returns true when more history may remain. */
 export async function prune(
   database: Database,
   writer: Writer,

@@ -1,6 +1,6 @@
-// The writers of a mirror: a lease with a heartbeat for each organization (in SQLite for the whole
-// file), and the position of each writer. The lease refuses a second writer and lets another one
-// replace a dead writer.
+// The writers of a mirror. Each organization (in SQLite, the whole file) has a lease with a
+// heartbeat, and each writer has a position. The lease refuses a second writer and allows another
+// writer to replace a dead one.
 
 import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
@@ -8,7 +8,7 @@ import { parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import type { Leaving } from './ledger.js';
 
-/** A process that writes. The owner is new for each run. */
+/** A process that writes. The owner is a new value for each run. */
 export interface Writer {
   readonly owner: string;
   readonly host: string;
@@ -20,7 +20,7 @@ export interface Writer {
 /** The position of a writer. Times are milliseconds since the epoch by the machine's clock. */
 export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   /**
-   * The writer, its organizations and its batch number, which identify a commit whose answer was
+   * The writer, its organizations and its batch number. They identify a commit whose answer was
    * lost.
    */
   readonly owner: string;
@@ -28,29 +28,33 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
   readonly batch: number;
   /**
    * Identifies the batch that wrote this state. It is random, so that a restored database cannot
-   * contain the id of a later batch. Missing in states that an older version wrote.
+   * contain the id of a later batch. States that an older version wrote lack it.
    */
   readonly batchId?: string;
   /** How far the written data was behind the service, by the times of the messages. */
   readonly behindMs: number;
   /**
-   * False when the lists hide bicycles from the writer's token. Missing in states that an older
-   * version wrote.
+   * False when the lists hide bicycles from the writer's token. States that an older version wrote
+   * lack it.
    */
   readonly seesAll?: boolean;
-  /** Missing in states that an older version wrote. */
+  /** States that an older version wrote lack it. */
   readonly leaving?: readonly Leaving[];
 }
 
 /** A row of `writers`. */
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
-/** A writer without a heartbeat for this long may be replaced. A standby checks every second. */
+/**
+ * A writer that sent no heartbeat for this long may be replaced. A standby checks this every
+ * second.
+ */
 export const LEASE_MS = 15_000;
 /** How often an idle writer sends a heartbeat. */
 export const HEARTBEAT_MS = 5_000;
 /**
- * Writers of SQLite use the clocks of their machines. A heartbeat further in the future is wrong.
+ * Writers of SQLite use the clocks of their machines. A heartbeat that is further in the future
+ * than this is wrong.
  */
 const AHEAD_MS = 60_000;
 
@@ -96,7 +100,7 @@ export async function readLeases(
     heartbeat: heartbeat === null ? null : String(heartbeat),
     /** Undefined until something was written. */
     state: state === null ? undefined : readState(String(state)),
-    /** Whether its alerts were read to the end once. */
+    /** Whether its alerts were read to the end at least once. */
     hasAlerts: alerts !== null,
   }));
 }
@@ -114,13 +118,13 @@ function readState(text: string): State {
 }
 
 /**
- * Takes the lease of the organizations. Returns a lease whose writer may still be alive, if there
- * is one.
+ * Takes the lease of the organizations. If another writer may still be alive, returns the lease of
+ * that writer.
  */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
-    // Creates missing rows, because a second writer must wait for a row that exists.
+    // Creates missing rows first. A second writer then waits for the lock of an existing row.
     const made = await database.all(
       `INSERT INTO writers (organization, owner, host, pid) VALUES ${organizations.map(() => '(?, ?, ?, ?)').join(', ')} ON CONFLICT (organization) DO NOTHING RETURNING organization`,
       organizations.flatMap((each) => [each, owner, host, pid]),
@@ -145,7 +149,9 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
   });
 }
 
-/** The error when another writer took over from one that was silent for too long. */
+/**
+ * The error for a writer that sent no heartbeat for too long and was replaced by another writer.
+ */
 export class Replaced extends FleetError {
   constructor(other: Lease | undefined) {
     const name = other === undefined ? 'nobody' : writerName(other);
