@@ -24,9 +24,9 @@ export interface World extends Streams {
   /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
-   * Called at the end when something cannot be cancelled: output that its reader does not take, or
-   * a name server that does not answer. The process must not wait for it. (Node joins its threads
-   * at the exit anyway, and so still waits for the name server.)
+   * Called at the end when something cannot be cancelled: output that its reader does not read, or
+   * a name server that does not answer. The process must not wait for these. (Node waits for its
+   * threads at the exit, and so still waits for the name server.)
    */
   abandon?(): void;
   clock: Clock;
@@ -95,8 +95,8 @@ export interface TalkFlags {
 }
 
 /**
- * The options that a command may override for its own client; `settings` replaces the settings of
- * the run.
+ * The options that a command may override for a client of its own. `settings` replaces the settings
+ * of the run.
  */
 export type ClientOverrides = Partial<
   Omit<ClientOptions, 'network' | 'secrets' | 'readOnlyFailure'>
@@ -104,7 +104,7 @@ export type ClientOverrides = Partial<
   settings?: Settings;
 };
 
-/** The settings that are searched for a token. */
+/** The settings in which a token is searched. */
 type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
@@ -114,11 +114,13 @@ export interface Signals {
    * `terminated` or `hangup` as its reason.
    */
   readonly signal: AbortSignal;
-  /** Aborted by the second one: stop without waiting for what is in flight. */
+  /**
+   * Aborted by the second such signal: the command stops without waiting for requests in flight.
+   */
   readonly urgentSignal: AbortSignal;
   /**
-   * From now on a signal ends the process immediately. For work that cannot be interrupted and
-   * leaves nothing half done.
+   * From now on a signal ends the process immediately. Used for work that cannot be interrupted and
+   * leaves nothing incomplete.
    */
   leaveSignals(): void;
 }
@@ -127,14 +129,16 @@ export interface Context extends Signals {
   readonly io: Io;
   readonly flags: GlobalFlags;
   readonly clock: Clock;
-  /** The time zone for displayed times: that of `--timezone`, otherwise the machine's. */
+  /**
+   * The time zone in which times are shown: the zone of `--timezone`, otherwise the machine's zone.
+   */
   readonly zone: TimeZone;
   /** The current time, for relative times that people type. */
   now(): Now;
   settings(): Promise<Settings>;
   /**
    * Returns the token source of the settings. `given` replaces the settings when some of them are
-   * invalid.
+   * not valid.
    */
   token(given?: TokenSettings): Promise<TokenSource>;
   /**
@@ -150,8 +154,8 @@ export interface Context extends Signals {
   client(overrides?: ClientOverrides): Promise<Client>;
   /**
    * Returns the compiled program of `--jq`, or undefined without the flag. Throws a usage error
-   * when the program does not compile. It is compiled before the command runs, so that nothing has
-   * been sent at that time.
+   * when the program does not compile. The program is compiled before the command runs, so nothing
+   * has been sent when it fails.
    */
   jq(): Promise<Jq | undefined>;
   /**
@@ -160,7 +164,7 @@ export interface Context extends Signals {
    * ` for a warning; a terminal shows these as coloured marks.
    */
   notice(line: string): Promise<void>;
-  /** Runs this work at the end of the command, also after an error. */
+  /** Registers work for the end of the command. It runs also after an error. */
   atEnd(work: () => Promise<void>): void;
   /** Runs another command line with its own streams. Resolves with its exit code. */
   runLine(argv: readonly string[], world: World): Promise<number>;
@@ -208,7 +212,9 @@ export function openContext(
     const { resolveSettings } = await import('./settings/resolve.js');
     return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
-  /** Aborted at the end, because a token command that hangs must not keep the process alive. */
+  /**
+   * Aborted at the end, because a token command that does not end must not keep the process alive.
+   */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
     const sources = {
@@ -267,8 +273,8 @@ export function openContext(
 }
 
 /**
- * Opens the network and the clients of the process, each on first use. On close, look-ups that are
- * still waiting for a name server are abandoned.
+ * Opens the network and the clients of the process, each on first use. At the end, DNS look-ups
+ * that still wait for a name server are abandoned.
  */
 function openConnections(
   given: Pick<Context, 'io' | 'flags' | 'clock' | 'signal' | 'settings' | 'token'> & {
@@ -279,7 +285,7 @@ function openConnections(
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    // Printed even with -q, because others can read the token.
+    // Printed even with -q, because other users can read the token.
     if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
       await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
     const limitMs = timeoutMs ?? (await settings()).timeout.value;
@@ -307,7 +313,7 @@ function openConnections(
       clock,
       signal,
       ...overrides,
-      // Every client of the process is made here, so no command can send a change.
+      // Every client of the process is created here, so that no command can send a change.
       readOnlyFailure: onlyReads ? ONLY_READS : readOnlyFailure(found),
     });
   };
@@ -315,7 +321,7 @@ function openConnections(
   const client: Context['client'] = (overrides) =>
     overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
-    // An error from opening the network was already reported.
+    // If the network could not be opened, the error was already reported.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     if (connections?.isLookingUp()) abandon?.();
@@ -323,7 +329,7 @@ function openConnections(
   return { network, client, close };
 }
 
-/** For contexts outside a command, such as that of the completion. */
+/** Used for contexts outside a command, such as the context of the completion. */
 async function refuseLine(): Promise<never> {
   throw new FleetError('internal', 'this context runs no other command line');
 }
@@ -333,7 +339,7 @@ export function fixedToken(token: string, refusalHint?: string): Tokens {
   return { get: async () => token, renew: async () => undefined, refusalHint };
 }
 
-/** The refusal of every change in a process that only reads (World.onlyReads). */
+/** The error for every change in a process that only reads (World.onlyReads). */
 const ONLY_READS = new FleetError('config', 'this server only reads: no tool can send a change', {
   hint: 'write a plan with plan_change; a person carries it out with "fleet apply"',
 });

@@ -38,14 +38,14 @@ export interface ErrorDetails {
   trace?: Trace | undefined;
   /** What the operator can do next: a full sentence or a command, without a full stop. */
   hint?: string | undefined;
-  /** Further lines below the message, for additional problems. */
+  /** Further lines below the message, one for each additional problem. */
   more?: readonly string[] | undefined;
   /** Whether retrying cannot help, so that a follower ends instead of trying again. */
   isLasting?: boolean | undefined;
   cause?: unknown;
 }
 
-/** A failure. The message says what failed and why; the hint says what to do next. */
+/** A failure. The message says what failed and why, and the hint says what to do next. */
 export class FleetError extends Error {
   readonly kind: ErrorKind;
   readonly status: number | undefined;
@@ -72,8 +72,8 @@ export class FleetError extends Error {
   }
 
   /**
-   * Returns a copy with other properties; the cause of the copy is this error. A caller uses it when
-   * it knows more than the failed part, such as the name of the bicycle.
+   * Returns a copy with other properties. This error becomes the cause of the copy. A caller uses
+   * this when it knows more than the code that failed, such as the name of the bicycle.
    */
   with({
     kind = this.kind,
@@ -118,8 +118,8 @@ export function messageOf(thrown: unknown): string {
 }
 
 /**
- * Returns the message of a thrown value. For an error of the file system, returns only the reason,
- * because the caller names the path.
+ * Returns the message of a thrown value. For an error of the file system it returns only the
+ * reason, because the caller names the path.
  */
 export function reasonOf(thrown: unknown): string {
   const message = messageOf(thrown);
@@ -138,7 +138,7 @@ const DIRECTORY_MESSAGE = 'illegal operation on a directory';
 const SYSTEM_MESSAGE = /^E[A-Z]+: ([a-z][a-z -]+), [a-z_]+(?: '[^']*'(?: -> '[^']*')?)?$/;
 const LONGEST_SYSTEM_MESSAGE = 1000;
 
-/** Converts a thrown value into a FleetError. Any other error is a bug in fleet. */
+/** Converts a thrown value into a FleetError. A thrown value of another type is a bug in fleet. */
 export function asFleetError(thrown: unknown): FleetError {
   if (thrown instanceof FleetError) return thrown;
   return new FleetError('internal', messageOf(thrown), {

@@ -36,7 +36,7 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const cos = Math.cos((latitudeOf(view.y) * Math.PI) / 180);
   const parallelStep = smallestStep((PARALLEL_DOTS / dotsPerDegree) * cos);
   const meridians: Tick[] = [];
-  // A drawing wider than the world has empty sides.
+  // A drawing that is wider than the world has empty sides.
   const across = Math.min(width, view.worldDots);
   const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);
@@ -81,7 +81,7 @@ function showDegrees(
 }
 
 /**
- * Returns a scale bar of at most this many dots and its label, such as `500 m` or `20 km`. The
+ * Returns a scale bar of at most this many dots, and its label, such as `500 m` or `20 km`. The
  * scale is exact in the middle of the view.
  */
 export function scaleBar(view: View, mostDots: number) {

@@ -5,21 +5,27 @@
  * The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid.
  */
 export const EARTH_RADIUS_METRES = 6_371_008.8;
-/** The limit of the map. Web Mercator ends at 85.0511°; places nearer to a pole are not drawn. */
+/**
+ * The northern and southern limit of the map. Web Mercator ends at 85.0511°. Places nearer to a
+ * pole are not drawn.
+ */
 export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
 /** The smallest width of a fitted view. */
 const LEAST_METRES = 400;
-/** The free margin of a fitted view at each edge, as a share of its size. */
+/** The empty margin at each edge of a view that shows all points, as a share of its size. */
 const MARGIN = 0.06;
 
-/** A point of the world: 0 to 1 from west to east, from north to south. */
+/**
+ * A point of the world. Both coordinates are from 0 to 1: from west to east, and from north to
+ * south.
+ */
 export interface Point {
   readonly x: number;
   readonly y: number;
 }
 
-/** A window on the world around its middle; dots are square. */
+/** A part of the world that is drawn, with its middle. The dots are square. */
 export interface View extends Point {
   /** The width of the whole world in dots. */
   readonly worldDots: number;
@@ -37,7 +43,8 @@ export function worldX(longitude: number): number {
 }
 
 /**
- * Maps a latitude to 0 (north) … 1 (south). Beyond LIMIT_DEGREES the result is outside this range.
+ * Maps a latitude to 0 (north) … 1 (south). The result is outside this range when the latitude is
+ * beyond LIMIT_DEGREES.
  */
 export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
@@ -55,7 +62,10 @@ export function greatCircleMetres(
   return 2 * EARTH_RADIUS_METRES * Math.asin(Math.min(1, Math.sqrt(chord)));
 }
 
-/** Returns the y of a latitude. Places beyond the limit of Web Mercator are at its edge. */
+/**
+ * Returns the y coordinate of a latitude. Latitudes beyond the limit of Web Mercator get the
+ * coordinate of the edge.
+ */
 export function mercatorY(latitude: number): number {
   return worldY(Math.max(-LIMIT_DEGREES, Math.min(LIMIT_DEGREES, latitude)));
 }
@@ -70,7 +80,7 @@ export function latitudeOf(y: number): number {
 }
 
 /**
- * Returns the distance of a point east of the middle of the view, the shorter way round: -0.5 to
+ * Returns how far east of the middle of the view a point is, the shorter way round: from -0.5 to
  * 0.5.
  */
 export function eastOf(view: View, x: number): number {
@@ -93,8 +103,8 @@ export function metresPerDot({ y, worldDots }: View): number {
 }
 
 /**
- * Returns the view that shows all points, also across the antimeridian. Without points it shows the
- * world.
+ * Returns the view that shows all points, also when they lie on both sides of the antimeridian.
+ * Without points, the view shows the world.
  */
 export function fitView(points: readonly Point[], extent: Extent): View {
   if (points.length === 0)
@@ -120,8 +130,8 @@ export interface Bounds {
 }
 
 /**
- * Returns the smallest part of the world that contains all points. Needs at least one point. From
- * west to east the part is everything outside the widest gap between two points.
+ * Returns the smallest part of the world that contains all points. Needs at least one point. The
+ * part leaves out the widest gap, from west to east, between two points.
  */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];
@@ -129,7 +139,7 @@ export function boundsOf(points: readonly Point[]): Bounds {
     if (y < north) north = y;
     if (y > south) south = y;
   }
-  // A loop is several times faster than Float64Array.from.
+  // This loop is several times faster than Float64Array.from.
   const sorted = new Float64Array(points.length);
   for (const [index, { x }] of points.entries()) sorted[index] = x;
   sorted.sort();
@@ -146,7 +156,9 @@ export function boundsOf(points: readonly Point[]): Bounds {
   return { west, east: west + (1 - widest), north, south };
 }
 
-/** The highest zoom: a dot is 5 cm wide. At the lowest zoom the world fills the drawing. */
+/**
+ * The highest zoom, at which a dot is 5 cm wide. At the lowest zoom the world fills the drawing.
+ */
 const CLOSEST_WORLD_DOTS = CIRCUMFERENCE_METRES / 0.05;
 
 /** Limits the zoom of a view, and moves its middle into the world. */

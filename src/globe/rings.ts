@@ -22,8 +22,8 @@ export function asGeoJson(geometry: object | undefined): object | undefined {
 
 /**
  * Returns the polygons of a geometry. Their rings are closed, oriented, and cut at the antimeridian
- * (RFC 7946, section 3.1.9). Each position has two coordinates. Skips polygons without a valid
- * exterior ring. Returns an empty array for other types of geometry.
+ * (RFC 7946, section 3.1.9). Each position has two coordinates. Polygons without a valid exterior
+ * ring are skipped. The result is empty for other types of geometry.
  */
 export function polygonsOf(geometry: unknown): number[][][][] {
   return partsOf(geometry).flatMap((rings) => {
@@ -34,8 +34,8 @@ export function polygonsOf(geometry: unknown): number[][][][] {
 }
 
 /**
- * Returns the polygons of a geometry like `polygonsOf`, or undefined when one of its polygons or
- * rings is invalid. A missing part would change the meaning of an area.
+ * Returns the polygons of a geometry as `polygonsOf` does, or undefined when one of its polygons or
+ * rings is not valid. Without the invalid part, the area would be a different one.
  */
 export function wholePolygonsOf(geometry: unknown): number[][][][] | undefined {
   const polygons = partsOf(geometry);
@@ -60,8 +60,8 @@ function partsOf(geometry: unknown): readonly unknown[] {
 const FEWEST_POSITIONS = 4;
 
 /**
- * Closes and orients a ring: the exterior ring (index 0) counterclockwise, holes clockwise. Returns
- * undefined for an invalid ring.
+ * Closes a ring and orients it: the exterior ring (index 0) counterclockwise, holes clockwise.
+ * Returns undefined for an invalid ring.
  */
 function closedRing(ring: unknown, index: number): number[][] | undefined {
   if (!isRing(ring)) return undefined;
@@ -145,7 +145,7 @@ function eastward(ring: number[][]): number {
   }, 0);
 }
 
-/** Returns a difference of longitudes as -180 to 180. */
+/** Returns a difference of longitudes as a value from -180 to 180. */
 function shortWay(degrees: number): number {
   return Math.abs(degrees) <= 180 ? degrees : degrees - 360 * Math.round(degrees / 360);
 }

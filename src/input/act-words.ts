@@ -71,7 +71,7 @@ export function readWords(
   return { targets: texts, name };
 }
 
-/** Returns the error for a transition or action that does not come last. */
+/** Returns the error for a transition or action that is not the last word. */
 function wrongOrder(
   words: readonly string[],
   verb: string,
@@ -103,8 +103,8 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
     if (name === 'type')
       throw usageError('--field type is the action itself', 'write it as the last word');
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
-    // The answer to a dry run looks like the answer to an action that was carried out, and a
-    // service that does not know the field carries the action out.
+    // Without this check, a dry run at a service that does not know the field would carry out the
+    // action, and the answers to both look the same.
     if (name === 'dry_run')
       throw usageError(
         '--field cannot set dry_run',

@@ -1,15 +1,15 @@
-// Turns the stored value of a workbook's cell into the text that fleet reads.
+// Turns the value that a workbook stores for a cell into the text that fleet reads.
 
 import { DAY_MS } from '../system/time-units.js';
 import type { FormatPart, NumberFormat } from './number-format.js';
 
-/** The text of a cell, or why it cannot be read exactly. */
+/** The text of a cell, or the reason why it cannot be read exactly. */
 export type CellText = { readonly text: string } | { readonly problem: string };
 
-/** The day that serial number 0 or 1 means; old Excel for Mac counts from 1904. */
+/** The day with the serial number 0 or 1. Old Excel for Mac counts from 1904. */
 export type DateSystem = 1900 | 1904;
 
-/** Serial numbers that Excel shows as 1900-02-29, a day that did not exist. */
+/** The serial numbers that Excel shows as 1900-02-29, although this day did not exist. */
 const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 /** Excel keeps 15 digits of an integer. */
@@ -19,8 +19,8 @@ const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
- * Reads a stored number in its number format. Returns the shortest decimal number that gives the
- * same double, because Excel stores 0.29 as `0.28999999999999998`.
+ * Reads a stored number according to its number format. Returns the shortest decimal number that
+ * gives the same double, because Excel stores 0.29 as `0.28999999999999998`.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
   const stored = raw.trim();
@@ -86,20 +86,20 @@ function readDate(serial: number, stored: string, hasClock: boolean, dates: Date
   return { text: isMidnight && !hasClock ? iso.slice(0, 10) : localTimeOf(iso) };
 }
 
-/** Milliseconds since 1970 of a serial number, read as UTC. */
+/** The milliseconds since 1970 of a serial number, read as a time in UTC. */
 function timeOfSerial(serial: number, dates: DateSystem): number {
   if (dates === 1904) return Date.UTC(1904, 0, 1) + serial * DAY_MS;
   const dayZero = serial < MISSING_LEAP_DAY ? Date.UTC(1899, 11, 31) : Date.UTC(1899, 11, 30);
   return dayZero + serial * DAY_MS;
 }
 
-/** `2026-03-01T08:30:00`, with milliseconds only when there are any. */
+/** Writes milliseconds only when they are not zero: `2026-03-01T08:30:00`. */
 function localTimeOf(iso: string): string {
   return iso.replace(/(?:\.000)?Z$/, '');
 }
 
 /**
- * Reads a date that is stored as ISO 8601 text, as in strict workbooks: `2026-03-01`,
+ * Reads a date that is stored as ISO 8601 text, as strict workbooks do: `2026-03-01`,
  * `2026-03-01T08:30:00`.
  */
 export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
@@ -115,7 +115,7 @@ export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   return { text: `${day}T${(clock ?? '00:00:00').replace(/\.0+$/, '')}` };
 }
 
-/** Whether the day and the time of day exist. `Date` turns 2026-02-30 into 2026-03-02. */
+/** Whether the day and the time of day exist. `Date` would turn 2026-02-30 into 2026-03-02. */
 function isRealTime(day: string, clock: string): boolean {
   const time = Date.parse(`${day}T${clock}Z`);
   if (Number.isNaN(time)) return false;
@@ -123,7 +123,8 @@ function isRealTime(day: string, clock: string): boolean {
 }
 
 /**
- * Decodes `_x000D_` and the like (ST_Xstring of ECMA-376): `_x005F_x0041_` is the text `_x0041_`.
+ * Decodes sequences such as `_x000D_` (ST_Xstring of ECMA-376). `_x005F_x0041_` is the text
+ * `_x0041_`.
  */
 export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text;

@@ -35,8 +35,8 @@ export function readHeader(line: string, place: RowPlace, separator: string | un
 }
 
 /**
- * Returns a heading in the form in which it is compared: trimmed, and in lower case. The time zone
- * that fleet's own workbooks write behind it is left out: `created (Europe/Berlin)`.
+ * Returns a heading in the form in which headings are compared: trimmed, and in lower case. Removes
+ * the time zone that fleet's own workbooks add to a heading: `created (Europe/Berlin)`.
  */
 export function normalizeHeading(heading: string): string {
   return splitTimeHeader(heading.trim()).field.trim().toLowerCase();
@@ -88,7 +88,7 @@ function splitRecord(record: string, delimiter: string, place: RowPlace): string
   // Records without quotes do not need the parser.
   if (!record.includes('"')) return record.split(delimiter);
   try {
-    // The parser gets one record with one line break at its end.
+    // The parser gets one record, which ends with one line break.
     const options = { delimiter, record_delimiter: '\n', relax_column_count: true };
     const records: string[][] = parse(`${record}\n`, options);
     return records[0] ?? [];
@@ -99,7 +99,7 @@ function splitRecord(record: string, delimiter: string, place: RowPlace): string
   }
 }
 
-/** Excel and the guard of `--excel` write an apostrophe before a text that looks like a formula. */
+/** Excel and `--excel` write an apostrophe before a text that looks like a formula. */
 const GUARDED = /^'+[=+\-@\t\r]/;
 
 /** Removes the apostrophe that `--excel` puts before a text that a spreadsheet would evaluate as a formula. */

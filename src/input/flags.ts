@@ -14,7 +14,7 @@ import { isEncoding } from './text-decoding.js';
 /** What to do with hidden rows of a workbook. */
 const HIDDEN_ROWS_CHOICES = ['take', 'skip'] as const;
 
-/** Encodings that spreadsheets use; every name that `TextDecoder` knows is accepted. */
+/** Encodings that spreadsheet programs use. Every name that `TextDecoder` knows is accepted. */
 const COMMON_ENCODINGS = ['windows-1252', 'utf-8', 'utf-16le', 'iso-8859-15', 'macintosh'];
 
 const readEncoding = withOffers(
@@ -53,7 +53,9 @@ export function addInputFlags<A extends unknown[], O extends OptionValues>(
 /** The parsed flags. `from` is a path, or `-` for stdin; `map` has the headings in lower case. */
 export type InputFlags = FlagsOf<typeof addInputFlags<[], NoFlags>>;
 
-/** Adds one `Heading=field`. The last `=` separates them, because a field has no such sign. */
+/**
+ * Adds one `Heading=field`. The last `=` separates the two, because a field has no `=` in its name.
+ */
 function readHeading(
   text: string,
   before: ReadonlyMap<string, string> = new Map(),
@@ -78,8 +80,8 @@ const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 
 /**
  * Returns the input that the arguments and flags name, or undefined when they name none. `isDash`
- * is true for a command line with `-` in place of the bicycles. Throws a FleetError of kind `usage`
- * for two inputs, and for flags that need an input.
+ * is true when the user typed `-` in place of the bicycles. Throws a FleetError of kind `usage` for
+ * two inputs, and for flags that need an input.
  */
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;
@@ -109,5 +111,5 @@ export function refuseFileNames(texts: readonly string[]): void {
   );
 }
 
-/** The extensions of the files that can be inputs. */
+/** The file extensions that an input can have. */
 const INPUT_FILE = /\.(?:csv|tsv|txt|jsonl?|geojson|ya?ml|xlsx?)$/i;

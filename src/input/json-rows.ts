@@ -11,7 +11,8 @@ import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '.
  * line. Numbers keep their digits. Throws UnreadableInput for broken JSON.
  */
 export function readObjectLines(lines: readonly string[], place: RowPlace): RowFields | undefined {
-  // Only a line that ends with a bracket can end an object, so other lines need no attempt.
+  // Only a line that ends with a bracket can end an object, so the object is parsed only after such
+  // a line.
   if (lines.length > 1 && !lines.at(-1)?.trimEnd().endsWith('}')) return undefined;
   const text = lines.join('\n');
   try {
@@ -37,7 +38,7 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     const next = ranges.next();
     if (next.done === true) {
       const isComplete = next.value !== undefined && text.slice(next.value).trim() === '';
-      // The whole text tells whether it is broken or incomplete.
+      // Parsing the whole text shows whether it is broken or incomplete.
       if (!isComplete) refuseInvalidJson(text, place, true);
       return;
     }
@@ -45,7 +46,7 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     number += countLineEnds(text.slice(counted, range.start));
     counted = range.start;
     const item = text.slice(range.start, range.end);
-    // An array that ends early is reported for its first line.
+    // An array that ends too early is reported at its first line.
     const isLast = range.end >= text.length;
     if (isLast) refuseInvalidJson(text, place, true);
     yield readElement(item, { unit: 'line', number });
@@ -59,8 +60,8 @@ function readElement(item: string, place: RowPlace): InputRow {
 }
 
 /**
- * Throws UnreadableInput for invalid JSON. With `isKnown` the text is known to be invalid, and also
- * text that the parser accepts is refused.
+ * Throws UnreadableInput for JSON that is not valid. With `isKnown` the text is known to be wrong,
+ * and is refused even when the parser accepts it.
  */
 function refuseInvalidJson(text: string, place: RowPlace, isKnown = false): void {
   try {
@@ -98,7 +99,7 @@ export function isFeatureCollection(fields: RowFields): boolean {
   return fields['type'] === 'FeatureCollection' && Array.isArray(fields['features']);
 }
 
-/** Yields the properties of each feature. The position is not among them. */
+/** Yields the properties of each feature, without its position. */
 export function* readFeatures(
   fields: RowFields,
   place: RowPlace,

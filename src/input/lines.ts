@@ -5,29 +5,32 @@ import { usageError } from '../errors.js';
 /** The maximum length of a line. A line with a bicycle is shorter. */
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
-/** DOS programs end a text file with this character, and may repeat it. */
+/** Programs for DOS end a text file with this character, and may repeat it. */
 const DOS_END_OF_FILE = /\x1A+$/;
 
-/** After this many lines the end of the file is not near, and the character is text. */
+/**
+ * When more lines than this follow the character, it is not the end of the file but a part of the
+ * text.
+ */
 const MOST_HELD_LINES = 1000;
 
 /** One line of a text. */
 export interface TextLine {
   /** The line without its end. */
   text: string;
-  /** `\n`, `\r\n`, `\r` (old Mac programs), or empty at the end of the file. */
+  /** The line end: `\n`, `\r\n`, `\r` (old Mac programs), or empty at the end of the file. */
   end: string;
 }
 
 /**
- * Yields the lines of a text, as `splitText` does, without the DOS end-of-file marks behind the
- * last text.
+ * Yields the lines of a text, as `splitText` does, without the DOS end-of-file marks at its end.
  */
 export async function* splitLines(
   pieces: AsyncIterable<string>,
   source: string,
 ): AsyncGenerator<TextLine, void, undefined> {
-  // Lines that may be the end of the file: a line that ends with the mark, then empty lines.
+  // Lines that may be the end of the file: a line that ends with the mark, and empty lines after
+  // it.
   let held: TextLine[] = [];
   for await (const line of splitText(pieces, source)) {
     const isHolding = held.length > 0 && held.length < MOST_HELD_LINES;
@@ -75,12 +78,15 @@ function isTooLong({ length }: string): boolean {
   return length > LONGEST_LINE_CHARACTERS;
 }
 
-/** Splits a text into its lines and the rest, whose end is not known yet. */
+/**
+ * Splits a text into its lines and a rest. The rest is the beginning of a line whose end is not
+ * known yet.
+ */
 function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   const parts = text.split('\n');
   const last = parts.pop() ?? '';
   const lines = parts.flatMap(splitFinishedPart);
-  // A final CR may be the beginning of CRLF.
+  // A CR at the end of the text may be the beginning of CRLF.
   const isHeldBack = last.endsWith('\r');
   const returns = (isHeldBack ? last.slice(0, -1) : last).split('\r');
   const rest = `${returns.pop() ?? ''}${isHeldBack ? '\r' : ''}`;
@@ -88,7 +94,7 @@ function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   return { lines, rest };
 }
 
-/** Splits a part that LF ended at the CRs in it. */
+/** Splits a line that LF ended at the CRs inside it. */
 function splitFinishedPart(part: string): TextLine[] {
   if (!part.includes('\r')) return [{ text: part, end: '\n' }];
   const isCrLf = part.endsWith('\r');

@@ -1,11 +1,11 @@
-// Decides from a number format of a workbook how its cells are read (ECMA-376 part 1, sections
+// Decides by the number format of a workbook's cell how the cell is read (ECMA-376 part 1, sections
 // 18.8.30 and 18.8.31).
 
 /** How a number in a cell with this format is read. */
 export type NumberReading =
-  /** The format only rounds, groups or adds a unit: read the stored number. */
+  /** The format only rounds, groups or adds a unit. The stored number is read. */
   | { readonly kind: 'number' }
-  /** The format pads an integer with zeros: `00000`, `"AB-"0000`. */
+  /** The format fills an integer with zeros: `00000`, `"AB-"0000`. */
   | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
   | { readonly kind: 'date'; readonly hasClock: boolean }
   /** A time of day or a duration, without a date. */
@@ -16,7 +16,9 @@ export type FormatPart = { readonly literal: string } | { readonly digit: true }
 
 export interface NumberFormat {
   readingOf(value: number): NumberReading;
-  /** Why Excel shows another text than the stored one; undefined when it shows the stored text. */
+  /**
+   * Why Excel shows another text than the stored number; undefined when it shows the stored number.
+   */
   readonly textProblem: string | undefined;
 }
 
@@ -50,7 +52,7 @@ const NUMBER: NumberReading = { kind: 'number' };
 const HIDDEN = 'its number format hides the value';
 const CHANGED = 'its number format shows another text than the stored number';
 
-/** Codes of the built-in formats that mean the same in every language of Excel. */
+/** The codes of the built-in formats that are the same in every language of Excel. */
 const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'General'],
   [1, '0'],
@@ -90,10 +92,10 @@ const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [49, '@'],
 ]);
 
-/** Identifiers below this belong to Excel; a file may still define them. */
+/** Smaller identifiers belong to Excel, but a file may define them again. */
 const FIRST_CUSTOM_ID = 164;
 
-/** Returns the format with this identifier; `code` is the one that the workbook defines for it. */
+/** Returns the format with this identifier. `code` is the code that the workbook defines for it. */
 export function numberFormatOf(id: number, code: string | undefined): NumberFormat {
   const known = code ?? BUILT_IN_CODES.get(id);
   if (known !== undefined) return parseNumberFormat(known);
@@ -116,7 +118,7 @@ export function parseNumberFormat(code: string): NumberFormat {
   };
 }
 
-/** Adds the format to the reason why a cell is refused. */
+/** Adds the number format to the reason why a cell is refused. */
 function withCode(reading: NumberReading, code: string): NumberReading {
   if (reading.kind !== 'refused' || reading.reason !== CHANGED) return reading;
   return { kind: 'refused', reason: `${CHANGED}: ${code}` };
@@ -127,7 +129,8 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
   if (sections.some((section) => section.some(({ kind }) => kind === 'condition')))
     return readingWithConditions(readings);
   const [positive = NUMBER, negative] = readings;
-  // A single section, and the section of a lone text format, also applies to negative numbers.
+  // A format with a single section, or with one section besides a text section, also applies that
+  // section to negative numbers.
   if (value < 0 && negative !== undefined) return negative;
   if (value < 0) return readSection(sections[0] ?? [], value, true);
   const zero = readings[2];
@@ -135,8 +138,8 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
 }
 
 /**
- * Which section applies depends on the value; accept the format only when all sections are read
- * alike.
+ * The value decides which section applies. The format is accepted only when all of its sections are
+ * read in the same way.
  */
 function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
   const [first = NUMBER] = readings;
@@ -159,7 +162,8 @@ function readSection(tokens: readonly Token[], value: number, addsSign: boolean)
   const digits = tokens.filter(({ kind }) => kind === 'digit');
   if (shownPlaces(digits) < 2)
     return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
-  // `#` and `?` before the zeros add nothing; behind or between them the shown text is uncertain.
+  // `#` and `?` before the zeros add nothing. After or between the zeros, the text that Excel shows
+  // is not certain.
   const firstZero = digits.findIndex(({ text }) => text === '0');
   if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
   if (firstZero > 0 && innerLiterals(tokens).length > 0) return refusedAsChanged();
@@ -178,21 +182,23 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
     .filter(({ kind }) => kind === 'digit');
   const places = shownPlaces(integer);
   const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
-  // How many digits stand in front of an exponent or in a fraction depends on more than the value.
+  // The number of digits before an exponent or in a fraction does not depend on the value alone.
   const shown = has('exponent') || has('slash') ? 0 : value * (has('percent') ? 100 : 1);
   if (places > 1 && integerDigits(shown) < places) return refusedAsChanged();
-  // In a fraction such as `# ?/16`, literals are part of the number.
+  // In a fraction such as `# ?/16`, literal text is a part of the number.
   if (has('slash')) return hasIdentifierPrefix(tokens) ? refusedAsChanged() : NUMBER;
   return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
 }
 
-/** How many digits Excel shows at least: those from the first zero of the format on. */
+/**
+ * The minimum number of digits that Excel shows: the digits from the first zero of the format on.
+ */
 function shownPlaces(digits: readonly Token[]): number {
   const firstZero = digits.findIndex(({ text }) => text === '0');
   return firstZero === -1 ? 0 : digits.length - firstZero;
 }
 
-/** The number of digits in front of the decimal point; 1 for a number below 1. */
+/** The number of digits before the decimal point. It is 1 for a number below 1. */
 function integerDigits(value: number): number {
   return BigInt(Math.trunc(Math.abs(value))).toString().length;
 }
@@ -208,7 +214,7 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
   });
 }
 
-/** A letter in front of a number makes it an identifier (`"AB-"0`); a unit behind it does not. */
+/** A letter before a number makes it an identifier (`"AB-"0`). A unit after the number does not. */
 function readAffixes(tokens: readonly Token[]): NumberReading {
   const last = tokens.findLastIndex(isNumberToken);
   const extendsDigits = tokens
@@ -230,14 +236,14 @@ function hasIdentifierPrefix(tokens: readonly Token[]): boolean {
   return /[\p{L}\p{N}]/u.test(prefix) && !isCurrency(prefix);
 }
 
-/** Abbreviations of currencies that Excel writes in front of numbers, beside the ISO codes. */
+/** Abbreviations of currencies, besides the ISO codes, that Excel writes before numbers. */
 const CURRENCY_WORDS: ReadonlySet<string> = new Set(
   ['Fr', 'SFr', 'kr', 'Kč', 'zł', 'Ft', 'lei', 'Rs', 'RM'].concat(
     Intl.supportedValuesOf('currency'),
   ),
 );
 
-/** Whether a text in front of a number is a currency: `CHF`, `-Fr. `, `US$`. */
+/** Whether a text before a number is a currency: `CHF`, `-Fr. `, `US$`. */
 function isCurrency(prefix: string): boolean {
   const text = prefix.replace(/^[\s(+-]+|\s+$/g, '');
   // `US$`, `R$`
@@ -246,8 +252,8 @@ function isCurrency(prefix: string): boolean {
 }
 
 /**
- * Literal text between the digits of a number format changes the shown number, unless it separates
- * thousands: `# ##0`, `#'##0`.
+ * Literal text between the digits of a number format changes the number that Excel shows, unless it
+ * separates thousands: `# ##0`, `#'##0`.
  */
 function changesDigits(tokens: readonly Token[]): boolean {
   return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
@@ -259,7 +265,7 @@ function innerLiterals(tokens: readonly Token[]): readonly Token[] {
   return tokens.slice(first, last).filter(({ kind }) => kind === 'literal');
 }
 
-/** A comma behind the last digit of the integer part divides by a thousand. */
+/** A comma after the last digit of the integer part divides the number by a thousand. */
 function isScaled(tokens: readonly Token[]): boolean {
   const numeric = tokens.filter(({ kind }) => ['digit', 'comma', 'point'].includes(kind));
   return numeric.some(
@@ -267,7 +273,7 @@ function isScaled(tokens: readonly Token[]): boolean {
   );
 }
 
-/** `m` means minutes behind hours or in front of seconds, otherwise months. */
+/** `m` means minutes after hours or before seconds, and otherwise months. */
 function readDateSection(tokens: readonly Token[]): NumberReading {
   const units = tokens.filter(({ kind }) => ['date', 'clock', 'month-or-minute'].includes(kind));
   const isMinute = (index: number) => {
@@ -355,7 +361,7 @@ function readToken(code: string, at: number): ReadToken {
   if (character === '\\') {
     return { token: { kind: 'literal', text: code[at + 1] ?? '' }, end: at + 2 };
   }
-  // `_)` leaves the width of a parenthesis free; `* ` fills the cell.
+  // `_)` leaves a space as wide as a parenthesis. `* ` fills the cell with spaces.
   if (character === '_' || character === '*')
     return { token: { kind: 'padding', text: '' }, end: at + 2 };
   if (character === '[') return readBracket(code, at);

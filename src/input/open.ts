@@ -1,5 +1,5 @@
-// Opens an input file, or stdin for `-`, and yields its rows: text of any supported format, or a
-// workbook.
+// Opens an input file, or stdin for `-`, and yields its rows. The input is a text in any supported
+// format, or a workbook.
 
 import { usageError } from '../errors.js';
 import { type InputOptions, inputChunks, readAll } from '../terminal/stdin.js';
@@ -29,7 +29,9 @@ export interface InputContext extends InputOptions {
   notice(text: string): Promise<void>;
 }
 
-/** The largest workbook that is read. It is compressed, so its text can be much larger. */
+/**
+ * The largest workbook that fleet reads. A workbook is compressed, so its text can be much larger.
+ */
 const WORKBOOK_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** The name of an input in messages. */
@@ -70,7 +72,7 @@ export async function* readInputRows(
   }
   refuseWorkbookFlags(source, name);
   const { pieces, hasByteOrderMark } = await decodeText(rest(), name, source.encoding);
-  // Excel writes a byte order mark or uses the encoding of the system.
+  // A text from Excel has a byte order mark or uses the encoding of the system.
   const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
   yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
 }

@@ -1,8 +1,8 @@
-// Looks at the first bytes of an input, which decide its format and its encoding.
+// Reads the first bytes of an input. They decide its format and its encoding.
 
 /** The beginning of an input, and a way to read all of it. */
 export interface PeekedInput {
-  /** At least as many bytes as asked for, unless the input is shorter. */
+  /** At least as many bytes as requested, unless the input is shorter. */
   first: Buffer;
   /** The whole input without its first `skippedBytes`. It can be read once. */
   rest(skippedBytes?: number): AsyncIterable<Uint8Array>;

@@ -4,12 +4,15 @@
 import { decodeEscapes } from './cell-value.js';
 import type { XmlElement } from './xml.js';
 
-/** Collects `t` and `r/t` below an element; phonetic hints (`rPh`) are not part of the text. */
+/**
+ * Collects the texts of `t` and `r/t` inside an element. Phonetic hints (`rPh`) are not part of the
+ * text.
+ */
 export class RichText {
   #text = '';
   #run: string | undefined;
 
-  /** `inside` holds the open elements between the container and this one. */
+  /** `inside` has the names of the open elements between the container and this element. */
   open(element: XmlElement, inside: readonly XmlElement[]): void {
     const isRun = inside.length === 1 && inside[0]?.name === 'r';
     if (element.name === 't' && (inside.length === 0 || isRun)) this.#run = '';
@@ -34,12 +37,16 @@ export class RichText {
   }
 }
 
-/** V8 copies parts of a text up to this length, so they do not refer to the whole text. */
+/**
+ * V8 copies a part of a text up to this length, so such a part does not keep the whole text in
+ * memory.
+ */
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Copies a text. V8 keeps the whole chunk of XML in memory while a part of it is used. UTF-8 keeps
- * the text unchanged, because XML cannot hold lone surrogates.
+ * Copies a text. V8 keeps the whole chunk of XML in memory as long as a part of it is used. The
+ * conversion to UTF-8 and back does not change the text, because XML cannot contain lone
+ * surrogates.
  */
 export function detach(text: string): string {
   return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();

@@ -5,9 +5,9 @@ export type RowFields = { [field: string]: unknown };
 
 /**
  * One row of an input.
- * - `cells` comes from CSV or a workbook: every field is a text, or null when the cell is empty.
- *   A file with semicolons writes a decimal comma. With `hasGuards`, Excel or `--excel` wrote the
- *   file, so that `'-1` can mean `-1`.
+ * - `cells` comes from CSV or a workbook: every field is a text, or null when the cell is empty. A
+ *   file with semicolons has a decimal comma. With `hasGuards`, Excel or `--excel` wrote the file,
+ *   so that `'-1` can mean `-1`.
  * - `object` comes from JSON, JSON lines, YAML or GeoJSON: values keep their types, and numbers
  *   keep their digits (`readExact`).
  * - `text` is a line of plain text, such as a UUID.
@@ -23,7 +23,7 @@ export interface CellRow {
   kind: 'cells';
   fields: { [column: string]: string | null };
   hasGuards: boolean;
-  /** The sign between the columns of CSV; undefined in a workbook. */
+  /** The character between the columns of CSV; undefined for a workbook. */
   delimiter?: string;
 }
 
@@ -33,7 +33,7 @@ export interface SheetRow {
   readonly cells: readonly (string | null)[];
 }
 
-/** Where a row begins: a line of a text, or a row of a sheet; both count from 1. */
+/** Where a row begins: at a line of a text, or at a row of a sheet. Both are counted from 1. */
 export interface RowPlace {
   unit: 'line' | 'row';
   number: number;
@@ -44,7 +44,7 @@ export function describePlace({ unit, number }: RowPlace): string {
   return `${unit} ${number}`;
 }
 
-/** An input that cannot be read. The message names the problem, `place` the row. */
+/** An input that cannot be read. The message describes the problem, and `place` is the row. */
 export class UnreadableInput extends Error {
   readonly place: RowPlace;
 

@@ -1,5 +1,5 @@
-// Looks up the bicycles of rows that name them by name, serial number or bleid. All rows are looked
-// up before anything is sent, in a current mirror or in one reading of the list.
+// Looks up the bicycles of rows that name them by name, serial number or bleid. Looks up all rows
+// before anything is sent, in a current mirror or in the list of the service, which is read once.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -24,11 +24,14 @@ interface Name {
 /** A row without a UUID. */
 export interface NamedRow {
   place: RowPlace;
-  /** All of them must match the same bicycle; most reliable first. */
+  /**
+   * The names in a row. All of them must belong to the same bicycle. The most reliable one is
+   * first.
+   */
   names: readonly Name[];
 }
 
-/** How many of the rows that were not found an error lists. */
+/** How many of the rows without a bicycle an error lists. */
 const MOST_LISTED = 20;
 
 /** Returns the names that a row has for its bicycle, most reliable first. */
@@ -42,21 +45,26 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
   });
 }
 
-/** How a text of an input can match a name. A later way counts only when no earlier one matches. */
+/**
+ * The ways in which a text of an input can match a name. A later way is used only when no earlier
+ * one matches.
+ */
 const MATCHES = ['exact', 'guarded', 'trimmed'] as const;
 
-/** The key of a text that is looked up: white space at its ends counts, unless it is trimmed. */
+/**
+ * The key of a text that is looked up. White space at its ends counts, unless the text is trimmed.
+ */
 function keyOf(match: (typeof MATCHES)[number], field: string, text: string): string {
   return `${match} ${field} ${match === 'trimmed' ? text.trim() : text}`;
 }
 
 /**
- * Returns the keys of a bicycle's name: for the name itself and its text in an exported file, and
- * for the text that `--excel` writes.
+ * Returns the keys of a bicycle's name: the name itself, its text in an exported file, and the text
+ * that `--excel` writes for it.
  */
 function keysOfName(field: string, name: unknown): Set<string> {
   const isName = typeof name === 'string' || typeof name === 'number';
-  // A row that says "null" does not mean the bicycle without a name.
+  // The text "null" in a row does not stand for a bicycle without a name.
   if (!isName && writtenNumber(name) === undefined) return new Set();
   const exported = cellText(name);
   const texts = [textOf(name) ?? '', exported];
@@ -68,7 +76,10 @@ function keysOfName(field: string, name: unknown): Set<string> {
   ]);
 }
 
-/** Returns the UUID of each row, and a message for each row that matches no bicycle or several. */
+/**
+ * Returns the UUID of each row, and a message for each row that matches no bicycle or more than
+ * one.
+ */
 async function findAmong(
   bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
   rows: readonly NamedRow[],
@@ -108,8 +119,8 @@ async function findAmong(
 }
 
 /**
- * Looks the rows up in a current mirror. Returns undefined without such a mirror, and when it does
- * not know exactly one bicycle for each row; the service decides then.
+ * Looks the rows up in a current mirror. Returns undefined when there is no such mirror, and when
+ * it does not have exactly one bicycle for each row. The service is asked then.
  */
 async function findInMirror(
   context: Context,
@@ -121,7 +132,7 @@ async function findInMirror(
       return undefined;
     const { dialect } = mirror.database;
     const names = rows.flatMap((row) => row.names);
-    // A condition on a field that no row names would read every row of the table.
+    // A condition on a field that no row uses would read every row of the table.
     const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
     const texts = fields.map((field) =>
       names.filter((name) => name.field === field).flatMap(({ text }) => [text, text.trim()]),
@@ -176,7 +187,7 @@ function describeNames(names: readonly Name[], matches: readonly (readonly strin
   return parts.join(', but ');
 }
 
-/** Whether Excel wrote the text in place of a long number: `3.57E+14`, `3,57E+14`. */
+/** Whether Excel wrote this text in place of a long number: `3.57E+14`, `3,57E+14`. */
 export function isScientificNumber(text: string): boolean {
   return /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i.test(text);
 }

@@ -1,4 +1,4 @@
-// Reads the rows of an input and finds out its format: plain lines, CSV, JSON, JSON lines, YAML,
+// Reads the rows of an input and detects its format: plain lines, CSV, JSON, JSON lines, YAML,
 // GeoJSON or an Excel workbook.
 
 import { fieldOfHeading } from '../api/headings.js';
@@ -19,7 +19,7 @@ import { isYamlItem, readYamlItem } from './yaml-rows.js';
 export interface RowOptions {
   /**
    * Decides whether the first line is a header with these names, which are in lower case. If it is
-   * not, every line is a text. Throws UnreadableInput for a wrong header.
+   * not, every line is read as a text. Throws UnreadableInput for a header that cannot be used.
    */
   isHeader(names: readonly string[], place: RowPlace): boolean;
   /** Whether lines that begin with `#` are ignored. */
@@ -30,14 +30,17 @@ export interface RowOptions {
   isFromExcel?: boolean;
 }
 
-/** A value of several lines is kept until it ends; this is its longest text. */
+/**
+ * The maximum length of the text of a value that spans several lines. The text is kept until the
+ * value ends.
+ */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 interface Line extends TextLine {
   place: RowPlace;
 }
 
-/** Lines that are read one by one; a line can be put back. */
+/** Lines that are read one after another. The reader can put a line back. */
 interface LineReader {
   next(): Promise<Line | undefined>;
   putBack(lines: readonly Line[]): void;
@@ -99,12 +102,18 @@ async function* readFormat(
   }
 }
 
-/** The delimiter of the line `sep=;`, which Excel reads above a header. It may be a tab. */
+/**
+ * The delimiter in the line `sep=;` above a header. Excel reads this line. The delimiter may be a
+ * tab.
+ */
 function readSeparatorLine(text: string): string | undefined {
   return /^\s*sep=([^"\s]|\t)\s*$/i.exec(text)?.[1];
 }
 
-/** Reads the header of a CSV file. Returns undefined, and puts the lines back, without a header. */
+/**
+ * Reads the header of a CSV file. When there is no header, puts the lines back and returns
+ * undefined.
+ */
 async function findHeader(
   reader: LineReader,
   separator: string | undefined,
@@ -121,8 +130,8 @@ async function findHeader(
 }
 
 /**
- * Replaces the headings that `--map` names and those of `--headings`, and drops columns without a heading at the end. Throws
- * UnreadableInput when `--map` names a heading that the header does not have.
+ * Replaces the headings of `--map` and `--headings` by fields, and drops columns without a heading
+ * at the end. Throws UnreadableInput when `--map` names a heading that the header does not have.
  */
 function renameHeadings(
   names: readonly string[],
@@ -174,7 +183,7 @@ async function* readCsv(
   header: Header & { place: RowPlace },
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
-  // If the first column is not the UUID, `#7` can be a name.
+  // If the first column is not the UUID, a text such as `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
   let isEmpty = true;
   for (;;) {
@@ -198,7 +207,10 @@ async function* readCsv(
   if (isEmpty) refuseRowsInHeader(header);
 }
 
-/** Refuses a header without rows whose headings have line breaks: they probably hold the rows. */
+/**
+ * Refuses a header without rows whose headings contain line breaks, because they probably contain
+ * the rows.
+ */
 function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
   if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
   throw new UnreadableInput(
@@ -207,7 +219,10 @@ function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): voi
   );
 }
 
-/** Whether a row has a cell with more than white space; rows without one are ignored. */
+/**
+ * Whether a cell of the row has a text other than white space. A row without such a cell is
+ * ignored.
+ */
 function hasValue(fields: { [column: string]: string | null }): boolean {
   return Object.values(fields).some((cell) => cell !== null && cell.trim() !== '');
 }
@@ -259,7 +274,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
     place ??= line.place;
     batch.push(line.text, line.end);
     if (batch.length >= LINES_AT_ONCE) {
-      // One long text takes less memory than its lines.
+      // One long text needs less memory than its lines.
       parts.push(batch.join(''));
       batch = [];
     }
@@ -268,7 +283,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
   }
   if (place === undefined) return;
   const text = [...parts, ...batch].join('');
-  // Release the lines before the rows are read.
+  // The lines are released before the rows are read.
   parts.length = 0;
   yield* readArray(text, place);
 }
@@ -310,12 +325,12 @@ interface UsedCells {
 const SHOWN_RANGES = 10;
 
 /**
- * Throws UnreadableInput that names the merged ranges in which a used cell is not the first one:
- * Excel shows the value of the first cell for all of them, but the others are empty.
+ * Throws UnreadableInput that names the merged ranges in which a used cell is not the first cell.
+ * Excel shows the value of the first cell for all cells of a range, but the other cells are empty.
  */
 function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
   if (ranges.length === 0) return;
-  // For each column, how many columns up to it are read.
+  // For each column, the number of columns up to it that are read.
   const counts = [0];
   for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
   const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;
@@ -336,7 +351,7 @@ function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: Us
   );
 }
 
-/** The first of the ascending rows from a row number on. */
+/** Returns the first row, in ascending order, with at least this row number. */
 function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefined {
   let low = 0;
   let high = rows.length;
@@ -349,9 +364,9 @@ function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefin
 }
 
 /**
- * Reads the rows of a sheet, whose first row with a value is the header. Without a header every
- * first cell is a text. Throws UnreadableInput, which names the row, also for merged cells that
- * leave a cell of a row empty.
+ * Reads the rows of a sheet. The first row with a value is the header. Without a header, the first
+ * cell of every row is read as a text. Throws UnreadableInput, which names the row, also for merged
+ * cells that leave a cell of a row empty.
  */
 export function* readSheetRows(
   rows: readonly SheetRow[],

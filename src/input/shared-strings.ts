@@ -5,7 +5,7 @@ import { CELL_BYTES, type MemoryBudget, TEXT_BYTES } from './workbook-limits.js'
 import type { OpenPart } from './workbook-parts.js';
 import { readXml } from './xml.js';
 
-/** Returns the texts in their order; cells refer to them by index. */
+/** Returns the texts in their order. Cells refer to a text by its index. */
 export async function readSharedStrings(
   open: OpenPart,
   part: string | undefined,

@@ -1,5 +1,5 @@
-// Reads the rows of one sheet and collects what must be refused: hidden rows and cells that cannot
-// be read exactly.
+// Reads the rows of one sheet. Collects everything for which the sheet is refused: hidden rows and
+// cells that cannot be read exactly.
 
 import { usageError } from '../errors.js';
 import {
@@ -27,7 +27,7 @@ const LAST_ROW = 1_048_576;
 const LAST_COLUMN = 16_384;
 
 const MOST_ROWS = 1_000_000;
-/** The sum over all cells; cells that share one text count it each. */
+/** The total size of all cells. When several cells share a text, it is counted for each of them. */
 const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
 /** Excel's own limit for one cell. */
 const LONGEST_CELL_CHARACTERS = 32_767;
@@ -46,7 +46,7 @@ export interface SheetOptions {
   readonly hiddenRows: 'take' | 'skip' | undefined;
 }
 
-/** A range of merged cells; rows and columns count from 1. */
+/** A range of merged cells. Rows and columns are counted from 1. */
 export interface MergedRange {
   /** As Excel shows it: `C2:C3`. */
   readonly reference: string;
@@ -58,11 +58,11 @@ export interface MergedRange {
 
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
-  /** The merged ranges of more than one cell. */
+  /** The merged ranges with more than one cell. */
   readonly mergedRanges: readonly MergedRange[];
   /**
-   * Throws a usage error that names the hidden rows with a value, unless the options say what to do
-   * with them.
+   * Throws a usage error that names the hidden rows with a value, unless the options decide about
+   * hidden rows.
    */
   refuseHiddenRows(place: string): void;
   /** Throws a usage error that names the cells that cannot be read exactly. */
@@ -189,7 +189,7 @@ class SheetReader implements SheetRows {
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);
-    // `slice` copies the cells without the spare capacity of a growing array.
+    // `slice` copies only the cells, without the unused memory of a growing array.
     this.rows.push({ row: this.#row, cells: cells.slice() });
   }
 
@@ -212,7 +212,7 @@ class SheetReader implements SheetRows {
     };
   }
 
-  /** Returns the column of a reference such as `B7`, which must be in the present row. */
+  /** Returns the column of a reference such as `B7`. The reference must be to the current row. */
   #columnOf(reference: string): number {
     const { column, row } = splitReference(reference);
     if (column === 0 || row !== String(this.#row))
@@ -265,15 +265,15 @@ class SheetReader implements SheetRows {
   /** The text of a cell; undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    // Some programs write the text of a cell in another element than its type says.
+    // Some programs write the text of a cell into another element than the type of the cell says.
     const inline = cell.richText?.take() ?? '';
     if (inline !== '' && cell.value !== '' && cell.value !== inline)
       return { problem: 'it has two values' };
     if (inline === '' && cell.hasOtherText) return { problem: 'it has a text in an unknown place' };
     const isInline = cell.type === 'inlineStr' || inline !== '';
     const isEmpty = cell.value === '' && !isInline;
-    // The result of a text formula may be an empty text; a number without digits was not
-    // calculated.
+    // The result of a formula with a text may be an empty text. A number without digits means that
+    // the formula was not calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;
@@ -334,13 +334,15 @@ interface CellState {
   value: string;
   hasValue: boolean;
   hasFormula: boolean;
-  /** Whether there is text outside of `<v>`, `<f>` and `<extLst>`. */
+  /** Whether there is text outside `<v>`, `<f>` and `<extLst>`. */
   hasOtherText: boolean;
-  /** The name of the element below the cell that is open. */
+  /** The name of the open element inside the cell. */
   child: string | undefined;
 }
 
-/** Splits `B7` into the column 2 and the row `7`. The column is 0 when there is none. */
+/**
+ * Splits `B7` into the column 2 and the row `7`. The column is 0 when the reference has no column.
+ */
 function splitReference(reference: string): { column: number; row: string } {
   let column = 0;
   let at = 0;
@@ -398,7 +400,7 @@ function columnName(column: number): string {
   return name;
 }
 
-/** Keeps the first problems and counts all of them. */
+/** Keeps the first problems and counts all problems. */
 class ProblemList {
   count = 0;
   readonly #first: string[] = [];
@@ -414,7 +416,7 @@ class ProblemList {
   }
 }
 
-/** Collects ascending row numbers as ranges. */
+/** Collects ascending row numbers and joins consecutive ones into ranges. */
 class RowRanges {
   count = 0;
   readonly #ranges: { first: number; last: number }[] = [];

@@ -16,8 +16,8 @@ import {
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /**
- * The maximum number of rows. No fleet has as many, and the limit ends an input that would never
- * end.
+ * The maximum number of rows. No fleet has so many bicycles, and the limit ends an input that would
+ * never end.
  */
 const MOST_TARGETS = 1_000_000;
 
@@ -27,11 +27,14 @@ export interface TargetRow {
   uuid: string;
   /** Empty when the row is a plain UUID. */
   fields: RowFields;
-  /** Whether the fields are cells of CSV or a workbook: texts, or null for an empty cell. */
+  /**
+   * Whether the fields are cells of CSV or a workbook, so that they are texts, or null for an empty
+   * cell.
+   */
   isCells: boolean;
   /** Whether a cell such as `'-1` can mean `-1`. */
   hasGuards: boolean;
-  /** The sign between the columns of CSV; undefined for any other input. */
+  /** The character between the columns of CSV; undefined for any other input. */
   delimiter?: string | undefined;
   /** The field that identified the bicycle. */
   namedBy: string;
@@ -39,9 +42,9 @@ export interface TargetRow {
 
 /**
  * The columns that may identify a bicycle in a row without a UUID:
- * - `all`: every naming column of the row must match the same bicycle.
- * - `first`: the most reliable one; the other columns are values.
- * - `none`: only the UUID.
+ * - `all`: all of these columns must name the same bicycle.
+ * - `first`: only the most reliable column identifies it; the other columns are values.
+ * - `none`: only the UUID identifies it.
  */
 export type Naming = 'all' | 'first' | 'none';
 
@@ -77,8 +80,8 @@ export async function* readTargets(
 }
 
 /**
- * A header has a column that identifies the bicycle. A line that only looks like a header, because
- * it has other column names of fleet, is refused instead of being read as a UUID.
+ * A header has a column that identifies the bicycle. A line with only other column names of fleet
+ * is refused, because it would otherwise be read as a UUID.
  */
 function headerCheck(naming: Naming) {
   const namingColumns: readonly string[] =
@@ -101,7 +104,7 @@ function headerCheck(naming: Naming) {
   };
 }
 
-/** Matches a heading that contains a UUID: the line ends of the file are probably lost. */
+/** Matches a heading that contains a UUID. The line ends of such a file are probably lost. */
 const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Throws UnreadableInput when two columns have the same name. */
@@ -134,7 +137,10 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
   };
 }
 
-/** Refuses a row of another list, which its link or its type reveals: its UUID is no bicycle. */
+/**
+ * Refuses a row that comes from another list, which its link or its type shows. The UUID of such a
+ * row is not the UUID of a bicycle.
+ */
 function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
   const { url } = fields;
   const byLink = typeof url === 'string' ? otherResource(url, collection) : undefined;

@@ -12,7 +12,7 @@ const LONGEST_MARK_BYTES = 3;
 export interface DecodedText {
   /** The text in pieces of any length, without its byte order mark. */
   pieces: AsyncIterable<string>;
-  /** Whether the file begins with a byte order mark, as the files of Excel do. */
+  /** Whether the file begins with a byte order mark, as files from Excel do. */
   hasByteOrderMark: boolean;
 }
 
@@ -27,9 +27,9 @@ export function isEncoding(name: string): boolean {
 }
 
 /**
- * Decodes a file. A byte order mark decides the encoding; without one it is `encoding`, or UTF-8.
- * Throws a FleetError of kind `usage` when a byte does not fit the encoding. `source` names the
- * file in the error.
+ * Decodes a file. A byte order mark decides the encoding. Without a mark the encoding is
+ * `encoding`, or UTF-8. Throws a FleetError of kind `usage` when a byte is not valid in the
+ * encoding. `source` names the file in the error.
  */
 export async function decodeText(
   chunks: AsyncIterable<Uint8Array>,
@@ -47,7 +47,10 @@ export async function decodeText(
   return { pieces, hasByteOrderMark: mark !== undefined };
 }
 
-/** Refuses UTF-16 without a byte order mark: every second byte of its letters is NUL. */
+/**
+ * Refuses UTF-16 without a byte order mark. Such a text is recognised because every second byte of
+ * its letters is NUL.
+ */
 function refuseUtf16([first, second]: Uint8Array, source: string): void {
   const isLittleEndian = first !== 0 && second === 0;
   const isBigEndian = first === 0 && second !== 0 && second !== undefined;

@@ -1,6 +1,6 @@
 // Limits the memory that the contents of a workbook take.
 
-/** A workbook holds more than fleet reads. The message completes "… is too large: ". */
+/** A workbook contains more than fleet reads. The message completes "… is too large: ". */
 export class WorkbookLimitError extends Error {
   readonly hint: string;
 
@@ -11,7 +11,10 @@ export class WorkbookLimitError extends Error {
 }
 
 const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
-/** Measured with Node 20: the array of a row, one of its elements, and the header of a text. */
+/**
+ * Measured with Node 20: the size of an array for a row, of one of its elements, and of a text
+ * without its characters.
+ */
 export const ROW_BYTES = 96;
 export const CELL_BYTES = 8;
 export const TEXT_BYTES = 32;

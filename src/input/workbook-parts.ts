@@ -9,7 +9,7 @@ export class PackageError extends Error {}
 export interface SheetPart {
   readonly name: string;
   readonly isVisible: boolean;
-  /** False for chart sheets and dialog sheets. */
+  /** False for sheets with only a chart or a dialog. */
   readonly isWorksheet: boolean;
   /** The name of its entry in the archive. */
   readonly part: string;
@@ -88,7 +88,7 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
       if (Id === undefined || Type === undefined || Target === undefined) return;
       if (relationships.size >= MOST_RELATIONSHIPS)
         throw new PackageError('it has too many relationships');
-      // Strict workbooks have other addresses that end with the same word.
+      // Strict workbooks use other addresses, which end with the same word.
       const type = Type.slice(Type.lastIndexOf('/') + 1);
       relationships.set(Id, { type, target: resolveTarget(folder, Target) });
     },
@@ -99,8 +99,8 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
 }
 
 /**
- * Returns the entry that a target means: `/xl/styles.xml`, `styles.xml` or `../styles.xml` from the
- * folder `xl/`.
+ * Returns the name of the entry to which a target refers: `/xl/styles.xml`, or `styles.xml` or
+ * `../styles.xml` relative to the folder `xl/`.
  */
 function resolveTarget(folder: string, target: string): string {
   const path = target.startsWith('/') ? target : `${folder}${target}`;
@@ -154,13 +154,13 @@ function sheetOf({ attributes }: XmlElement): SheetElement {
   return { name, state, relationship };
 }
 
-/** The attribute `r:id`; the prefix is the writer's choice. */
+/** The attribute `r:id`. The program that wrote the file can choose another prefix. */
 function attributeOfRelationship(attributes: Readonly<Record<string, string>>): string | undefined {
   const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
   return key === undefined ? undefined : attributes[key];
 }
 
-/** Whether an attribute of the type `boolean` of XML Schema is true. */
+/** Whether an attribute with the type `boolean` of XML Schema is true. */
 export function isTrueAttribute(value: string | undefined): boolean {
   return value === '1' || value === 'true' || value === 'on';
 }

@@ -17,7 +17,7 @@ import {
 } from './zip.js';
 
 export interface WorkbookOptions {
-  /** The name of the sheet to read; the first visible sheet without it. */
+  /** The name of the sheet to read. Without a name, the first visible sheet is read. */
   sheet?: string | undefined;
   /**
    * Whether hidden rows are read or skipped. When undefined, a sheet with hidden rows is refused.
@@ -36,14 +36,14 @@ export interface WorkbookRow {
 export interface WorkbookSheet {
   readonly name: string;
   readonly isOnlyVisible: boolean;
-  /** The rows that hold a value, in the order of the sheet. */
+  /** The rows that contain a value, in the order of the sheet. */
   readonly rows: readonly WorkbookRow[];
   readonly mergedRanges: readonly MergedRange[];
 }
 
-/** Of all parts that are read: the sheet, its texts and its formats. */
+/** The limit for all parts that are read: the sheet, its texts and its formats. */
 const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
-/** An error lists only the first sheets of a workbook with many. */
+/** When a workbook has many sheets, an error lists only the first ones. */
 const SHOWN_SHEETS = 50;
 const UNREADABLE_HINT = 'open it in a spreadsheet program and save it as .xlsx or as CSV';
 
@@ -62,10 +62,10 @@ function startsWith(chunk: Uint8Array, signature: readonly number[]): boolean {
 }
 
 /**
- * Reads the first visible sheet of a workbook, or the chosen one. `source` names the file in
- * errors. Throws a FleetError of kind `usage` when the file is not a readable .xlsx workbook,
- * exceeds a limit, or has hidden rows or cells that cannot be read exactly. Throws the reason of
- * the signal when it is aborted.
+ * Reads the first visible sheet of a workbook, or the sheet that the user chose. `source` names the
+ * file in errors. Throws a FleetError of kind `usage` when the file is not a readable .xlsx
+ * workbook, exceeds a limit, or has hidden rows or cells that cannot be read exactly. Throws the
+ * reason of the signal when it is aborted.
  */
 export async function readWorkbook(
   bytes: Uint8Array,
@@ -134,7 +134,7 @@ async function readParts(
   };
 }
 
-/** Adds to an error in XML in which part of the workbook it is. */
+/** Adds to an XML error the part of the workbook in which it occurred. */
 async function inPart<T>(part: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

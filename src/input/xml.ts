@@ -5,24 +5,30 @@ export class XmlError extends Error {}
 
 /** Deeper than any part of a workbook. */
 const MOST_LEVELS = 100;
-/** More than any element of a workbook has. */
+/** No element of a workbook has more attributes than this. */
 const MOST_ATTRIBUTES = 200;
-/** Longer than any text, comment or attribute: a cell holds 32,767 characters. */
+/**
+ * No text, comment or attribute is longer than this, because a cell contains at most 32,767
+ * characters.
+ */
 const LONGEST_TOKEN_CHARACTERS = 1024 * 1024;
 const ENCODINGS = ['utf-8', 'utf8', 'us-ascii', 'utf-16', 'utf-16le', 'utf-16be'];
 
 export interface XmlElement {
   /** Without its prefix: `row` of `x:row`. */
   readonly name: string;
-  /** By their names as written, prefix included. */
+  /** The attributes by their names as written, with the prefix. */
   readonly attributes: Readonly<Record<string, string>>;
-  /** Whether white space at the ends of its text counts, by its own or an inherited `xml:space`. */
+  /**
+   * Whether white space at the ends of its text counts, by the `xml:space` of this element or of an
+   * outer one.
+   */
   readonly keepsSpace: boolean;
 }
 
 /** Receives the events of a document in order. It may throw to stop the reading. */
 export interface XmlHandler {
-  /** `path` holds the open elements around this one, outermost first. */
+  /** `path` has the names of the open elements around this one, starting with the outermost. */
   open(element: XmlElement, path: readonly XmlElement[]): void;
   /** A piece of text or CDATA; comments and elements split one text into several pieces. */
   text(text: string): void;
@@ -30,9 +36,9 @@ export interface XmlHandler {
 }
 
 /**
- * Reads a document to its end. Throws an XmlError when it is not well-formed, declares a DOCTYPE,
- * uses an entity that XML does not define, or exceeds a limit. Errors of the chunks and the handler
- * pass through.
+ * Reads a document to its end. Throws an XmlError when the document is not well-formed, declares a
+ * DOCTYPE, uses an entity that XML does not define, or exceeds a limit. Errors of the chunks and of
+ * the handler are passed on.
  */
 export async function readXml(
   chunks: AsyncIterable<Uint8Array>,

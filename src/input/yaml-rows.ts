@@ -9,7 +9,7 @@ export function isYamlItem(line: string): boolean {
 }
 
 /**
- * Reads one item of a sequence, which is a mapping or a text. Numbers keep their digits. Throws
+ * Reads one item of a sequence. The item is a mapping or a text. Numbers keep their digits. Throws
  * UnreadableInput for broken YAML.
  */
 export async function readYamlItem(lines: readonly string[], place: RowPlace): Promise<InputRow> {

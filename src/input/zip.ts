@@ -1,4 +1,4 @@
-// Reads the entries of a zip archive that is in memory, by its central directory.
+// Reads the entries of a zip archive in memory, by its central directory.
 
 import { setImmediate } from 'node:timers/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -42,7 +42,7 @@ export interface ZipEntry {
   readonly headerOffset: number;
 }
 
-/** Counts down the bytes that may still be unpacked, over all entries that are read. */
+/** Counts how many bytes may still be unpacked, over all entries that are read. */
 export interface UnpackLimit {
   remainingBytes: number;
 }
@@ -51,8 +51,9 @@ export interface UnpackLimit {
 export class UnpackLimitError extends Error {}
 
 /**
- * Returns the entries by their lower-case names, because the names of a workbook's parts ignore
- * case. Throws a ZipError when the directory is damaged or two entries have the same name.
+ * Returns the entries by their names in lower case, because the names of a workbook's parts are not
+ * case-sensitive. Throws a ZipError when the directory is damaged or two entries have the same
+ * name.
  */
 export function readZipDirectory(bytes: Buffer): Map<string, ZipEntry> {
   const { entryCount, offset } = findDirectory(bytes);
@@ -141,7 +142,7 @@ function readDirectoryEntry(
 
 type Sizes = [unpackedBytes: number, packedBytes: number, headerOffset: number];
 
-/** Replaces each value of 0xFFFFFFFF with the next 64-bit number of the zip64 extra field. */
+/** Replaces each value 0xFFFFFFFF by the next 64-bit number in the zip64 extra field. */
 function readZip64Sizes(extra: Buffer, sizes: Sizes): Sizes {
   if (!sizes.includes(IN_ZIP64_32_BITS)) return sizes;
   let fieldStart = 0;
@@ -167,9 +168,9 @@ function replaceWithZip64(field: Buffer, sizes: Sizes): Sizes {
 }
 
 /**
- * Yields the unpacked bytes of an entry in chunks of at most 64 KB and returns to the event loop
- * between them. Throws a ZipError when the entry is damaged, an UnpackLimitError beyond the limit,
- * and the reason of the signal when it is aborted.
+ * Yields the unpacked bytes of an entry in chunks of at most 64 KB, and lets other work run between
+ * two chunks. Throws a ZipError when the entry is damaged, an UnpackLimitError when it exceeds the
+ * limit, and the reason of the signal when it is aborted.
  */
 export async function* unpackEntry(
   bytes: Buffer,
@@ -189,7 +190,8 @@ export async function* unpackEntry(
       yield chunk;
     }
   } catch (error) {
-    // zlib's errors have a code such as Z_DATA_ERROR; the consumer's errors pass through unchanged.
+    // An error of zlib has a code such as Z_DATA_ERROR. An error of the consumer is passed on
+    // unchanged.
     if (!isZlibError(error)) throw error;
     throw new ZipError(`${entry.name} is damaged (${error.message})`);
   }

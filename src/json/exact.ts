@@ -11,15 +11,15 @@ const SOURCE = Symbol('spelling that JSON does not have');
  */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
-  /** The number as YAML spells it, such as `007` or `0x1F`. */
+  /** The number as YAML writes it, such as `007` or `0x1F`. */
   readonly [SOURCE]?: string;
 }
 
 /**
- * Matches numbers that a double may not reproduce: 16 or more characters, a decimal that ends in
- * zero, an exponent, less than a millionth, or minus zero. It matches whole tokens, so
- * `AXA:99ED657D…` does not match. A match inside a string is harmless: the text is then read
- * exactly.
+ * Matches numbers that a double may not reproduce: with 16 or more characters, with a decimal part
+ * that ends in zero, with an exponent, less than a millionth, or minus zero. It matches whole
+ * tokens, so `AXA:99ED657D…` does not match. A match inside a string does no harm, because the text
+ * is then read exactly.
  */
 const SUSPICIOUS =
   /(?:^|[:,[\s])(?=-?(?:[\d.]{16}|\d+\.\d*0(?:[\s,\]}]|$)|\d[\d.]*[eE]|0\.000000|(?<=-)0(?![\d.])))(-?\d[\d.eE+-]*)(?=[\s,\]}]|$)/g;
@@ -45,14 +45,14 @@ export function writtenNumber(value: unknown): string | undefined {
 }
 
 /**
- * Returns a number with a spelling that JSON does not have, such as `007`. `written` is the same
+ * Returns a number with a spelling that JSON does not allow, such as `007`. `written` is the same
  * number in JSON.
  */
 export function toSpelledNumber(written: string, source: string): ExactNumber {
   return { [WRITTEN]: written, [SOURCE]: source };
 }
 
-/** Returns the special spelling of a number, or undefined for any other value. */
+/** Returns the spelling of a number that JSON does not allow, or undefined for any other value. */
 export function spellingOf(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && SOURCE in value
     ? (value as ExactNumber)[SOURCE]
@@ -100,7 +100,7 @@ export class RepeatedKeyError extends Error {
 
 /**
  * Reads valid JSON text. Numbers that a double cannot reproduce become ExactNumber. The depth is
- * not limited; `parseJson` limits it. The last of repeated keys counts, or with
+ * not limited here; `parseJson` limits it. When a key is repeated, the last one is used, or with
  * `refusesRepeatedKeys` a RepeatedKeyError is thrown.
  */
 export function readExact(json: string, refusesRepeatedKeys = false): unknown {
@@ -131,7 +131,8 @@ export function readExact(json: string, refusesRepeatedKeys = false): unknown {
 
 /** Returns the value of a row, with exact numbers if its text contains any. */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
-  // Callers check the type of each field, so exact numbers may replace plain ones.
+  // Callers check the type of each field, so a field may contain an exact number in place of a
+  // plain one.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;
 }
 
@@ -141,7 +142,7 @@ export function writeJson(value: unknown): string {
   const written = writtenNumber(value);
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
-  // Fast path: an exact number is an object, so a flat object contains none.
+  // Fast path: an exact number is an object, so an object without nested objects contains none.
   if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object'))
     return JSON.stringify(value);
   return `{${Object.entries(value)

@@ -2,13 +2,16 @@
 
 import { breaksOff, findExcess } from './text.js';
 
-/** The maximum depth of brackets (cli.md section 4, promise 6). Recursive code can rely on it. */
+/**
+ * The maximum depth of brackets (cli.md section 4, promise 6). Recursive code can rely on this
+ * limit.
+ */
 export const DEPTH_LIMIT = 500;
 
 /**
- * The maximum number of values in one text, keys included. A bicycle has about 40, so 64 MB of
- * bicycles stay below it. The limit exists because an empty object takes 20 times the memory of its
- * text.
+ * The maximum number of values in one text, keys included. A bicycle has about 40 values, so 64 MB
+ * of bicycles stay below the limit. The limit exists because an empty object takes 20 times the
+ * memory of its text.
  */
 export const VALUE_LIMIT = 4_000_000;
 
@@ -40,7 +43,7 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The engines word their messages differently and quote the text.
+    // JavaScript engines word their messages differently, and the messages quote the text.
     throw new JsonError('syntax', breaksOff(text));
   }
 }

@@ -13,8 +13,8 @@ const SPACE = 0x20;
 const PUNCTUATION = new Set([COMMA, COLON, OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE]);
 
 /**
- * The deepest indentation of `indent`. Deeper levels would make a nested text a thousand times
- * longer.
+ * The deepest indentation of `indent`. Without a limit, deep nesting would make a text a thousand
+ * times longer.
  */
 const INDENTED_LEVELS = 60;
 
@@ -68,7 +68,7 @@ function skipValue(text: string, at: number): number {
   return text.length;
 }
 
-/** Counts a character in the text. Stops when the count exceeds `most`. */
+/** Counts how often a character occurs in the text. Stops when the count exceeds `most`. */
 function countUpTo(text: string, character: string, most: number): number {
   let count = 0;
   for (
@@ -81,15 +81,17 @@ function countUpTo(text: string, character: string, most: number): number {
 }
 
 /**
- * Returns the limit that a text exceeds: the levels of brackets, or the number of values, keys
- * included. Returns undefined when it exceeds neither. The text may be invalid. Takes linear time.
+ * Returns the limit that a text exceeds: the depth of brackets, or the number of values, keys
+ * included. Returns undefined when it exceeds neither limit. The text need not be valid. Takes
+ * linear time.
  */
 export function findExcess(
   text: string,
   levels: number,
   values: number,
 ): 'depth' | 'values' | undefined {
-  // Fast path: most texts have fewer brackets than levels and fewer characters than values.
+  // Fast path: most texts have fewer brackets than the maximum depth, and fewer characters than the
+  // maximum number of values.
   if (
     text.length <= values &&
     countUpTo(text, '{', levels) + countUpTo(text, '[', levels) <= levels
@@ -119,7 +121,9 @@ export function* readTokens(text: string): Generator<string, void, undefined> {
   }
 }
 
-/** Whether an invalid text ends before its brackets are closed. An empty text does too. */
+/**
+ * Whether an invalid text ends before its brackets are closed. An empty text also counts as such.
+ */
 export function breaksOff(text: string): boolean {
   let depth = 0;
   for (let index = 0; index < text.length; index++) {
@@ -134,7 +138,7 @@ export function breaksOff(text: string): boolean {
 /**
  * Splits the array that opens at `at`. Returns the unchanged texts of its elements and the index
  * after the array. Returns undefined when two elements are not separated by one comma, and when the
- * text ends early. The elements may be invalid JSON. Stops after more than `most` elements.
+ * text ends too early. The elements need not be valid JSON. Stops after more than `most` elements.
  */
 export function splitArray(
   text: string,
@@ -165,10 +169,11 @@ export interface SplitArray {
 }
 
 /**
- * Splits the array of a property in the object that opens at `at`, in one pass over the text. The
- * first name whose property is an array counts, and of repeated properties the last one. Returns
- * undefined when no property with these names is an array, and for a broken object. Throws a
- * SyntaxError for a key that is not valid JSON. Stops after more than `most` elements.
+ * Splits the array of a property in the object that opens at `at`, in one pass over the text. Uses
+ * the first of the names whose property is an array; when that property is repeated, uses the last
+ * occurrence. Returns undefined when no property with these names is an array, and for a broken
+ * object. Throws a SyntaxError for a key that is not valid JSON. Stops after more than `most`
+ * elements.
  */
 export function splitProperty(
   text: string,
@@ -229,8 +234,8 @@ export function valueText(text: string, at: number): string {
 }
 
 /**
- * Returns the start of a property's value in the object that opens at `at`, in valid JSON text. If
- * the property is repeated, the last one counts.
+ * Returns the start of a property's value in the object that opens at `at`, in valid JSON text.
+ * When the property is repeated, returns the start of the last value.
  */
 export function propertyStart(text: string, at: number, name: string): number | undefined {
   let found: number | undefined;

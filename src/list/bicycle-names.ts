@@ -12,7 +12,7 @@ export type NameOf = (link: unknown) => string | undefined;
 /** The maximum time for reading names. */
 const WAIT_LIMIT_MS = 2_000;
 
-/** Reads the names of all bicycles in the mirror; none without a readable mirror. */
+/** Reads the names of all bicycles in the mirror. Without a readable mirror there are no names. */
 export async function readBicycleNames(context: Context): Promise<NameOf> {
   const names = new Map<string, string>();
   const read = async (mirror: Mirror) => {

@@ -5,9 +5,10 @@ import { fieldsOf, firstSegment, hasField } from '../terminal/formats/columns.js
 import { type Condition, isDocumented } from './where.js';
 
 /**
- * Refuses a condition on a field that is neither documented nor in the first page, because it would
- * match nothing, or every item with `!=`.
- * @param shown the fields that the error lists before those of the page
+ * Refuses a condition on a field that is neither documented nor in the first page. Such a condition
+ * would match nothing, or every item with `!=`.
+ *
+ * @param shown the fields that the error lists before the fields of the page
  */
 export function checkFields(
   conditions: readonly Condition[],

@@ -10,15 +10,16 @@ import { organizationsOf } from '../settings/token.js';
 import { within } from '../system/clock.js';
 import { chosenDatabase, type MirrorContext, openChosen, withMirror } from './offline.js';
 
-/** How long to wait for a database before the service is used instead. */
+/** How long to wait for a database. After this time the service is used instead. */
 const PATIENCE_MS = 2_000;
 
 type Opener = MirrorContext &
   Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
- * Opens the mirror of this run; the caller closes it. Undefined when it is missing, not current or
- * unreadable, or with `--no-mirror`. Without a mirror, this only checks a path.
+ * Opens the mirror of this run; the caller closes it. Returns undefined when the mirror is missing,
+ * not current or unreadable, and with `--no-mirror`. When there is no mirror, it only checks
+ * whether a file exists.
  */
 async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;
@@ -28,7 +29,7 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await context.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...context, signal }, address);
-    // A mirror without a base URL cannot answer for this service.
+    // A mirror without a base URL cannot be used in place of this service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
   // After a failure, the service is asked instead.
@@ -39,8 +40,8 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
 }
 
 /**
- * Passes a current mirror to `use` and resolves with its result; undefined without a current mirror
- * or after a failure.
+ * Passes a current mirror to `use` and resolves with its result. Resolves with undefined without a
+ * current mirror or after a failure.
  */
 export async function withCurrentMirror<T>(
   context: Opener,
@@ -55,8 +56,8 @@ export async function withCurrentMirror<T>(
 }
 
 /**
- * Whether a mirror contains all bicycles that the service would search: those of one organization,
- * or of all organizations in the token.
+ * Whether a mirror contains all bicycles that the service would search. These are the bicycles of
+ * one organization, or of all organizations in the token.
  */
 export async function holdsAll(
   { organizations }: Mirror,
@@ -73,9 +74,9 @@ export function mirrorOf(client: Client): Mirror | undefined {
 }
 
 /**
- * Reads all bicycles of the organizations, least recently modified first, with the time of the read
- * on the monotonic clock. Undefined without a current mirror of all these organizations, or for
- * more than `most` bicycles.
+ * Reads all bicycles of the organizations, least recently modified first, with the time of the
+ * reading on the monotonic clock. Returns undefined without a current mirror of all these
+ * organizations, or when there are more than `most` bicycles.
  */
 export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
@@ -99,8 +100,8 @@ export function rememberFleet(context: Context, organizations: readonly string[]
 export type States = ReturnType<typeof openStates>;
 
 /**
- * Reads states of bicycles from a current mirror. Opens it for the first bicycle, and checks each
- * time whether it is still current.
+ * Reads states of bicycles from a current mirror. Opens the mirror for the first bicycle, and
+ * checks for each bicycle whether the mirror is still current.
  */
 export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;

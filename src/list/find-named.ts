@@ -17,19 +17,19 @@ import { listSome, shorten } from './pick-one.js';
 export type Names = Map<string, string[]>;
 
 /**
- * Reads names from the service until `isEnough`. Returns undefined when the service has no such
- * list or refuses it to this token.
+ * Reads names from the service until `isEnough` returns true. Returns undefined when the service
+ * has no such list or does not show it to this token.
  */
 export function readNames(
   client: Client,
   kind: NamedKind,
   isEnough: (names: Names) => boolean = () => false,
 ): Promise<Names | undefined> {
-  // A token that was refused with 401 is refused everywhere.
+  // When the service refuses a token with 401, it refuses the token for every list.
   return ifOffered(readAllNames(client, kind, isEnough), ({ status }) => status !== 401);
 }
 
-/** Reads names like `readNames`, but throws when the service refuses them. */
+/** Reads names as `readNames` does, but throws when the service refuses them. */
 function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | undefined> {
   return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
     (thrown: unknown) => {
@@ -65,8 +65,8 @@ async function readAllNames(
 const NAME_LIMIT_MS = 1_000;
 
 /**
- * Returns names of organizations for a heading. Without a quick answer, uses `organization` and the
- * first digits of the UUID. Never throws.
+ * Returns names of organizations for a heading. When the service does not answer quickly, returns
+ * `organization` and the first digits of the UUID. Never throws.
  */
 export async function showOrganizations(
   context: Context,
@@ -86,8 +86,9 @@ export async function showOrganizations(
 }
 
 /**
- * Returns the UUID of the resource that a text means: a UUID, a link of that kind of resource, or an
- * exact name, which is looked up. Throws a FleetError of kind `usage` for the link of another kind.
+ * Returns the UUID of the resource that a text stands for. The text is a UUID, a link of that kind
+ * of resource, or an exact name, which is looked up. Throws a FleetError of kind `usage` for the
+ * link of another kind.
  */
 export async function uuidOfNamed(
   context: Context,
@@ -101,8 +102,8 @@ export async function uuidOfNamed(
 }
 
 /**
- * Caches the names that a command has read: the organization of the settings is needed in several
- * places, and rows of a file may contain many names.
+ * Caches the names that a command has read, because the organization of the settings is needed in
+ * several places, and the rows of a file may contain many names.
  */
 const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 
@@ -121,8 +122,8 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
 }
 
 /**
- * Returns the UUID of a name; ignores case when only one name matches. Throws a FleetError that
- * lists the other names.
+ * Returns the UUID of a name. Ignores case when only one name matches. Throws a FleetError that
+ * lists other names.
  */
 export function pickByName(
   { one, many }: NamedKind,

@@ -31,8 +31,8 @@ export type QueryParameter = readonly [name: string, value: string];
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
 /**
- * Returns a parser for commander. A UUID, or the link of such a resource, becomes the UUID in lower
- * case. Any other text is a name, which is looked up later.
+ * Returns a parser for commander. It converts a UUID, or the link of such a resource, into the UUID
+ * in lower case. It keeps any other text as a name, which is looked up later.
  */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
@@ -66,7 +66,7 @@ export function readCondition(
   return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
 }
 
-/** Offers `FIELD=`, and the states after `state=`. */
+/** Offers `FIELD=`, and after `state=` the states. */
 function offerConditions(
   typed: string,
   { fields, words }: Pick<Vocabulary, 'fields' | 'words'>,
@@ -119,7 +119,7 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
 /** How many orderings help shows. Completion and errors show all. */
 const MOST_ORDERINGS_SHOWN = 10;
 
-/** Adds the flags that lists share. `byDefault` is the list's own default order. */
+/** Adds the flags that all lists have. `byDefault` is the default order of the list. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   resource: Resource,

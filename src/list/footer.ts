@@ -10,13 +10,18 @@ export type Tally = ReturnType<typeof startTally>;
 export function startTally() {
   return {
     pages: 0,
-    /** Different items that arrived, and items that arrived again in the same read. */
+    /**
+     * The number of different items that arrived, and the number of items that arrived again in the
+     * same reading.
+     */
     ...{ read: 0, repeated: 0 },
     /**
-     * How many items the service counts that did not arrive, even after reading the pages again.
+     * How many items the service counts that did not arrive, even after the pages were read again.
      */
     missing: 0,
-    /** Items that passed fleet's own filters, and how many of them were shown. */
+    /**
+     * The number of items that passed fleet's own filters, and the number of items that were shown.
+     */
     ...{ kept: 0, shown: 0 },
     /** The service's first and last total; undefined without a total. */
     firstTotal: undefined as number | undefined,
@@ -50,8 +55,8 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all'
 }
 
 /**
- * Returns the closing lines: first problems during the read, then how many items were shown and how
- * to see more.
+ * Returns the closing lines: first the problems of the reading, then how many items were shown and
+ * how to see more.
  */
 export function closingLines(
   tally: Tally,
@@ -113,7 +118,7 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // With a filter of fleet, the rest of the list may not contain further matches.
+  // With a filter of fleet, the remaining list may contain no further match.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;

@@ -27,21 +27,21 @@ export interface Listed {
 export interface ListPlan<T> {
   shape: Shape<T>;
   /**
-   * The requests with the service's filters. Several requests form one list; they have the same
-   * ordering and no common items.
+   * The requests, with filters of the service. Several requests form one list. They have the same
+   * ordering, and no item is in two of them.
    */
   requests: readonly HttpRequest[];
-  /** A line below one page of the list, printed when there are more pages. */
+  /** A line after a single page of the list. It is printed when there are more pages. */
   pageNote?: string;
   /** The documented fields, for `--where`. */
   resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
   /** Changes each item before it is filtered and shown. */
   extend?(item: Item<T>): Item<T>;
-  /** Whether an item is kept, checked before `--where`. Default: all items. */
+  /** Whether an item is kept. This is checked before `--where`. Default: all items are kept. */
   keep?(item: Item<T>): boolean;
   /**
-   * The distance of an item in metres. With it, the nearest items are shown first, which requires
-   * reading all items. Default: the order of the service.
+   * The distance of an item in metres. With this function, the nearest items are shown first, so
+   * all items must be read. Default: the order of the service.
    */
   distance?(item: Item<T>): number;
   /** Overrides the format of the settings. */
@@ -85,8 +85,8 @@ function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boole
 
 /**
  * Passes every item of a list to `take`, for results that need the whole list. Throws like
- * `printList`, except for missing items: that error is returned, so that the result can be printed
- * first.
+ * `printList`, except when items are missing: that error is returned, so that the result can be
+ * printed first.
  */
 export async function readList<T extends Listed>(
   context: Context,
@@ -134,7 +134,7 @@ async function showList<T extends Listed>(
   };
   let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
-  // A separate function, so that its variables can be freed before the next page is read.
+  // This is a separate function, so that its variables can be freed before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
     if (checked === 0 && items.length > 0 && plan.resource !== undefined) {
@@ -148,7 +148,7 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // The number of items to request for --limit is only known when every item is shown.
+    // The number of items to request for --limit is known only when every item is shown.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -157,7 +157,7 @@ async function showList<T extends Listed>(
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    // The service's total includes items that a condition or fleet itself removed.
+    // The service's total includes items that a condition or fleet itself removes.
     const isFiltered = options.where !== undefined || tally.kept < checked;
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
@@ -172,8 +172,8 @@ async function showList<T extends Listed>(
 }
 
 /**
- * Adds a hint. Services answer 400 or 500 to an ordering that they do not support, and 404 to a
- * missing page as well as to a wrong address.
+ * Adds a hint. Services answer 400 or 500 to an ordering that they do not support. They answer 404
+ * both to a missing page and to a wrong address.
  */
 function withListHint<T>(
   thrown: unknown,
@@ -214,8 +214,8 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
 }
 
 /**
- * Returns the service's total for all requests, or undefined when the service does not send a total
- * and the items must be counted.
+ * Returns the service's total for all requests. Returns undefined when the service sends no total,
+ * so that the items must be counted.
  */
 async function readTotal(
   context: Context,

@@ -1,4 +1,5 @@
-// Reads one list, or several lists as one: merged in the requested order, with each item once.
+// Reads one list, or several lists as one. Several lists are merged in the requested order, and
+// each item is read once.
 
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
@@ -12,7 +13,8 @@ import { readItems } from './read-until-complete.js';
 
 interface Reading<T> {
   /**
-   * Lists without common items, such as the two sides of the date line; all have the same ordering.
+   * Lists that have no item in common, such as the lists of the two sides of the date line. All
+   * have the same ordering.
    */
   requests: readonly HttpRequest[];
   shape: Shape<T>;
@@ -21,13 +23,14 @@ interface Reading<T> {
 interface Extent {
   /** The number of items that are wanted; undefined for one page. */
   wanted: number | undefined;
-  /** The number of items to request; undefined when some are filtered out later. */
+  /** The number of items to request; undefined when a later step filters items out. */
   limit: number | undefined;
 }
 
 /**
- * Yields the items of all lists in batches and updates the tally, where totals are the sums of the
- * lists. One page of several lists consists of one page of each. Throws like `readItems`.
+ * Yields the items of all lists in batches and updates the tally. The totals of the tally are the
+ * sums over the lists. One page of several lists consists of one page of each list. Throws like
+ * `readItems`.
  */
 export async function* readMerged<T extends { uuid?: unknown }>(
   context: Context,
@@ -126,7 +129,7 @@ function openSource<T extends { uuid?: unknown }>(
         try {
           await readOn();
         } catch (thrown) {
-          // Another list may be longer and have this page.
+          // Another list may be longer, and may have this page.
           if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found' || !isLaterPage)
             throw thrown;
           notFound = thrown;
@@ -142,7 +145,9 @@ function openSource<T extends { uuid?: unknown }>(
 
 type Compare = (a: unknown, b: unknown) => number;
 
-/** Takes the item that comes first. Among equal items, the first list has priority. */
+/**
+ * Takes the item that is next in the order. Among equal items, the item of the first list is taken.
+ */
 function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> | undefined {
   let first: Source<T> | undefined;
   for (const source of sources) {
@@ -157,7 +162,7 @@ function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> 
 
 /**
  * Compares two items by the ordering of the query. Without an ordering all items are equal, so that
- * the lists follow one another.
+ * the lists are read one after another.
  */
 function comparisonOf<T>(
   query: NonNullable<HttpRequest['query']>,
@@ -189,7 +194,7 @@ function comparisonOf<T>(
   };
 }
 
-/** Whether the service sorts missing values first, which depends on its database. */
+/** Whether the service sorts missing values first. This depends on the service's database. */
 function startsWithNull<T>(field: string, sources: readonly Source<T>[]): boolean {
   return sources.some(({ items }) => {
     const values = items.map(({ value }) => readPath(value, field) ?? null);

@@ -1,4 +1,4 @@
-// The flags of commands that a mirror can answer: `--offline`, and `--to` for the database.
+// The flags of commands that can read from a mirror: `--offline`, and `--to` for the database.
 
 import { usageError } from '../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';
@@ -9,7 +9,7 @@ export const TO = [
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
 ] as const;
 
-/** The flag that reads from the mirror; use together with `TO`. */
+/** The flag that reads from the mirror. A command that has it also has `TO`. */
 export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
 
 /** Parses `--to`; a relative path is below the current directory. Throws a usage error. */

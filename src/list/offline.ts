@@ -13,7 +13,7 @@ import { showDuration } from '../terminal/time.js';
 
 export interface OfflineFlags {
   offline?: boolean;
-  /** The database; undefined for that of the profile. */
+  /** The database; undefined for the database of the profile. */
   to?: MirrorAddress;
 }
 
@@ -21,7 +21,7 @@ export interface OfflineFlags {
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
 /**
- * Returns the database of the mirror: that of `--to`, then of the profile, then the default file.
+ * Returns the database of the mirror: the one of `--to`, or of the profile, or the default file.
  */
 export async function chosenDatabase(
   { settings, io }: MirrorContext,
@@ -32,7 +32,8 @@ export async function chosenDatabase(
 }
 
 /**
- * Opens the mirror for reading, in the database `to` or that of the profile. The caller closes it.
+ * Opens the mirror for reading, in the database `to` or in the database of the profile. The caller
+ * closes it.
  */
 export async function openChosen(
   context: MirrorContext & Pick<Context, 'signal'>,
@@ -54,8 +55,8 @@ export async function withMirror<T>(
 }
 
 /**
- * Runs the action with a client that reads from the mirror in the database `to` or that of the
- * profile.
+ * Runs the action with a client that reads from the mirror, in the database `to` or in the database
+ * of the profile.
  */
 export async function runOffline(
   context: Context,
@@ -84,7 +85,7 @@ export async function runOffline(
     );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
-    // Counts and cards of bicycles also show alerts, but work without them.
+    // Counts and cards of bicycles also show alerts, but they can be printed without alerts.
     const isOfAlerts =
       client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
@@ -99,10 +100,10 @@ export async function runOffline(
   });
 }
 
-/** An answer from an older mirror says how old it is. */
+/** An answer from an older mirror is printed together with its age. */
 const OLD_MIRROR_MS = 60_000;
 
-/** Prints a notice when the mirror that answers is older than a minute, or of unknown age. */
+/** Prints a notice when the mirror is older than a minute, or when its age is not known. */
 export async function noticeOldMirror(
   context: Pick<Context, 'notice'>,
   status: MirrorStatus,
@@ -148,7 +149,9 @@ export function describeAge(status: MirrorStatus): string {
   return `! from the mirror, ${age}: ${reasons.join(', ')}`;
 }
 
-/** Returns the organizations without a running writer, if others have one. */
+/**
+ * Returns the organizations whose writer does not run, if the writers of other organizations run.
+ */
 function unwritten({ writers }: MirrorStatus): string {
   const silent = writers.flatMap(({ isWritten, organization }) =>
     isWritten ? [] : [organization],

@@ -1,5 +1,5 @@
-// Chooses the organization of a command: the given one, then that of the settings, then the only
-// one available.
+// Chooses the organization of a command: the one of the flag, or the one of the settings, or the
+// only one that is available.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
@@ -12,8 +12,8 @@ import { readNames, uuidOfNamed } from './find-named.js';
 import { listSome } from './pick-one.js';
 
 /**
- * Returns the UUID of the given organization or that of the settings; undefined without both. A
- * name is looked up.
+ * Returns the UUID of the organization of the flag, or of the one in the settings. Returns
+ * undefined without both. A name is looked up.
  */
 export async function chosenOrganization(
   context: Context,
@@ -23,7 +23,7 @@ export async function chosenOrganization(
   return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
-/** Returns the organization as a part of the query of a list. */
+/** Returns the organization as a parameter of a list. */
 export async function scopeOf(
   context: Context,
   text?: string,
@@ -33,8 +33,8 @@ export async function scopeOf(
 }
 
 /**
- * Returns the only result of `requireOrganizations`. Throws a FleetError of kind `usage` that lists
- * several.
+ * Returns the result of `requireOrganizations` when there is only one. Throws a FleetError of kind
+ * `usage` that lists them when there are several.
  */
 export async function requireOrganization(
   context: Context,
@@ -47,10 +47,10 @@ export async function requireOrganization(
 }
 
 /**
- * Returns the given organizations, then that of the settings, then all in the token, then the only
- * one that the first page of bicycles contains. Without duplicates and in lower case. An
- * organization that was found automatically is reported. Throws a FleetError of kind `usage` when
- * there is none, or when only the bicycles name several.
+ * Returns the organizations of the flags, or the one of the settings, or all organizations in the
+ * token, or the only one in the first page of bicycles. The UUIDs are in lower case and without
+ * duplicates. When fleet found the organization itself, it prints a notice. Throws a FleetError of
+ * kind `usage` when there is no organization, or when the first page of bicycles contains several.
  */
 export async function requireOrganizations(
   context: Context,

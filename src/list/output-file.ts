@@ -7,9 +7,9 @@ import type { NamedOutput } from '../system/named-file.js';
 import { followLinks, openWholeFile } from '../system/whole-file.js';
 
 /**
- * Opens the file of `--file`, or stdout. Call `end` after writing; when the command fails before,
- * the file is not created or changed. Throws a FleetError of kind `output` when the file cannot be
- * written.
+ * Opens the file of `--file`, or stdout. The caller calls `end` after writing. When the command
+ * fails before, the file is not created or changed. Throws a FleetError of kind `output` when the
+ * file cannot be written.
  */
 export async function openTarget(context: Context) {
   const target = await openFile(context, context.flags.file);
@@ -31,12 +31,13 @@ async function openFile(context: Context, file: string | undefined) {
       });
     }
   };
-  // A pipe or a device, such as /dev/null, is written to instead of replaced. A link is followed to
-  // its target.
+  // fleet writes into a pipe or a device, such as /dev/null, and does not replace it. A link is
+  // followed to its target.
   const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
-  // A rename only needs write access to the folder, so the file's own access is checked here.
+  // Renaming a file only needs write access to the folder, so the access to the file itself is
+  // checked here.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   if (!isReplaced) {
     const output = await attempt(() => openPipe(context, path));
@@ -54,7 +55,7 @@ async function openFile(context: Context, file: string | undefined) {
   };
 }
 
-/** Opens a pipe or a device. The signal and `--timeout` limit the wait. */
+/** Opens a pipe or a device. The signal and `--timeout` limit how long this waits. */
 async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
   const silenceMs = (await settings()).timeout.value;
   const { openNamedOutput } = await import('../system/named-file.js');

@@ -1,4 +1,4 @@
-// Finds the one item that a prefix or name identifies, or lists all matches in an error.
+// Finds the only item with a prefix or name, or lists all matches in an error.
 
 import type { Resource } from '../api/resource.js';
 import { type FleetError, usageError } from '../errors.js';
@@ -14,7 +14,7 @@ export interface Meant<T> {
   item: Item<T> | undefined;
 }
 
-/** How many items an error lists, and the longest name in it. */
+/** How many items an error lists, and how long a name in it may be. */
 const MOST_LISTED = 10;
 const LONGEST_NAME_CHARACTERS = 40;
 
@@ -22,8 +22,8 @@ const LONGEST_NAME_CHARACTERS = 40;
 const LONGEST_TEXT_CHARACTERS = 200;
 
 /**
- * Returns the only match. Throws a FleetError of kind `usage` that lists several matches, or
- * `missing` without a match.
+ * Returns the only match. Throws a FleetError of kind `usage` that lists the matches when there are
+ * several, or of kind `missing` when there is none.
  */
 export function pickOne<T extends { [field: string]: unknown }>(
   text: string,
@@ -48,8 +48,8 @@ export function listSome(things: readonly (readonly [uuid: string, name: unknown
 }
 
 /**
- * Formats an item without control characters as `0b9f2c1e-… (Emmy 0001)`: the id to paste and the
- * name.
+ * Formats an item without control characters as `0b9f2c1e-… (Emmy 0001)`. The user can paste the
+ * UUID, and recognises the name.
  */
 export function describe(uuid: unknown, name: unknown): string {
   const id = clean(String(uuid ?? '').slice(0, 36));

@@ -1,5 +1,4 @@
-// Reads the pages of a list, and reads them again while fewer items arrived than the service
-// counts.
+// Reads the pages of a list. Reads them again while fewer items arrived than the service counts.
 
 import type { Context } from '../context.js';
 import { hasUuid, openSeen } from '../http/distinct.js';
@@ -9,18 +8,21 @@ import { countNoun } from '../terminal/formats/renderer.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Tally } from './footer.js';
 
-/** The maximum number of reads of a list with missing items. */
+/** The maximum number of readings of a list with missing items. */
 const READINGS_LIMIT = 3;
 
-/** A repeated read may have this many pages more than the first, because the list can grow. */
+/**
+ * A repeated reading may read this many pages more than the first reading, because the list can
+ * grow.
+ */
 const FURTHER_PAGES = 5;
 
 /**
- * Reads a list and updates the tally. Yields new items in arrays that are emptied when the next one
- * is requested. Reads the pages again while fewer items arrived than the service counts;
- * `tally.missing` has the number that is still missing at the end. A caller that has enough can
- * stop earlier. Without `wanted`, only the first page is read. Requests no page after `limit`
- * items. Throws the client's errors.
+ * Reads a list and updates the tally. Yields new items in arrays, and empties an array when the
+ * next one is requested. Reads the pages again while fewer items arrived than the service counts.
+ * At the end, `tally.missing` is the number of items that are still missing. A caller that has
+ * enough items can stop earlier. Without `wanted`, only the first page is read. Requests no page
+ * after `limit` items. Throws the client's errors.
  */
 export async function* readItems<T extends { uuid?: unknown }>(
   context: Context,
@@ -34,28 +36,29 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // The expected number of items is unknown when reading starts at a later page.
+  // When the reading starts at a later page, the expected number of items is not known.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {
     const isFirst = reading === 1;
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
-      // Without a uuid, it is unknown whether the item was already shown.
+      // An item without a uuid may already have been shown.
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
       tally.pages += 1;
       tally.read += items.length;
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // A change of the total is kept, even when the total changes back during a repeated read.
+      // A change of the total is remembered, even when the total changes back during a repeated
+      // reading.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
-      // Release the used items. A page can be large, and the caller would keep it until the next
-      // page arrives.
+      // The used items are released. A page can be large, and the caller would keep it until the
+      // next page arrives.
       page.items.length = 0;
       page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;

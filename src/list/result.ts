@@ -14,7 +14,7 @@ import { writeFooter } from './write-footer.js';
 export interface Result<T> {
   /** Writes some rows. Waits while the output is blocked. */
   write(rows: readonly ListedItem<T>[]): Promise<void>;
-  /** Writes the remaining rows, then the renderer's notes and the given lines. */
+  /** Writes the remaining rows, then the notes of the renderer and the given lines. */
   end(footer?: readonly string[]): Promise<void>;
 }
 
@@ -31,14 +31,14 @@ export async function printRows<T>(
 }
 
 /**
- * How much is rendered and written at once. A page can be very long, and its text should not be in
- * memory as a whole.
+ * How much is rendered and written at once. A page can be very long, and its whole text should not
+ * be in memory.
  */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /**
- * Opens the result of a command in the given format, otherwise that of `--json`, `-o` or the
- * settings, and filters it with `--jq`.
+ * Opens the result of a command in the given format, or in the format of `--json`, `-o` or the
+ * settings. Filters the result with `--jq`.
  */
 export async function openResult<T>(
   context: Context,
@@ -96,8 +96,9 @@ export async function openResult<T>(
 }
 
 /**
- * Filters with jq the JSON that `--json` would print. A list is collected and passed as one array,
- * unless the program works item by item. With `-o jsonl` every program gets one item at a time.
+ * Filters the JSON that `--json` would print with jq. A list is collected and passed as one array,
+ * unless the program handles one item at a time. With `-o jsonl` every program gets one item at a
+ * time.
  */
 async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<Result<T>> {
   const { flags } = context;

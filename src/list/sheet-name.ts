@@ -17,8 +17,8 @@ export interface SheetFilters {
 }
 
 /**
- * Returns the name of the sheet, most telling filter first, because a name has at most 31
- * characters; undefined without filters. UUIDs are left out.
+ * Returns the name of the sheet; undefined without filters. A name has at most 31 characters, so
+ * the most important filter comes first. UUIDs are left out.
  */
 export function sheetNameOf(filters: SheetFilters): string | undefined {
   const { state = [], type = [], name, near, bbox, where = [] } = filters;

@@ -1,4 +1,5 @@
-// Finds items by a prefix of their UUID, by binary search in a list ordered by UUID.
+// Finds items by the beginning of their UUID, with a binary search in a list that is ordered by
+// UUID.
 
 import type { Client } from '../http/client.js';
 import { firstPage, LARGE_PAGE } from '../http/first-page.js';
@@ -9,10 +10,13 @@ import type { Listed } from './list.js';
 /** A list and its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/** Shorter prefixes would often match by accident. */
+/** A shorter text would often be the beginning of a UUID by accident. */
 const SHORTEST_PREFIX_DIGITS = 4;
 
-/** The beginning of a UUID: hexadecimal digits, with dashes at the positions of a UUID. */
+/**
+ * Matches the beginning of a UUID: hexadecimal digits, and dashes at the positions where a UUID has
+ * them.
+ */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
 /** Whether the text may be the beginning of a UUID of any length. */
@@ -20,14 +24,17 @@ export function isBeginning(text: string): boolean {
   return BEGINNING.test(text);
 }
 
-/** Whether the text may be the beginning of a UUID and is long enough to be a deliberate prefix. */
+/**
+ * Whether the text may be the beginning of a UUID, and is long enough that the user probably meant
+ * one.
+ */
 export function isPrefix(text: string): boolean {
   return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
 }
 
 /**
- * Returns the items with UUIDs that begin with the text, by UUID in lower case. Empty for a prefix
- * that is too short.
+ * Returns the items whose UUID begins with the text, by UUID in lower case. Returns no items when
+ * the text is too short.
  */
 export async function findByPrefix<T extends Listed>(
   client: Client,
@@ -45,9 +52,9 @@ export async function findByPrefix<T extends Listed>(
 }
 
 /**
- * Yields the pages with UUIDs that begin with the prefix, and some neighbours. Binary search in a
- * list ordered by UUID takes about ten requests for a large fleet. All pages are read instead when
- * pages are not numbered or not in order.
+ * Yields the pages that contain the items whose UUID begins with the prefix, and some neighbouring
+ * pages. A binary search in a list that is ordered by UUID takes about ten requests for a large
+ * fleet. When the pages are not numbered or not in order, yields all pages.
  */
 export async function* pagesAround<T extends Listed>(
   client: Client,
@@ -58,7 +65,7 @@ export async function* pagesAround<T extends Listed>(
   const at = (page: number) => ({ ...list, query: [...query, ['page', String(page)] as const] });
   const first = await firstPage<T>(client, at(1));
   if (first.next === undefined) return yield first.items;
-  // Pages of a list with cursors cannot be requested by number.
+  // The pages of a list with cursors cannot be requested by number.
   const isNumbered = pageNumber(first.next) !== undefined;
   const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
   let [low, high] = [1, isNumbered ? pages : 1];
@@ -77,7 +84,7 @@ export async function* pagesAround<T extends Listed>(
 }
 
 /**
- * Whether a page ends before the items with this prefix (below 0), among them (0) or after them
+ * Whether the items with this prefix come after a page (below 0), are on it (0) or come before it
  * (above 0). Undefined when the page is empty or not ordered by UUID.
  */
 function compareEnd(page: Page<Listed>, prefix: string): number | undefined {

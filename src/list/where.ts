@@ -1,5 +1,5 @@
-// Conditions (FIELD OPERATOR VALUE) that fleet evaluates itself. They are parsed once and tested on
-// many values.
+// Conditions (FIELD OPERATOR VALUE) that fleet evaluates itself. A condition is parsed once and
+// tested on many values.
 
 import { fieldOf, type Vocabulary } from '../api/resource.js';
 import { nearest, unknownWord } from '../cli/nearest.js';
@@ -16,7 +16,7 @@ export type Operator = (typeof OPERATORS)[number];
 export interface Condition {
   /** The typed text, trimmed. */
   readonly text: string;
-  /** A dotted path: `state`, `extra.location.type`, `roles.0`. */
+  /** A path with dots: `state`, `extra.location.type`, `roles.0`. */
   readonly field: string;
   readonly operator: Operator;
   /** The typed right side, trimmed. */
@@ -60,10 +60,10 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
 /** Returns the command line that selects any of these values, or undefined when there is none. */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
-/** Matches `state=lost or state=retired` after the first value. */
+/** Matches the part after the first value of `state=lost or state=retired`. */
 const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
 
-/** Refuses several values or several conditions in one, which would match nothing. */
+/** Refuses several values or several conditions in one text, because they would match nothing. */
 function refuseSeveral(
   { text, field, operator, value }: Condition,
   vocabulary: Vocabulary,
@@ -88,9 +88,9 @@ function refuseSeveral(
 }
 
 /**
- * Refuses (exit 2) likely mistakes: a field or word that is similar to a documented one, and a
- * number or time compared with something else. Other unknown fields and words are accepted, because
- * the service may have more than the document.
+ * Refuses (exit 2) likely mistakes: a field or word that resembles a documented one, and a number
+ * or time that is compared with something else. Other unknown fields and words are accepted,
+ * because the service may have more than the interface documents.
  */
 export function checkCondition(
   condition: Condition,
@@ -124,8 +124,9 @@ export function checkCondition(
 
 /**
  * Whether a value meets the condition. A missing or null field meets `=null`, and `!=` with any
- * other value. A list meets the condition when one of its elements does. Numbers (also as strings)
+ * other value. A list meets the condition when one of its elements does. Numbers (also in strings)
  * are compared as numbers, times as times, and everything else as text; `~` ignores case.
+ *
  * @param now the current time and the zone of typed times, for ages such as `-2h` and words such as
  * `yesterday`
  */
@@ -140,7 +141,7 @@ export function matches(condition: Condition, value: unknown, now: Now): boolean
   return isMet !== (operator === '!=');
 }
 
-/** Tests one element. `!=` is tested as the negation of `=`. */
+/** Tests one element. The result for `!=` is the opposite of the result for `=`. */
 function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
   if (found === undefined || found === null) return false;
   if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
@@ -163,7 +164,7 @@ function fold(text: string): string {
 }
 
 /**
- * Whether the values are equal. A number equals all its spellings, but a text such as `007` only
+ * Whether the values are equal. A number equals every spelling of it, but a text such as `007` only
  * equals itself.
  */
 function isEqual(wanted: string, found: unknown, now: Now): boolean {
@@ -187,7 +188,7 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
   const limit = momentOf(wanted, now);
   const value = limit === undefined ? undefined : readTime(found);
   if (limit !== undefined && value !== undefined) return value - limit;
-  // A word such as `monday` may be meant as text. An ISO 8601 time or `-2h` cannot.
+  // A word such as `monday` may be meant as a text. An ISO 8601 time or `-2h` may not.
   if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
     return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
@@ -196,7 +197,8 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
 const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
 
 /**
- * Caches parsed times for one current time, because a list compares every item with the same times.
+ * Caches parsed times for one current time, because all items of a list are compared with the same
+ * times.
  */
 let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
 const MOST_REMEMBERED_TIMES = 100;
