@@ -19,7 +19,7 @@ test('`demo` rents the new bicycle only after the watch is connected', async () 
     const env = { ...process.env, ...preload(slow) };
     const { stdout } = await promisify(execFile)(
       PROGRAM_FILE,
-      [...PROGRAM_ARGS, 'demo', '--seconds', '1'],
+      [...PROGRAM_ARGS, 'demo', '--seconds', '10'],
       { env },
     );
     expect(stdout).toMatch(/Demo 0001 +available -> rented/);

@@ -21,7 +21,8 @@ async function run(
     return sendJson(response, 200, { count: 1, next: null, results: [BICYCLE] });
   });
   const all = { ...server.env, FLEET_SSE_URL: server.url, FLEET_ORGANIZATION: UUID, ...env };
-  return runFleet(args, { env: all, ...(terminal === undefined ? {} : { terminal }) });
+  const now = () => Date.UTC(2026, 10, 28, 12);
+  return runFleet(args, { env: all, now, ...(terminal === undefined ? {} : { terminal }) });
 }
 
 describe('a terminal that reports 0 columns', () => {
