@@ -51,13 +51,13 @@ export interface RoutingProblem {
   readonly stops: number;
   /** The distance from each place to each place in metres, row by row. */
   readonly metres: Int32Array;
-  /** The travel times in seconds, in the same form; undefined for a constant speed. */
+  /** The travel times from each place to each place in seconds; undefined for a constant speed. */
   readonly seconds?: Int32Array | undefined;
-  /** The constant speed; ignored with `seconds`. */
+  /** The constant speed. It is ignored when `seconds` is set. */
   readonly secondsPerMetre: number;
   /** The time at each stop. */
   readonly stopSeconds: number;
-  /** How much each stop needs of the capacity. Default: 1. */
+  /** How much of the capacity each stop needs. Default: 1. */
   readonly demands?: readonly number[];
   readonly vans: number;
   readonly capacity: number;
@@ -68,7 +68,7 @@ export interface RoutingProblem {
 }
 
 export interface Tours {
-  /** The stops of each van, in order. The length is the number of vans. */
+  /** The stops of each van, in order. There is one entry for each van. */
   readonly tours: readonly (readonly number[])[];
   /** The stops that fit into no tour. */
   readonly absent: readonly number[];
@@ -76,8 +76,8 @@ export interface Tours {
 
 export interface SearchLimits {
   /**
-   * Returns the part of the time that has passed, from 0 to 1. Default: the search has a fixed
-   * number of steps.
+   * Returns how much of the time has passed, from 0 to 1. Default: the search has a fixed number of
+   * steps.
    */
   readonly elapsed?: () => number;
 }
@@ -116,44 +116,57 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
   return sum + legMetres(problem, last, problem.stops + 1);
 }
 
-/** The number of nearest stops that construction and removal consider. */
+/** How many of the nearest stops construction and removal consider. */
 const MOST_NEIGHBOURS = 100;
-/** The fixed search evaluates about this many places of insertion, about two seconds of work. */
+/** The fixed search tries a stop at about this many places. This takes about two seconds. */
 const EVALUATION_BUDGET = 250_000_000;
 /** Few stops need few steps. */
 const STEPS_PER_STOP = 1_000;
-/** The local search stops after this many evaluations. Only thousands of stops need more. */
+/**
+ * The local search stops after this many evaluations. It reaches this number only with thousands of
+ * stops.
+ */
 const LOCAL_BUDGET = 60_000_000;
-/** The work to find a neighbour in its tour, in evaluations. */
+/** How many evaluations it costs to find a neighbour in its tour. */
 const SEARCHED_EVALUATIONS = 10;
-/** How many stops get their neighbours before control returns to the caller. */
+/** After the neighbours of this many stops are found, the caller can run again. */
 const STOPS_A_SLICE = 100;
-/** The work for a tour in addition to its places, in evaluations. */
+/** How many evaluations a tour costs in addition to its places. */
 const TOUR_EVALUATIONS = 10;
-/** How many waiting stops a step tries to insert. */
+/** How many of the waiting stops a step tries to insert. */
 const MOST_TRIED = 30;
-/** The longest removed string, and the mean number of removed stops. */
+/** The length of the longest removed string, and the mean number of removed stops. */
 const LONGEST_STRING = 10;
 const MEAN_REMOVED = 10;
-/** The probability of a string with a gap, and of a longer gap. */
+/**
+ * The probability that a string has a gap, and the probability that a gap is longer by one stop.
+ */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;
-/** The probability that a place is skipped. */
+/** The probability that a place for an insertion is skipped. */
 const BLINK_SHARE = 0.01;
-/** The tolerated loss at the start and at the end, in mean legs. */
+/**
+ * The loss that is accepted at the start and at the end of the search, as a number of mean legs.
+ */
 const START_LEGS = 0.4;
 const END_LEGS = 0.004;
-/** The search returns control to its caller after this many evaluations, a few milliseconds. */
+/**
+ * After this many evaluations, which take a few milliseconds, the caller of the search can run
+ * again.
+ */
 const EVALUATIONS_A_SLICE = 500_000;
-/** The weight of the whole duration in a balanced search, which breaks ties. */
+/**
+ * The weight of the total duration in a balanced search. It decides between tours that are equally
+ * long.
+ */
 const TOTAL_WEIGHT = 0.01;
 const SEED = 0x2f6e2b1;
 /** A smaller gain is a rounding error. */
 const LEAST_GAIN = 1e-7;
 
 /**
- * Searches for tours. The generator yields the finished share of the search, from 0 to 1, every few
- * milliseconds, so that the caller can stop it. It returns the best tours.
+ * Searches for tours. The generator yields the finished part of the search, from 0 to 1, every few
+ * milliseconds, so that the caller can stop the search. It returns the best tours.
  */
 export function* searchTours(
   problem: RoutingProblem,
@@ -192,13 +205,15 @@ class Search {
   readonly #stops: number;
   readonly #size: number;
   readonly #costs: Int32Array;
-  /** The costs by their target, so that both lookups of an insertion read one row. */
+  /**
+   * The costs by the place at which a leg ends, so that both look-ups of an insertion read one row.
+   */
   readonly #costsTo: Int32Array;
   readonly #demands: Float64Array;
   /** The nearest stops of each stop, nearest first. */
   readonly #neighbours: Int32Array[] = [];
   readonly #random = createRandom(SEED);
-  /** Whether durations limit or rate the tours. */
+  /** Whether durations limit the tours or decide which tours are better. */
   readonly #hasTimes: boolean;
   /** A missing stop costs more than any detour. */
   readonly #absentCost: number;
@@ -233,7 +248,7 @@ class Search {
     this.#tourOf = new Int32Array(stops).fill(-1);
   }
 
-  /** A rough rate, which only scales the cost of a missing stop. */
+  /** A rough speed. It only scales the cost of a missing stop. */
   #secondsPerCost(): number {
     return this.#problem.seconds === undefined ? this.#problem.secondsPerMetre : 10;
   }
@@ -359,7 +374,8 @@ class Search {
         sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
         yield share;
       }
-      // Moves between tours compare distances, which says nothing about the longest tour.
+      // A move between tours is judged by distance, which does not show whether the longest tour
+      // becomes shorter.
       if (isBalanced) continue;
       for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
         if (this.#relocate(stop) || this.#exchange(stop)) isBetter = true;
@@ -443,7 +459,7 @@ class Search {
     return false;
   }
 
-  /** Returns the costs of the legs between the stops of a part. */
+  /** Returns the costs of the legs between the stops of a part of a tour. */
   #inner(part: readonly number[]): number {
     let sum = 0;
     for (let at = 1; at < part.length; at++)
@@ -461,7 +477,7 @@ class Search {
     return this.#cost(before, stop) + this.#cost(stop, after) - this.#cost(before, after);
   }
 
-  /** Relocate: moves a stop beside a near stop of another tour if that shortens the tours. */
+  /** Relocate: moves a stop next to a near stop of another tour if that shortens the tours. */
   #relocate(stop: number): boolean {
     const from = this.#tourOf[stop] as number;
     if (from < 0) return false;
@@ -523,7 +539,7 @@ class Search {
     return false;
   }
 
-  /** Returns the change of a tour when another stop takes a position. */
+  /** Returns by how much a tour changes when another stop takes a position. */
   #changeWith(stops: readonly number[], at: number, stop: number): number {
     const [before, old, after] = [
       this.#placeAt(stops, at - 1),
@@ -593,10 +609,10 @@ class Search {
     for (let tour = 0; tour < this.#tours.length; tour++) this.#measure(tour);
   }
 
-  /** The tours that a step has changed, as they were before it. */
+  /** The tours that a step has changed, in the form before the step. */
   #changed = new Map<number, number[]>();
 
-  /** Returns a copy of a tour that this step may change. */
+  /** Returns a copy of a tour, which this step may change. */
   #editable(tour: number): number[] {
     const stops = this.#tours[tour] as number[];
     if (this.#changed.has(tour)) return stops;
@@ -614,7 +630,7 @@ class Search {
     for (const stop of absent) this.#tourOf[stop] = -1;
   }
 
-  /** Removes strings of stops around a random stop. Returns the stops that waited before. */
+  /** Removes strings of stops around a random stop. Returns the stops that were waiting before. */
   #removeStrings(): { absent: number[] } {
     const before = { absent: this.#absent };
     this.#absent = this.#absent.slice();
@@ -664,8 +680,8 @@ class Search {
   }
 
   /**
-   * Inserts the waiting stops at their cheapest places, in a random kind of order. A random
-   * insertion tries only some of them when many wait.
+   * Inserts the waiting stops at their cheapest places. The kind of order in which the stops are
+   * inserted is chosen at random. When many stops wait, an insertion tries only some of them.
    */
   #insertAbsent(isRandom: boolean): void {
     let waiting = this.#absent;
@@ -757,7 +773,7 @@ class Search {
         const duration = this.#durations[tour] as number;
         const added = this.#addedSeconds(before, stop, after, isEmpty);
         if (duration + added > maxSeconds) continue;
-        // The square makes an addition to a long tour expensive.
+        // With the square, adding a stop to a long tour is expensive.
         if (isBalanced === true) price = (duration + added) ** 2 - duration ** 2;
       }
       if (price >= best) continue;
@@ -789,7 +805,7 @@ function transpose(costs: Int32Array, size: number): Int32Array {
 function findNeighbours(costs: Int32Array, stops: number, stop: number): Int32Array {
   const size = stops + 2;
   const keys = new Float64Array(stops);
-  // A key holds the cost and the stop, so that a fast sort of numbers is enough.
+  // A key contains the cost and the stop, so that a fast sort of numbers can be used.
   for (let other = 0; other < stops; other++)
     keys[other] = (costs[stop * size + other] as number) * stops + other;
   keys.sort();

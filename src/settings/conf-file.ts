@@ -6,8 +6,8 @@ import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
  * Replaces the content of a file atomically with the result of `make`. conf writes a draft next to
- * the file, and the draft is moved only when its size is correct: when the disk is full, conf
- * treats an incomplete draft as complete.
+ * the file. The draft is moved only when its size is correct, because conf treats an incomplete
+ * draft as complete when the disk is full.
  */
 export async function writeWithConf(target: string, make: () => object): Promise<void> {
   const { default: Conf } = await loadConf();
@@ -15,7 +15,8 @@ export async function writeWithConf(target: string, make: () => object): Promise
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
   const [folder, name] = [dirname(target), `${basename(target)}.new`];
   const draft = join(folder, name);
-  // Also removes drafts of killed runs. conf adds a suffix to the name while it writes.
+  // Also removes the drafts of killed runs. conf adds a suffix to the name of a draft while it
+  // writes.
   const removeDrafts = () => {
     for (const found of readdirSync(folder))
       if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
@@ -40,8 +41,8 @@ export async function writeWithConf(target: string, make: () => object): Promise
 }
 
 /**
- * Loads conf, which takes 50 ms, and removes its signal listeners. They send each signal to the
- * process again, so that Ctrl-C would count twice.
+ * Loads conf, which takes 50 ms, and removes the signal listeners that conf adds. They would send
+ * each signal to the process again, so that Ctrl-C would count twice.
  */
 async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));

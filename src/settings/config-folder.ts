@@ -1,4 +1,4 @@
-// Locates the settings: a folder with an absolute path, never the current directory.
+// Finds the folder of the settings. It has an absolute path and is never the current directory.
 
 import { join } from 'node:path';
 import { configError, type FleetError } from '../errors.js';
@@ -50,8 +50,8 @@ function refuseChosen(path: string): FleetError {
 
 /**
  * Returns the folder for data that is kept between runs: below XDG_STATE_HOME, below
- * FLEET_CONFIG_DIR, or the platform's state folder. Undefined when none of them is an absolute
- * path. Never depends on the current directory.
+ * FLEET_CONFIG_DIR, or in the platform's state folder. Undefined when none of these paths is
+ * absolute. The result never depends on the current directory.
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
   const { XDG_STATE_HOME: state, FLEET_CONFIG_DIR: chosen } = env;
@@ -61,8 +61,8 @@ export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * The platform's names for these folders. For Windows: the variable, its default folder and the
- * subfolder. For other platforms: the folder below HOME.
+ * The names of these folders on each platform. For Windows: the variable, its default folder and
+ * the subfolder. For other platforms: the folder below HOME.
  */
 const PLATFORM = {
   config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },

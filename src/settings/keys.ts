@@ -1,4 +1,4 @@
-// The keys of a profile: flag, variable, default and parser of each.
+// The keys of a profile, with the flag, the variable, the default and the parser of each key.
 
 import { otherResource, wholeUuid } from '../api/links.js';
 import { unknownWord } from '../cli/nearest.js';
@@ -14,7 +14,7 @@ export type SettingFlags = {
   [Flag in 'timeout' | 'retries']?: number | string;
 };
 
-/** A parsed value, or the reason why the text was refused. */
+/** A parsed value, or the reason why a text was refused. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
 /**
@@ -29,9 +29,9 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   /** The environment variable. */
   readonly variable: string | undefined;
   readonly fallback: Fallback;
-  /** Parses a text; ignores spaces around it. */
+  /** Parses a text. Spaces around it are ignored. */
   parse(text: string): Parsed<T>;
-  /** Returns the value for config.json. Its text form is accepted by `config set`. */
+  /** Returns the value for config.json. `config set` accepts the value in its text form. */
   store(value: T): string | number | boolean;
 }
 
@@ -55,13 +55,13 @@ function key<T, Fallback extends T | undefined = undefined>(
   return { summary, flag, variable, fallback: fallback as Fallback, parse: read, store };
 }
 
-/** A token that was pasted in the wrong place is not printed again. */
+/** When a token is pasted in the wrong place, it is not printed again. */
 const PASTED = {
   reason: 'this looks like a token, and is not repeated here',
   hint: 'to store a token, run "fleet auth login"',
 };
 
-/** Makes a parser that quotes the refused text in its reason. */
+/** Makes a parser whose error quotes the refused text. */
 function checked<T>(
   parse: (text: string) => T | undefined,
   what: string,
@@ -76,18 +76,18 @@ function checked<T>(
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 
 /**
- * The longest possible timeout: Node's timers hold 31 bits of milliseconds and fire immediately for
- * longer times.
+ * The longest possible timeout. Node's timers hold 31 bits of milliseconds, and fire immediately
+ * for longer times.
  */
 const LONGEST_TIMEOUT_S = 2_147_483;
 
 /**
- * Parses an address of the service: absolute http or https, with a prefix such as /api. Its errors
- * never quote a user name or password.
+ * Parses an address of the service: absolute http or https, with an optional prefix such as /api.
+ * Its errors never quote a user name or password.
  */
 export function parseAddress(text: string): Parsed<URL> {
   const trimmed = text.trim();
-  // The user information of an address is a secret, and its query may contain one.
+  // The user name and password of an address are secret, and its query may contain a secret.
   if (/@/.test(trimmed)) return { reason: 'an address must not contain a user name or password' };
   if (/[?#]/.test(trimmed))
     return { reason: 'an address must end before the query (?) and the fragment (#)' };
@@ -137,7 +137,7 @@ const READ_ONLY: Kind<boolean, boolean> = {
 
 /**
  * Returns a UUID, or a name, which is looked up when it is used. Returns undefined for a text that
- * looks like an option, a token, or an address of anything but an organization.
+ * looks like an option or a token, and for an address of something other than an organization.
  */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
@@ -179,7 +179,7 @@ function parseSeconds(text: string): number | undefined {
   return milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S ? milliseconds : undefined;
 }
 
-/** A duration in milliseconds, stored and typed in seconds. */
+/** A duration in milliseconds. The user types seconds, and config.json stores seconds. */
 const SECONDS: Kind<number, number> = {
   fallback: 30_000,
   parse: checked(parseSeconds, 'is not a number of seconds above 0', 'write it like 30 or 2.5'),
@@ -196,14 +196,14 @@ const RETRIES: Kind<number, number> = {
   store: (tries) => tries,
 };
 
-// The operating system would end the command at a NUL and run only a part of it.
+// The operating system would cut the command at a NUL and run only the first part.
 const readCommand = checked(
   matching(/^[^\0]+$/),
   'is not a command',
   'write a command that prints a token',
 );
 
-/** A token without spaces, after the words that precede it in a header. */
+/** Matches a token without spaces, after the words that precede it in a header. */
 const ONLY_TOKEN = /^(?:authorization:\s*)?(?:(?:jwt|bearer|token)\s+)?[\w.+=-]+$/i;
 
 const COMMAND: Kind<string, undefined> = {

@@ -12,11 +12,14 @@ import {
   type TokenReader,
 } from './token-place.js';
 
-/** How long to use a token that was already expired, by this machine's clock, when it arrived. */
+/**
+ * When a token was already expired at its arrival, by this machine's clock, it is used for this
+ * long.
+ */
 const LEAST_LIFE_MS = 60_000;
 
 /**
- * How long a renewal in flight may take after Ctrl-C, because its answer may contain the only valid
+ * How long a renewal in progress may take after Ctrl-C. Its answer may contain the only valid
  * refresh token.
  */
 const GRACE_MS = 1000;
@@ -28,9 +31,9 @@ interface Renewed {
 }
 
 /**
- * Reads a stored token and renews it at half its life, so that a command every quarter of an hour
- * keeps a token of 30 minutes valid. `load` reads the token that is stored now. A failed renewal
- * throws a FleetError of kind `auth` that names the login.
+ * Reads a stored token and renews it at half its lifetime. A command that runs every quarter of an
+ * hour thus keeps a token of 30 minutes valid. `load` reads the token that is stored now. A failed
+ * renewal throws a FleetError of kind `auth` that names the login.
  */
 export function openRenewal(
   load: () => Promise<StoredToken>,
@@ -51,8 +54,8 @@ export function openRenewal(
       refuseWorse(renewed, token);
       return { stored: { token: renewed, login: { ...next, sinceMs: clock.wallMs() } } };
     } catch (failure) {
-      // The old token stays. The service may already have invalidated the old refresh token, so the
-      // new one is kept.
+      // The old token is kept. The service may already have invalidated the old refresh token, so
+      // the new refresh token is stored.
       const kept = answer === undefined ? login : nextLogin(login, answer, input);
       const isRefused = isFinalRefusal(failure) ? true : kept.isRefused;
       return { stored: { token, login: { ...kept, isRefused } }, failure };
@@ -76,7 +79,7 @@ export function openRenewal(
     },
     async fetch(refused) {
       const before = await load();
-      // A token that cannot be renewed needs no lock. The folder may be read-only.
+      // A token that cannot be renewed needs no lock. The folder may not be writable.
       if (!canRenew(before)) return before.token;
       // Another process may have renewed it in the meantime.
       const isDue = (found: StoredToken) =>
@@ -130,8 +133,8 @@ function openGrace(clock: Clock, signal: AbortSignal) {
 }
 
 /**
- * Returns when to renew a token, in milliseconds since the epoch: at half its life, or at its end
- * after the service refused a renewal.
+ * Returns when to renew a token, in milliseconds since the epoch. This is half its lifetime, or its
+ * end after the service refused a renewal.
  */
 function dueMs({ token, login }: StoredToken): number {
   const endsAtMs = readExpiry(token);

@@ -5,14 +5,14 @@ import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Secrets } from '../system/secrets.js';
 
-/** A Date beyond this number of milliseconds is invalid. */
+/** A date beyond this number of milliseconds is not valid. */
 const LAST_DATE_MS = 8.64e15;
 
 /**
- * Extracts the token from a text that a person pasted or a program printed. Removes surrounding
- * white space and a leading scheme (`Authorization: JWT …`). The rest must be one word of printable
- * ASCII, because other characters could break the header or inject another one. The reason never
- * quotes the text.
+ * Extracts the token from a text that a person pasted or a program printed. Removes white space
+ * around the text and a scheme in front of it (`Authorization: JWT …`). The rest must be one word
+ * of printable ASCII, because other characters could break the header or add another one. The
+ * reason of an error never quotes the text.
  */
 export function parseToken(text: string): { value: string } | { reason: string } {
   const token = text.trim().replace(/^(?:authorization:\s*)?(?:jwt|bearer|token)\s+(?=\S)/i, '');
@@ -26,8 +26,8 @@ export function parseToken(text: string): { value: string } | { reason: string }
 }
 
 /**
- * Returns the token in a text and registers it as a secret. Throws a FleetError of kind `config`
- * that describes an invalid token.
+ * Returns the token in a text, and adds it to the secrets that fleet hides. Throws a FleetError of
+ * kind `config` that says why a token is not valid.
  */
 export function readToken(
   text: string,
@@ -58,8 +58,8 @@ export function readClaims(token: string): { [claim: string]: unknown } | undefi
 
 /**
  * Returns the organizations in a token with the roles in each, in lower case and in the token's
- * order; empty without this claim. Assumed: the claim `affs` is `{organization: [roles]}`, and the
- * organization is a UUID or its URL.
+ * order. The result is empty when the token lacks this claim. Assumed: the claim `affs` is
+ * `{organization: [roles]}`, and the organization is a UUID or its URL.
  */
 export function affiliationsOf(token: string): Map<string, readonly string[]> {
   const affiliations = readClaims(token)?.['affs'];

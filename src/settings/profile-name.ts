@@ -11,7 +11,8 @@ import { lazyPattern } from '../terminal/lazy-pattern.js';
 export const DEFAULT_PROFILE = 'default';
 
 /**
- * A name must not need quotes, because it is pasted into commands. `__proto__` must not be a name.
+ * A name must not need quotes, because users paste it into commands. The name `__proto__` is not
+ * allowed.
  */
 const PROFILE_NAME = lazyPattern(String.raw`^[\p{L}\p{N}][\p{L}\p{N}_.@-]{0,63}$`);
 
@@ -50,7 +51,7 @@ function checkNewName(name: string, existing: ReadonlySet<string>): void {
   }
 }
 
-/** Two or more stored profiles that would share one mirror file on Windows and macOS. */
+/** Two or more stored profiles whose mirrors would be the same file on Windows and macOS. */
 export interface NameCollision {
   readonly problem: string;
   /** The command that deletes one of them. */
@@ -58,7 +59,7 @@ export interface NameCollision {
 }
 
 /**
- * Finds stored profiles with names that Windows or macOS treat as the same file. Older versions of
+ * Finds stored profiles whose names are the same file name on Windows or macOS. Older versions of
  * fleet could create them. The suggested command avoids deleting the profile in use.
  */
 export function describeCollisions(
@@ -93,7 +94,8 @@ function groupByFile(names: Iterable<string>): string[][] {
  */
 function foldFileName(name: string): string {
   const composed = name.normalize('NFC').replace(/[. ]+$/, '');
-  // In upper case "ß" becomes "SS", but "ẞ" stays "ẞ": lower case first makes both equal.
+  // In upper case "ß" becomes "SS", but "ẞ" stays "ẞ". Converting to lower case first makes both
+  // equal.
   return composed.toLowerCase().toUpperCase().normalize('NFC');
 }
 

@@ -16,24 +16,24 @@ import {
 import { DEFAULT_PROFILE } from './profile-name.js';
 import type { Stored } from './store.js';
 
-/** A setting with its source. It may have an invalid value. */
+/** A setting with its source. Its value may be invalid. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
   /** The kind of source, in order of priority (cli.md section 1). */
   origin: 'flag' | 'environment' | 'profile' | 'default';
   /**
-   * The flag, variable or profile with the value: `--base-url`, `FLEET_BASE_URL`, `profile
+   * The flag, variable or profile that contains the value: `--base-url`, `FLEET_BASE_URL`, `profile
    * "sandbox"`; otherwise `default`.
    */
   from: string;
   /**
-   * The value as `config set` accepts it; the original text when it is invalid; null when it is not
-   * set.
+   * The value in a form that `config set` accepts. It is the original text when the value is not
+   * valid, and null when it is not set.
    */
   shown: string | null;
   /**
-   * Why the configured value is invalid. `value` is the default then, and commands that need
+   * Why the configured value is not valid. `value` is then the default, and commands that need
    * settings fail with this error.
    */
   problem?: FleetError;
@@ -65,9 +65,9 @@ export interface SettingSources {
 }
 
 /**
- * Returns the profile in use: `--profile`, FLEET_PROFILE, the choice of `fleet profile use`, or
- * `default`. A named profile that does not exist is a problem, because the operator would work with
- * the wrong settings.
+ * Returns the profile in use: the one of `--profile`, of FLEET_PROFILE, or of `fleet profile use`,
+ * or `default`. A named profile that does not exist is a problem, because the operator would work
+ * with the wrong settings.
  */
 export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
   const { text, ...source } = firstOf([
@@ -125,8 +125,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
       throw problem;
   return {
     ...explained,
-    // Only fails when it is used, because a command may name another organization with its own
-    // flag.
+    // This error is thrown only when the organization is used, because a command may name another
+    // one with its own flag.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;
@@ -156,7 +156,7 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
     from: `profile "${profile}"`,
     text: stored.profiles.get(profile)?.[name],
   };
-  // FLEET_READ_ONLY=0 does not override a read-only profile.
+  // FLEET_READ_ONLY=0 cannot make a read-only profile writable.
   const isLocked = name === 'read_only' && String(ofProfile.text ?? false) !== 'false';
   const source = firstOf([
     ...(isLocked ? [ofProfile] : []),
@@ -258,7 +258,8 @@ export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
  */
 export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
-  // When neither address is set, the error about the base URL is better: a login sets both.
+  // When neither address is set, the error about the base URL is more useful, because a login sets
+  // both addresses.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or pass --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);

@@ -39,8 +39,8 @@ export async function saveSandboxProfile(
 }
 
 /**
- * Saves a newer token of a running sandbox, unless the profile has a different address now. Returns
- * whether it was saved.
+ * Saves a newer token of a running sandbox, unless the address of the profile has changed. Returns
+ * whether the token was saved.
  */
 export async function renewSandboxToken(
   place: SettingsFolder,

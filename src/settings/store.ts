@@ -196,9 +196,10 @@ export async function saveProfile(
 ): Promise<void> {
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
-    // Checked under the lock, because another process may have created a profile in the meantime.
+    // This is checked under the lock, because another process may have created a profile in the
+    // meantime.
     checkProfileName(name, Object.keys(profiles));
-    // The stored name is that of the old organization, so it is removed.
+    // The stored name belongs to the old organization, so it is removed.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,

@@ -16,14 +16,14 @@ const LINE_LIMIT_CHARACTERS = 10_000;
 /** The exit codes of a shell when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /**
- * Set to the text of the token command while it runs. It detects a command that calls fleet, which
- * would call the command again without end.
+ * This variable contains the text of the token command while the command runs. It shows that the
+ * token command itself called fleet, which would call the command again without end.
  */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
- * A token that expires sooner is renewed before it is used, because clocks differ and a request
- * takes time.
+ * A token that expires within this time is renewed before it is used, because clocks differ and a
+ * request takes time.
  */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
 
@@ -43,8 +43,8 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
 }
 
 /**
- * Returns when to fetch the token again: one minute before its expiry, or after half the remaining
- * time if that is less than two minutes.
+ * Returns when to fetch the token again. This is one minute before its expiry, or after half of the
+ * remaining time when less than two minutes remain.
  */
 function findDue(token: string, now: number): number {
   const expiry = readExpiry(token);
@@ -54,8 +54,8 @@ function findDue(token: string, now: number): number {
 
 /**
  * Runs the command through the shell and returns its stdout, which is not shown. Its stderr is
- * printed line by line. Its stdin is empty, so that it cannot consume the input of fleet; it can
- * ask questions on /dev/tty. Its time limit is that of a request (`--timeout`).
+ * printed line by line. Its stdin is empty, so that it cannot read the input of fleet; it can ask
+ * questions on /dev/tty. Its time limit is the one of a request (`--timeout`).
  */
 async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {
   const { env, signal, notice, clock, settings } = input;

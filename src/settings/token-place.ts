@@ -21,12 +21,13 @@ export interface TokenPlace {
   /** Whether the environment or the profile names this source. */
   readonly level: 'environment' | 'profile';
   /**
-   * What to do when the source returns no token or the service refuses it. Only names this source.
+   * What to do when the source returns no token or the service refuses the token. The text only
+   * names this source.
    */
   readonly refusalHint: string;
   /**
-   * The token, the path of the file, or the command; '' for a stored token, which is read again
-   * each time.
+   * The token, the path of the file, or the command. It is empty for a stored token, which is read
+   * again each time.
    */
   readonly text: string;
   /** The login that returned a stored token. */
@@ -53,7 +54,7 @@ export interface TokenInput {
 
 /** Reads a source, and fetches another token if the source supports this. */
 export interface TokenReader {
-  /** Returns the current token and when to fetch the next one; undefined before the first fetch. */
+  /** Returns the current token and the time of the next fetch; undefined before the first fetch. */
   read(): Promise<{ token: string; dueMs: number } | undefined>;
   /**
    * Fetches a token, which `read` returns afterwards. `refused` is the token that the service

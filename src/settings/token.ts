@@ -29,9 +29,9 @@ export {
 /** A source of access tokens. Only `auth token` prints the token itself. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   readonly refusalHint: string;
-  /** Whether this source can return another token while a command runs. */
+  /** Whether this source can return a different token while a command runs. */
   readonly isRenewable: boolean;
-  /** Waits for a renewal in flight, whose answer may hold the only valid refresh token. */
+  /** Waits for a renewal in progress. Its answer may contain the only valid refresh token. */
   settle(): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { kind, login, origin, refusalHint } = place;
   const warning = kind === 'stored' ? warnOfReaders(stored.credentialsPath) : undefined;
   if (warning !== undefined) await input.notice(warning);
-  // `fleet sandbox` renews the token of its profile.
+  // `fleet sandbox` renews the token of its profile itself.
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
@@ -63,14 +63,15 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   return { ...tokens, origin, refusalHint, isRenewable };
 }
 
-/** How often the token of a login is checked for renewal. */
+/** How often fleet checks whether the token of a login must be renewed. */
 const CHECK_EVERY_MS = 30_000;
 /** The pause after a failed fetch while the old token is still valid. */
 const PAUSE_MS = 60_000;
 
 /**
- * Adds renewal to a reader. While the old token is valid, a failed fetch is reported once and
- * retried a minute later. Other failures are thrown and not remembered.
+ * Adds renewal to a reader of tokens. While the old token is valid, a failed fetch is reported once
+ * and tried again a minute later. In other cases the failure is thrown, and the next call tries
+ * again.
  */
 function keepFresh(
   { read, fetch }: TokenReader,
@@ -80,8 +81,8 @@ function keepFresh(
   let pausedUntilMs = 0;
   let isReported = false;
   /**
-   * Shares one fetch among concurrent callers. For example, when a token expires, eight workers
-   * need one new token.
+   * Concurrent callers share one fetch. For example, when a token expires, eight workers need only
+   * one new token.
    */
   const fetchOnce = (work: NonNullable<typeof fetch>, refused?: string) => {
     running ??= work(refused).finally(() => {
@@ -166,7 +167,7 @@ async function readTokenFile(path: string, { clock, signal, settings }: TokenInp
     };
   } catch (error) {
     signal.throwIfAborted();
-    // Retrying does not fix an error of the file system, such as a missing file.
+    // Trying again does not fix an error of the file system, such as a missing file.
     const failure =
       (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
     const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
@@ -182,8 +183,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
   return async () => {
     const found = (await loadTokens(stored)).get(profile);
     if (found === undefined) throw missingToken(profile);
-    // A run can last for weeks. If the profile's address changed in the meantime, the new token
-    // must not be sent to the old address.
+    // A run can last for weeks. If the profile's address has changed meanwhile, the new token must
+    // not be sent to the old address.
     if (found.token !== checked && address(await loadProfiles(stored)) !== address(stored.profiles))
       throw lastingError(
         `profile "${profile}" was given another address while this command ran`,

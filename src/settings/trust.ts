@@ -17,7 +17,7 @@ import { hasCode, untilFree } from '../system/folder.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { nameOfUser } from '../system/user.js';
 
-/** The permission bits that let the group or others write. */
+/** The permission bits that allow the group or others to write. */
 const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
@@ -41,12 +41,13 @@ function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   throw configError(`${path} ${what}, and is not used`, hint);
 }
 
-/** The permission bits that let the group or others read. */
+/** The permission bits that allow the group or others to read. */
 const OTHERS_READ_BITS = 0o044;
 
 /**
- * Returns a warning when others can read a file with secrets, or undefined. fleet still uses
- * the file, because the operator may have copied it from a backup that loses modes.
+ * Returns a warning when other users can read a file with secrets; otherwise undefined. fleet still
+ * uses the file, because the operator may have restored it from a backup that does not keep
+ * permissions.
  */
 export function warnOfReaders(path: string): string | undefined {
   // Node cannot read modes on Windows.
@@ -62,8 +63,8 @@ function showMode(mode: number): string {
 }
 
 /**
- * Applies the same check to the folder of the path and, for a symbolic link, to the folder of its
- * target. A missing folder is accepted.
+ * Checks in the same way the folder of the path and, for a symbolic link, the folder of its target.
+ * A missing folder is accepted.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
@@ -74,13 +75,13 @@ export function refuseForeignFolders(path: string): void {
   }
 }
 
-/** Restricts deletion and renaming in a folder to the owners of its entries, as in /tmp. */
+/** The sticky bit: only the owner of an entry can delete or rename it, as in /tmp. */
 const STICKY_BIT = 0o1000;
 
 /**
- * Throws a FleetError of kind `config` when others may put another folder in the place of this one:
- * they may write a folder above it, or above a symbolic link to it, that does not have the sticky
- * bit.
+ * Throws a FleetError of kind `config` when others may replace this folder by another one. They can
+ * do this when they may write a folder above it, or above a symbolic link to it, that does not have
+ * the sticky bit.
  */
 function refuseOpenParents(folder: string): void {
   if (process.platform === 'win32') return;
@@ -98,7 +99,7 @@ function refuseOpenParents(folder: string): void {
 /** The limit of Linux. */
 const MOST_LINKS = 40;
 
-/** Returns each folder in which the system looks up a name of the path, links included. */
+/** Returns each folder in which the system looks up a part of the path, also for symbolic links. */
 function foldersOnTheWay(path: string): Set<string> {
   const folders = new Set<string>();
   const names = resolve(path).split('/');
@@ -130,13 +131,13 @@ function linkTarget(path: string): string | undefined {
 
 /**
  * Returns the text of a file that only the operator can write, or undefined when it does not exist.
- * Throws a FleetError of kind `config` when it cannot be read. Synchronous, because every start
- * waits for the settings and `fs/promises` would start threads first.
+ * Throws a FleetError of kind `config` when the file cannot be read. Works synchronously, because
+ * every start waits for the settings and `fs/promises` would first start threads.
  */
 export function readOwnFile(path: string, limitBytes: number, hint: string): string | undefined {
   let file: number | undefined;
   try {
-    // Does not block: opening a named pipe could wait indefinitely.
+    // The file is opened without blocking, because opening a named pipe could wait forever.
     file = untilFree(() => openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)));
     const found = fstatSync(file);
     refuseForeign(path, found);

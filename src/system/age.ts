@@ -9,10 +9,10 @@ const UNITS_MS = [
   [SECOND_MS, 's'],
 ] as const;
 
-/** The clocks of two machines may differ by this much. */
+/** The clocks of two machines may differ by this much without a note. */
 const JUST_NOW_MS = 5_000;
 
-/** Returns "just now", "42 s ago" or "3 min ago"; "in 3 min" for times in the future. */
+/** Returns "just now", "42 s ago" or "3 min ago", and "in 3 min" for a time in the future. */
 export function showElapsed(milliseconds: number): string {
   const length = Math.abs(milliseconds);
   if (length < JUST_NOW_MS) return 'just now';

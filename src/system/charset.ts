@@ -1,4 +1,5 @@
-// Decodes bytes to text by the name of their character set, strictly or with replacements.
+// Decodes bytes into text by the name of their character set. Invalid bytes are an error or are
+// replaced.
 
 import { isAscii, isUtf8 } from 'node:buffer';
 
@@ -13,7 +14,7 @@ const WINDOWS_1252_80_TO_9F =
   '\u20ac\u0081\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u008d\u017d\u008f' +
   '\u0090\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u009d\u017e\u0178';
 
-/** Byte order marks. They take precedence over a declared character set, as in browsers. */
+/** Byte order marks. As in browsers, a mark has priority over a declared character set. */
 export const BYTE_ORDER_MARKS: readonly {
   readonly charset: string;
   readonly bytes: readonly number[];
@@ -29,9 +30,8 @@ export type Decoded =
   | { charset: string; problem: 'unknown-charset' | 'invalid-bytes' };
 
 /**
- * Decodes bytes strictly: an invalid byte is a problem instead of a replacement character. A byte
- * order mark determines the character set and is removed. `charset` is any label of the WHATWG
- * Encoding Standard.
+ * Decodes bytes. An invalid byte is a problem and is not replaced. A byte order mark decides the
+ * character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
  */
 export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
   const mark = BYTE_ORDER_MARKS.find((each) =>

@@ -40,9 +40,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The clocks of the machine, in milliseconds. */
 export interface MachineClocks {
-  /** Never jumps, and stands still while the machine sleeps. */
+  /** A clock that never jumps, and stands still while the machine sleeps. */
   runningMs(): number;
-  /** Never jumps, and continues while the machine sleeps. It can have whole seconds. */
+  /**
+   * A clock that never jumps, and continues while the machine sleeps. It may have whole seconds.
+   */
   upMs(): number;
   /** The date, which can be set. */
   dateMs(): number;
@@ -55,12 +57,15 @@ const MACHINE_CLOCKS: MachineClocks = {
   dateMs: Date.now,
 };
 
-/** A smaller jump of the date is a correction, and no machine sleeps for a shorter time. */
+/**
+ * A smaller jump of the date is a correction of the clock. No machine sleeps for a shorter time.
+ */
 const SHORTEST_SLEEP_MS = 2_000;
 
 /**
  * Returns a clock that never jumps and includes the time that the machine slept. Reading the uptime
- * is slow, so it is only read when the date jumped: the machine slept, or the date was set.
+ * is slow, so it is read only after the date jumped. A jump means that the machine slept or that
+ * the date was set.
  */
 export function openMonotonic({ runningMs, upMs, dateMs }: MachineClocks): () => number {
   const upAheadMs = upMs() - runningMs();
@@ -89,7 +94,7 @@ export function systemClock(wallMs: () => number = Date.now): Clock {
       const dueMs = monotonicMs() + milliseconds;
       const wait = () => {
         timer = setTimeout(
-          // Node's timers can fire up to a millisecond early, before the work is due.
+          // Node's timers can fire up to a millisecond too early.
           () => (monotonicMs() < dueMs ? wait() : action()),
           Math.min(dueMs - monotonicMs(), LONGEST_TIMER_MS),
         );
@@ -137,7 +142,7 @@ export async function within<T>(
 
 /**
  * Runs the action at the earliest requested time. A timer that is due earlier is kept, because an
- * early call is cheaper than a new timer for each message.
+ * early call costs less than a new timer for each message.
  */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;

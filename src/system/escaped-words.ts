@@ -7,9 +7,9 @@ import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js'
 /** Escapes begin with these characters. Most data contains none of them. */
 const ESCAPE_SIGNS = ['\\', '%', '&', '='];
 
-/** Neither tokens nor their escapes contain these characters. */
+/** Tokens and escapes never contain these characters. */
 const SEPARATOR = /[\s"'<>,]/;
-/** Limits the memory that the decoding of a large text needs. */
+/** This limits the memory for decoding a large text. */
 const LONGEST_WORD = 60_000;
 
 /** How many nested escapes are decoded, for example JSON in JSON. */
@@ -22,6 +22,7 @@ export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
 
 /**
  * Replaces tokens in words that contain escapes. Ignores the case of letters.
+ *
  * @param tokens in lower case, longest first
  */
 export function hideInEscapedWords(
@@ -43,7 +44,10 @@ export function hideInEscapedWords(
   return hidden + data.slice(end);
 }
 
-/** Returns a function that finds the next sign of an escape at a position or later, or -1. */
+/**
+ * Returns a function that finds the next character that can begin an escape, at a position or
+ * later, or -1.
+ */
 function openSignFinder(data: string): (from: number) => number {
   const next = ESCAPE_SIGNS.map((sign) => ({ sign, at: data.indexOf(sign) }));
   return (from) => {
@@ -66,7 +70,10 @@ function wordAround(data: string, position: number, earliest: number): SecretRan
   return [from, position + (size === -1 ? rest.length : size)];
 }
 
-/** Returns the ranges of the word that contain a token after any number of decodings. */
+/**
+ * Returns the ranges of the word in which a token appears after decoding the word once or several
+ * times.
+ */
 function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
   const ranges: SecretRange[] = [];
   let decoded: UnescapedText | undefined = undecoded(word);
@@ -77,7 +84,9 @@ function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
   return ranges.sort(([one], [other]) => one - other);
 }
 
-/** Markdown and regular expressions write a backslash before a character that is not a letter. */
+/**
+ * In Markdown and regular expressions, a backslash may precede any character that is not a letter.
+ */
 const QUOTING_BACKSLASH = /(?<!\\)\\+(?=[^a-z0-9\\])/gi;
 
 function findTokens({ text, starts }: UnescapedText, tokens: readonly string[]): SecretRange[] {
@@ -95,7 +104,7 @@ function findTokens({ text, starts }: UnescapedText, tokens: readonly string[]):
   }
   take(text.length);
   const sought = plain.toLowerCase();
-  // A few capital letters have two characters in lower case. Tokens do not contain such letters.
+  // A few capital letters become two characters in lower case. Tokens do not contain such letters.
   if (sought.length !== plain.length) return [];
   const ranges: SecretRange[] = [];
   for (const token of tokens) {

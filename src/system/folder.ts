@@ -9,8 +9,8 @@ export const OWN_FOLDER_MODE = 0o700;
 export const OWN_FILE_MODE = 0o600;
 
 /**
- * Creates a folder and its missing parents. New folders get exactly this mode regardless of the
- * umask; without `mode`, the umask applies. Throws the errors of the file system.
+ * Creates a folder and its missing parents. New folders get exactly this mode, whatever the umask
+ * is. Without `mode`, the umask applies. Throws the errors of the file system.
  */
 export async function makeFolder(folder: string, mode?: number): Promise<void> {
   try {
@@ -40,8 +40,8 @@ const BUSY_PAUSE_MS = 20;
 const BUSY_TRIES = 50;
 
 /**
- * Retries for a second on Windows, which refuses to open, replace or remove a file while another
- * program has it open.
+ * Tries again for a second on Windows, which refuses to open, replace or remove a file while
+ * another program has it open.
  */
 export function untilFree<Value>(work: () => Value, platform = process.platform): Value {
   for (let tries = 1; ; tries += 1) {
@@ -57,8 +57,8 @@ export function untilFree<Value>(work: () => Value, platform = process.platform)
 }
 
 /**
- * Whether a path is independent of the current directory. On Windows it must have a drive or a
- * host: `/c/x` is on the current drive.
+ * Whether a path does not depend on the current directory. On Windows it must have a drive or a
+ * host, because `/c/x` is on the current drive.
  */
 export function isWholePath(path: string, platform = process.platform): boolean {
   return platform === 'win32' ? /^(?:[a-z]:[\\/]|[\\/]{2}[^\\/])/i.test(path) : isAbsolute(path);

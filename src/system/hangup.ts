@@ -12,11 +12,11 @@ const WRITE_ONLY = 0o1;
 /**
  * Returns whether SIGHUP was ignored when fleet was started. Node sets every ignored signal to its
  * default action at its start (PlatformInit in node.cc), so the process itself cannot tell. The
- * executable of `npm run build:binary` can. For Node there are three signs of it:
+ * executable of `npm run build:binary` can. With Node there are three signs:
  *
  * - The parent process ignores SIGHUP, for example after `trap '' HUP` in a script.
- * - The shell named `nohup` as the program that it started (`$_`).
- * - stdin is /dev/null, opened for writing only: nohup of GNU replaces a terminal with it.
+ * - The shell says in `$_` that it started the program `nohup`.
+ * - stdin is /dev/null, opened only for writing. GNU nohup replaces a terminal with it.
  */
 export function isHangupIgnored(env: NodeJS.ProcessEnv): boolean {
   if (process.platform === 'win32') return false;

@@ -12,14 +12,14 @@ export interface OwnServerOptions {
   host: string;
   /** 0 chooses any free port. */
   port: number;
-  /** The flag for choosing another port, for the error message. */
+  /** The flag with which the user chooses another port. The error message names it. */
   flag: string;
   clock?: Clock;
   /** Closes a connection without traffic after this time. Default: never. */
   idleMs?: number;
 }
 
-/** Limits: 10 s for receiving the head of a request, 20 s for the whole request. */
+/** The limits are 10 s for receiving the head of a request, and 20 s for the whole request. */
 const LIMITS = {
   maxHeaderSize: 16 * 1024,
   headersTimeout: 10_000,
@@ -50,8 +50,8 @@ export async function openHttpServer(options: OwnServerOptions, listener: Reques
     /** `http://127.0.0.1:4020`, without a path. */
     origin: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}`,
     /**
-     * Accepts no more connections and resolves when the last one is closed. Open connections are
-     * cut after `afterMs`.
+     * Accepts no more connections, and resolves when the last one is closed. Connections that are
+     * still open after `afterMs` are cut.
      */
     close: (afterMs = 0) =>
       new Promise<void>((resolve) => {

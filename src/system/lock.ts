@@ -1,4 +1,4 @@
-// Locks work so that only one process on this machine runs it at a time.
+// Locks work, so that only one process on this machine does it at a time.
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
 import { every, sleep, systemClock } from './clock.js';
@@ -6,15 +6,15 @@ import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 
 const LOCK_PAUSE_MS = 20;
 /**
- * How often the holder touches its lock, and after how long without a touch the holder counts as
- * killed. A renewal may wait for the service while it holds the lock.
+ * How often the holder of a lock touches its file, and after how long without a touch the holder
+ * counts as killed. A renewal of a token may wait for the service while it holds the lock.
  */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
 
 /**
- * Runs the work while holding the lock, an empty file. The signal ends waiting for the lock. A lock
- * of a killed process is removed.
+ * Runs the work while this process holds the lock, which is an empty file. When the signal is
+ * aborted, the wait for the lock ends. The lock of a killed process is removed.
  */
 export async function alone<Value>(
   lock: string,

@@ -1,5 +1,5 @@
-// Opens files of any type that an option or a variable names. Opening does not block, and a signal
-// or a timeout ends the reading and writing.
+// Opens files of any type that an option or a variable names. Opening does not block. A signal or a
+// timeout ends the reading and writing.
 
 import {
   constants,
@@ -29,14 +29,14 @@ interface Opened {
   stats: Stats;
 }
 
-/** How often fleet looks for a reader of a named pipe. */
+/** How often fleet checks whether a named pipe has a reader. */
 const LOOK_EVERY_MS = 50;
 
 const NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /**
- * Opens a path without blocking, because a blocked thread could not be stopped and would prevent
- * the program from ending. Waits for a reader when it opens a named pipe for writing. Throws errors
+ * Opens a path without blocking, because a blocked thread could not be stopped and would keep the
+ * program from ending. When it opens a named pipe for writing, it waits for a reader. Throws errors
  * of the system, the signal's reason, and an Error after the longest time without data.
  */
 async function openWithoutBlocking(
@@ -67,7 +67,7 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/** Whether reading or writing the file may have to wait. */
+/** Whether fleet may have to wait when it reads or writes the file. */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }
@@ -80,7 +80,7 @@ function mustWait(stats: Stats): boolean {
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
     ...options,
-    // An abort during opening ends the reading, which closes the file.
+    // A signal during the opening ends the reading, which closes the file.
     signal: new AbortController().signal,
   });
   const stream = isatty(fd)
@@ -102,7 +102,7 @@ async function* chunksOf(
   let cancel = wait();
   signal.addEventListener('abort', onAbort);
   try {
-    // The signal may have been aborted during opening.
+    // The signal may have been aborted while the file was opened.
     signal.throwIfAborted();
     for await (const chunk of stream) {
       cancel();
@@ -182,7 +182,6 @@ function outputOf(stream: Writable, { signal, silenceMs, clock }: NamedFileOptio
 }
 
 /**
- * The size of a single write. It is small enough for a slow reader to make progress within the time
- * limit.
+ * The size of a single write. It is small, so that a slow reader takes it within the time limit.
  */
 const CHUNK_BYTES = 64 * 1024;

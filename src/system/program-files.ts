@@ -1,4 +1,4 @@
-// Locates the program's own files, on disk or inside the executable.
+// Finds the program's own files, on the disk or inside the executable.
 
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,7 +15,7 @@ export const BUN_VERSION = process.versions['bun'];
  * virtual file system.
  */
 export function distPath(name: string): string {
-  // Bun passes the path of the program in this file system as the first argument.
+  // Bun passes the path of the program in the virtual file system as the first argument.
   if (BUN_VERSION !== undefined) return `${dirname(process.argv[1] ?? '')}/${name}`;
   return packagePath(`dist/${name}`);
 }

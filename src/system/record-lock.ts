@@ -1,5 +1,6 @@
-// A lock that consists of records in the locked file itself: claims and heartbeats. It therefore
-// also holds for other names of the file, such as links. Journals and logs of alerts use it.
+// A lock that consists of records in the locked file itself: claims and heartbeats. Therefore it
+// also works when the file is opened under another name, such as a link. Journals and the state
+// files of alerts use it.
 
 import { hostname } from 'node:os';
 import { usageError } from '../errors.js';
@@ -8,28 +9,34 @@ import { type Clock, sleep } from './clock.js';
 /** The time between two heartbeats of a run. */
 export const BEAT_MS = 1500;
 
-/** The longest heartbeat interval that is believed: a journal can be damaged. */
+/** A longer interval in a record is not believed, because the file can be damaged. */
 const LONGEST_BEAT_MS = 60_000;
 
-/** A holder counts as dead after this many of its intervals without a record. */
+/** A holder counts as dead when it wrote no record for this many of its intervals. */
 const BEATS_OF_SILENCE = 2;
 
-/** How many times per interval the file is read while a holder is watched. */
+/** How many times per interval the file is read to see whether its holder is alive. */
 const LOOKS_A_BEAT = 6;
 
 /** The run that holds a journal. */
 export interface Holder {
   id: string;
-  /** Only shown to people: in another container or on another machine it names another process. */
+  /**
+   * The process ID is only shown to people. On another machine or in another container it belongs
+   * to another process.
+   */
   pid: number;
   host: string;
   beatMs: number;
   isReleased: boolean;
-  /** The number of its records so far. A larger number shows that it is alive. */
+  /**
+   * The number of records that the holder has written. A larger number shows that the holder is
+   * alive.
+   */
   signs: number;
 }
 
-/** The record by which a run claims a journal; `over` is the dead holder that it replaces. */
+/** The record with which a run takes a journal. `over` is the dead holder that it replaces. */
 export interface Claim {
   claim: string;
   over: string | null;
@@ -39,9 +46,9 @@ export interface Claim {
 }
 
 /**
- * Returns the holder after a record. A claim counts when the journal has no holder, or when it
- * replaces the present holder. The first of several claims in the file counts, so every reader sees
- * the same holder.
+ * Returns the holder after a record. A claim counts when the journal has no holder, or when the
+ * claim replaces the current holder. Of several claims, the first one in the file counts, so every
+ * reader sees the same holder.
  */
 export function followHolder(
   holder: Holder | undefined,
@@ -68,12 +75,12 @@ export function followHolder(
   return { ...holder, signs: holder.signs + 1 };
 }
 
-/** The file of a journal, as far as the lock uses it. */
+/** The parts of a journal's file that the lock uses. */
 export interface LockedFile {
   readonly path: string;
-  /** Reads the appended records and returns the holder after them. */
+  /** Reads the records that were appended, and returns the holder after them. */
   refresh(): Promise<Holder | undefined>;
-  /** Appends the claim, reads all records up to it, and returns the holder after them. */
+  /** Appends the claim, reads all records up to the claim, and returns the holder after them. */
   claim(claim: Claim): Promise<Holder | undefined>;
 }
 
@@ -87,9 +94,9 @@ export interface LockOptions {
 }
 
 /**
- * Takes the lock for the run `id`. Watches a holder that did not release the lock for two of its
- * intervals, on this machine's monotonic clock; other clocks, process IDs and host names do not
- * matter. Throws a FleetError of kind `usage` when another run is alive.
+ * Takes the lock for the run `id`. When another holder has not released the lock, this watches it
+ * for two of its intervals on this machine's monotonic clock. Other clocks, process IDs and host
+ * names do not matter. Throws a FleetError of kind `usage` when the other run is alive.
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {
   const before = await file.refresh();
@@ -121,7 +128,7 @@ async function watchInSilence(
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    // Fewer records than before: the holder has rewritten the file.
+    // There are fewer records than before, so the holder has rewritten the file.
     if (now?.id !== before.id || now.signs !== before.signs)
       throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;

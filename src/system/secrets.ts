@@ -1,6 +1,6 @@
-// Hides secrets in text from other parties, even when they are encoded as base64, hex, or nested
-// escapes of URLs, JSON and HTML. Long secrets are also found in parts, and with line breaks, markup
-// or other characters between their letters.
+// Hides secrets in text from other parties, also when they are encoded as base64 or hex, or in
+// nested escapes of URLs, JSON and HTML. Parts of long secrets are also found, and secrets with
+// line breaks, markup or other characters between their letters.
 
 import { hideInEscapedWords, mayHoldEscapes } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
@@ -10,8 +10,8 @@ import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js'
 export const HIDDEN = '[hidden]';
 
 /**
- * The secrets of one run. Code that gets a token adds it, and code that handles foreign text hides
- * the secrets in it.
+ * The secrets of one run. Code that gets a token adds it here. Code that handles text from other
+ * parties hides the secrets in that text.
  */
 export interface Secrets {
   /**
@@ -20,8 +20,8 @@ export interface Secrets {
    */
   add(secret: string, isPassword?: boolean): void;
   /**
-   * Adds a token that will be renewed. Only the tokens that were added last are kept. Adding a known
-   * token again keeps it longer.
+   * Adds a token that will be renewed. Only the last of these tokens are kept. Adding a known token
+   * again keeps it longer.
    */
   addToken(token: string): void;
   /**
@@ -30,22 +30,29 @@ export interface Secrets {
    */
   hide(text: string): string;
   /**
-   * Returns data of the service with each whole token, and each signature of a JWT, replaced by
-   * `[hidden]`. Data goes to files, databases and other origins, and can be too large for `hide`.
-   * Other parts of a token stay, because a token may contain the UUID of a user or an organization.
+   * Returns data of the service in which each whole token, and each signature of a JWT, is replaced
+   * by `[hidden]`. Data goes to files, databases and other servers, and can be too large for
+   * `hide`. The other parts of a token are not replaced, because a token may contain the UUID of a
+   * user or an organization.
    */
   hideInData(data: string): string;
-  /** Does the same in the bytes of a body. Returns them unchanged when they hold no token. */
+  /**
+   * Hides tokens in the bytes of a body in the same way. Returns the bytes unchanged when they
+   * contain no token.
+   */
   hideInBytes(data: Buffer): Buffer;
 }
 
-/** Hiding shorter secrets would garble common words. */
+/** Hiding shorter secrets would make common words unreadable. */
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
-/** How many short texts `hide` remembers, and how long they are: the size of usual headers. */
+/**
+ * The number and the maximum length of the short texts whose results `hide` keeps. Usual headers
+ * are this short.
+ */
 const MOST_REMEMBERED = 500;
 const REMEMBERED_CHARACTERS = 200;
-/** Shorter tokens may be words or numbers of the data. */
+/** A shorter token may be an ordinary word or number in the data. */
 const SHORTEST_IN_DATA = 20;
 /**
  * A watch of several weeks renews its token a thousand times. The oldest tokens have expired and
@@ -54,20 +61,22 @@ const SHORTEST_IN_DATA = 20;
 const MOST_TOKENS = 20;
 /** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
 const MOST_ROUNDS = 6;
-/** How often base64 or hex is decoded. Each round tries several positions. */
+/** How many times base64 or hex is decoded. Each round tries several positions. */
 const MOST_NESTED_RUNS = 3;
 
 /** Whether a word is a JWT: three parts separated by dots, with a base64 object first. */
 const isJwt = (word: string): boolean => word.includes('eyJ') && word.split('.').length > 2;
 
-/** Returns the signature of a JWT, without which its other parts are useless. */
+/**
+ * Returns the signature of a JWT. Without the signature, the other parts of the token are useless.
+ */
 function signatureOf(secret: string): string | undefined {
   if (!isJwt(secret)) return undefined;
   const signature = secret.slice(secret.lastIndexOf('.') + 1);
   return signature.length >= SHORTEST_IN_DATA ? signature : undefined;
 }
 
-/** Hides the words that look like a JWT, because a token may not have been added. */
+/** Hides the words that look like a JWT, because the token may not have been added as a secret. */
 export function hideJwts(text: string): string {
   return text.includes('eyJ')
     ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word))
@@ -75,21 +84,21 @@ export function hideJwts(text: string): string {
 }
 
 /**
- * Whether a text that was typed in the wrong place may be a token: a JWT, or 32 consecutive letters
- * and digits.
+ * Whether a text that was typed in the wrong place may be a token. It may be one when it is a JWT
+ * or contains 32 consecutive letters and digits.
  */
 export function looksLikeToken(text: string): boolean {
   return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text);
 }
 
 export function openSecrets(): Secrets {
-  /** Passwords and other secrets that stay valid for the whole run. */
+  /** Passwords and other secrets that are valid for the whole run. */
   const lasting = new Set<string>();
   /** In the order of their last use. */
   const tokens = new Set<string>();
-  /** Undefined until a text is searched: most runs print no text of others. */
+  /** Undefined until a text is searched. Most runs print no text of other parties. */
   let search: Search | undefined;
-  /** Results of `hide` for short texts, because the headers of a thousand pages are mostly equal. */
+  /** The results of `hide` for short texts, because most headers of a thousand pages are equal. */
   const hiddenTexts = new Map<string, string>();
 
   function add(secret: string, isPassword = false): void {
@@ -103,7 +112,8 @@ export function openSecrets(): Secrets {
     if (token.length < SHORTEST_TOKEN) return;
     const isKnown = tokens.delete(token);
     tokens.add(token);
-    // Every request adds its token again. A new search would take longer than most bodies.
+    // Every request adds its token again. Building a new search each time would take longer than
+    // searching most bodies.
     if (isKnown) return;
     const [oldest] = tokens;
     if (tokens.size > MOST_TOKENS && oldest !== undefined) tokens.delete(oldest);
@@ -162,15 +172,15 @@ export function openSecrets(): Secrets {
 
 /** The texts to look for. */
 interface Search {
-  /** Longest first, because a secret may be part of another. */
+  /** The longest secret comes first, because a secret may be a part of another one. */
   spellings: readonly string[];
-  /** The parts of long secrets, which are found with other characters between their letters. */
+  /** The parts of long secrets that are found even with other characters between their letters. */
   parts: ReadonlySet<string>;
-  /** The parts that are found only as they are. */
+  /** The parts that are found only without other characters between their letters. */
   literalParts: readonly string[];
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
-  /** Texts of which data contains one when it contains a text of `inData`. */
+  /** Texts of which the data contains at least one when it contains a text of `inData`. */
   marksInData: readonly string[];
   /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */
   escapedInData: readonly string[];
@@ -180,7 +190,7 @@ function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
   const inData = each.filter(isFoundInData);
-  // The spelling of a token contains its signature in the same spelling.
+  // A token in a given spelling contains its signature in the same spelling.
   const marks = inData.map((secret) => signatureOf(secret) ?? secret);
   return {
     spellings: longestFirst(all),
@@ -192,7 +202,7 @@ function searchFor(secrets: Iterable<string>): Search {
   };
 }
 
-/** Whether a secret is long enough for data, and cannot be a number of JSON. */
+/** Whether a secret is long enough to be hidden in data, and cannot be a number in JSON. */
 function isFoundInData(secret: string): boolean {
   return secret.length >= SHORTEST_IN_DATA && /[a-z]/i.test(secret);
 }
@@ -201,7 +211,9 @@ function longestFirst(spellings: Iterable<string>): string[] {
   return [...spellings].sort((one, other) => other.length - one.length);
 }
 
-/** Returns the spellings of a secret without escapes, in each form that a service may write. */
+/**
+ * Returns the spellings of a secret without escapes, in each form in which a service may write it.
+ */
 function spellingsOf(secret: string): string[] {
   const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
   // UTF-8 that a program read as Latin-1.
@@ -233,8 +245,8 @@ const BYTES_A_GROUP = 3;
 const BITS_A_CHARACTER = 6;
 
 /**
- * Returns the base64 of a secret at each place in a longer text, such as `JWT <token>`: the
- * characters that depend on the text before or after it are left out.
+ * Returns the base64 of a secret for each position in a longer text, such as `JWT <token>`. The
+ * characters that depend on the text before or after the secret are left out.
  */
 function base64Of(secret: Buffer): string[] {
   // The base64 of a short secret inside a text is too short to be distinguished from a word.
@@ -253,14 +265,16 @@ function hideEncoded(text: string, search: Search): string {
   for (;;) {
     const ranges = findInEachRound(hidden, search);
     if (ranges.length === 0) return hidden;
-    // The letters around a hidden secret are neighbours now, so the search starts again.
+    // When a secret was hidden, the letters before and after it are neighbours, so the search
+    // starts again.
     hidden = replaceRanges(hidden, ranges);
   }
 }
 
 /**
- * Returns the ranges of the text that contain a secret after any number of decodings. All rounds
- * search the same text: hiding a part of a secret would keep the next round from finding the rest.
+ * Returns the ranges of the text that contain a secret after the text is decoded once or several
+ * times. All rounds search the same text. If a round hid only a part of a secret, the next round
+ * could not find the rest.
  */
 function findInEachRound(text: string, search: Search): SecretRange[] {
   const ranges: SecretRange[] = [];
@@ -292,7 +306,7 @@ function findAll(
         if (isSought(word, original.slice(from, to))) ranges.push([from, to]);
       }
   };
-  // Spellings without escapes are already hidden. The word in HIDDEN may itself be a password.
+  // Spellings without escapes are already hidden. The word `[hidden]` may itself be a password.
   findIn(spellings, (word, found) => word !== found);
   findIn(literalParts, () => true);
   return ranges;
@@ -316,10 +330,10 @@ function withoutInvisible(decoded: UnescapedText): UnescapedText {
   return { text, starts };
 }
 
-/** Words in base64 or hex. Shorter ones cannot contain a part of a token. */
+/** Matches words in base64 or hex. A shorter word cannot contain a part of a token. */
 const ENCODED_RUN = /[\w+/-]{22,}/g;
 
-/** Returns the ranges of words in base64 or hex that contain a token which is encoded again. */
+/** Returns the ranges of words in base64 or hex that contain a token in another encoding. */
 function findEncodedRuns(
   { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,
@@ -349,10 +363,13 @@ function holdsPart(text: UnescapedText, parts: ReadonlySet<string>): boolean {
   return false;
 }
 
-/** Character codes in a row, such as the bytes of a buffer in JSON, `0x65 0x79`, or `U+0065`. */
+/**
+ * Matches several character codes in a row, such as the bytes of a buffer in JSON, `0x65 0x79`, or
+ * `U+0065`.
+ */
 const NUMBER_RUN = /(?:(?:0x|U\+)?[0-9a-f]{1,8}[^0-9a-z]{1,20}){9,}(?:0x|U\+)?[0-9a-f]{1,8}/gi;
 
-/** Returns the ranges of rows of character codes that contain a token. */
+/** Returns the ranges of consecutive character codes that contain a token. */
 function findNumberRuns(
   { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,
@@ -372,7 +389,7 @@ function findNumberRuns(
 
 const LAST_UNIT = 0xffff;
 
-/** Returns the texts that a word in base64 or hex can stand for, from each possible first group. */
+/** Returns the texts for which a word in base64 or hex can stand, one for each possible start. */
 function decodeRun(run: string): string[] {
   const inBase64 = [0, 1, 2, 3].map((from) =>
     Buffer.from(run.slice(from), 'base64').toString('latin1'),

@@ -16,8 +16,8 @@ export interface ShellOptions {
   /** The command's stdin. Empty by default, so that it cannot consume the input of fleet. */
   input?: string;
   /**
-   * Whether the command may ask questions on the terminal. Otherwise it runs in its own process
-   * group: all its processes end with it, and fleet forwards Ctrl-C to it.
+   * Whether the command may ask questions on the terminal. Otherwise it runs in a process group of
+   * its own: fleet can end all its processes, and forwards Ctrl-C to them.
    */
   mayAsk: boolean;
   onOutput(stdout: Readable, stderr: Readable): void;
@@ -101,8 +101,8 @@ function hasTerminal(): boolean {
 }
 
 /**
- * Ends a command and its processes. Windows has neither groups nor SIGTERM, so taskkill ends the
- * process tree immediately.
+ * Ends a command and its processes. Windows has neither process groups nor SIGTERM, so taskkill
+ * ends the process tree immediately.
  */
 function kill(child: ChildProcess, signal: NodeJS.Signals, isGroup: boolean): void {
   const alone = () => void child.kill(signal);
@@ -127,7 +127,7 @@ function endTree(pid: number): ChildProcess {
 }
 
 /**
- * Returns the absolute path of a Windows program. Windows would look for a plain name in the
+ * Returns the absolute path of a Windows program. For a plain name, Windows would search the
  * current directory first.
  */
 export function windowsProgram(...names: string[]): string {

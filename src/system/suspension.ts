@@ -1,11 +1,11 @@
-// Measures how long this process did not run: it was stopped by Ctrl-Z, or the machine slept.
+// Measures how long this process did not run because it was stopped by Ctrl-Z or the machine slept.
 
 import { type Clock, every, momentOf } from './clock.js';
 
-/** How often the process notes that it runs. */
+/** How often the process records that it is running. */
 const TICK_MS = 250;
 
-/** A longer time without a tick is a suspension, and not only a busy processor. */
+/** A longer time without such a record is a suspension. A busy processor causes shorter ones. */
 const LONGEST_GAP_MS = 2000;
 
 export type Suspension = ReturnType<typeof watchSuspension>;
@@ -17,7 +17,7 @@ export function watchSuspension(clock: Clock, signal: AbortSignal) {
 
   function look(): void {
     const now = momentOf(clock);
-    // The monotonic clock stands still while the machine sleeps; the date does not.
+    // The monotonic clock stands still while the machine sleeps, but the date does not.
     const gapMs = Math.max(now.monotonicMs - last.monotonicMs, Math.abs(now.wallMs - last.wallMs));
     if (gapMs > LONGEST_GAP_MS) suspendedMs += gapMs;
     last = now;

@@ -2,7 +2,7 @@
 
 import { DAY_MS, MINUTE_MS } from './time-units.js';
 
-/** Offsets only change at quarters of an hour, so the offset is cached for each quarter. */
+/** The offset of a zone changes only at quarters of an hour, so it is cached for each quarter. */
 const QUARTER_MS = 15 * MINUTE_MS;
 
 export interface TimeZone {
@@ -26,7 +26,7 @@ export interface LocalTime {
   millisecond: number;
 }
 
-/** The machine's zone, set by `TZ` or the system. */
+/** The machine's zone. `TZ` or the system sets it. */
 export const MACHINE_ZONE: TimeZone = {
   name: undefined,
   offsetMinutes: (atMs) => -new Date(atMs).getTimezoneOffset(),
@@ -34,13 +34,13 @@ export const MACHINE_ZONE: TimeZone = {
 
 /** Returns the usual spelling of an IANA name, or undefined when the zone does not exist. */
 export function canonicalTimeZone(text: string): string | undefined {
-  // Some versions of Node accept `+02:00`, which does not follow daylight saving time.
+  // Some versions of Node accept `+02:00`. Such a zone does not follow daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
     const typed = text.trim();
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: typed }).resolvedOptions();
     const isOtherName = timeZone.toLowerCase() !== typed.toLowerCase();
-    // Keeps the spelling of an alias, such as Asia/Kolkata for Asia/Calcutta.
+    // Keeps the spelling of an alias. For example, Asia/Kolkata does not become Asia/Calcutta.
     return isOtherName && /^[A-Z]/.test(typed) ? typed : timeZone;
   } catch {
     return undefined;
@@ -134,9 +134,9 @@ export function isPossible(time: LocalTime): boolean {
 }
 
 /**
- * Returns the instant of a local time, in milliseconds since the epoch. A time that occurs twice
- * when the clock is set back means the first occurrence. A time that is skipped when the clock is
- * set forward moves by the same amount: 02:30 becomes 03:30.
+ * Returns the instant of a local time, in milliseconds since the epoch. When the clock is set back,
+ * a time that occurs twice means its first occurrence. When the clock is set forward, a skipped
+ * time moves by the same amount: 02:30 becomes 03:30.
  */
 export function instantOf(time: LocalTime, zone: TimeZone): number {
   const localMs = utcMs(time);
@@ -150,8 +150,8 @@ export function instantOf(time: LocalTime, zone: TimeZone): number {
 }
 
 /**
- * Returns the first instant of a date in the zone, which is later than midnight when midnight is
- * skipped.
+ * Returns the first instant of a date in the zone. It is later than midnight when the clock skips
+ * midnight.
  */
 export function startOfDay(
   { year, month, day }: Pick<LocalTime, 'year' | 'month' | 'day'>,
@@ -162,8 +162,8 @@ export function startOfDay(
   const found = instantOf(midnight, zone);
   const isMidnight = found + zone.offsetMinutes(found) * MINUTE_MS === localMs;
   if (isMidnight) return found;
-  // Midnight is skipped, so the day begins at the clock change. Search for it within the previous
-  // 24 hours.
+  // The clock skips midnight, so the day begins at the clock change. It is searched within the
+  // previous 24 hours.
   let [early, late] = [found - DAY_MS, found];
   while (late - early > 1) {
     const middle = Math.floor((early + late) / 2);

@@ -1,17 +1,19 @@
-// Finds parts of tokens in a text, whatever is between their letters and digits: line breaks, NUL
-// bytes, markup or separators. Upper and lower case count as equal.
+// Finds parts of tokens in a text, whatever characters are between their letters and digits: line
+// breaks, NUL bytes, markup or separators. Ignores case.
 
 import type { UnescapedText } from './unescape.js';
 
 /**
- * How many letters and digits of a token must follow each other to count as a part of it. Services
- * quote the last twelve characters of a token, two of which may be separators.
+ * This many consecutive letters and digits of a token count as a part of it. Services quote the
+ * last twelve characters of a token, two of which may be separators.
  */
 export const PART_LENGTH = 10;
 
-/** A part of this length counts even when most of its characters are not letters or digits. */
+/** A part of this length counts even when most of its characters are neither letters nor digits. */
 const LITERAL_LENGTH = 12;
-/** Parts with fewer different characters, such as dashes alone, are also in other texts. */
+/**
+ * A part with fewer different characters, such as a row of dashes, also occurs in ordinary texts.
+ */
 const LEAST_VARIETY = 6;
 
 /** A range of the original text: its start, and the position after its end. */

@@ -4,7 +4,7 @@
 /** A decoded text, with the position of each character in the original text. */
 export interface UnescapedText {
   text: string;
-  /** Has one more entry than characters: the end of the original text. */
+  /** This array has one more entry than the text has characters: the end of the original text. */
   starts: readonly number[];
 }
 
@@ -63,8 +63,8 @@ const anyCase = (name: string) =>
 const HEX = '[0-9a-fA-F]';
 
 /**
- * Percent-encoding in runs, escapes of JSON, JavaScript, Python and C, quoted-printable, and HTML
- * entities. Browsers also read entities without a semicolon.
+ * Matches percent-encoded characters in a row, escapes of JSON, JavaScript, Python and C,
+ * quoted-printable, and HTML entities. Browsers also read entities without a semicolon.
  */
 const ESCAPE = new RegExp(
   [
@@ -111,7 +111,7 @@ export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedTex
 
 interface PlacedCharacter {
   character: string;
-  /** The position of the character in the escape. */
+  /** The position of the character within the escape. */
   offset: number;
 }
 
@@ -142,7 +142,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
   v: '\v',
 };
 
-/** Decodes `=41`. The end of a line after `=` is not part of the text (RFC 2045, 6.7). */
+/** Decodes `=41`. A line break after `=` is not part of the text (RFC 2045, 6.7). */
 function decodeQuotedPrintable(escaped: string): string {
   const digits = escaped.slice(1).trim();
   return digits === '' ? '' : characterOf(digits, 16);
@@ -165,7 +165,9 @@ function characterOf(digits: string, base: number): string {
 /** Characters of one percent-encoded byte. */
 const PERCENT_CHARACTERS = 3;
 
-/** Decodes a percent-encoded run as UTF-8, or as Latin-1 when it is not valid UTF-8. */
+/**
+ * Decodes consecutive percent-encoded bytes as UTF-8, or as Latin-1 when they are not valid UTF-8.
+ */
 function decodePercent(run: string): PlacedCharacter[] {
   let text: string;
   let sizeOf = (character: string) => Buffer.byteLength(character);

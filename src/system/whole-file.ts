@@ -16,13 +16,16 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { hasCode, moveFile } from './folder.js';
 
 export interface WholeFileOptions {
-  /** The permissions of the file. Default: those of the replaced file, or else of the umask. */
+  /**
+   * The permissions of the file. Default: the permissions of the replaced file, or for a new file
+   * those of the umask.
+   */
   mode?: number;
   /** Throws an error with the code EEXIST when the file exists. */
   isNew?: boolean;
   /**
-   * Whether the caller holds a lock on the file. The draft then has a fixed name, so that it replaces
-   * the draft of a killed process.
+   * Whether the caller holds a lock on the file. The draft then has a fixed name, so that it
+   * replaces the draft of a killed process.
    */
   isLocked?: boolean;
 }
@@ -30,8 +33,8 @@ export interface WholeFileOptions {
 const PERMISSIONS = 0o777;
 
 /**
- * Returns the path to which symbolic links lead, also to a target that does not exist yet. A written
- * file replaces the target, so that the link stays.
+ * Returns the path to which symbolic links lead. The target need not exist. Writing replaces the
+ * target, so that the link is kept.
  */
 export function followLinks(file: string): string {
   try {
@@ -52,7 +55,10 @@ function targetOfDanglingLink(file: string): string | undefined {
 /** The longest file name in common file systems, in bytes. */
 const LONGEST_NAME_BYTES = 255;
 
-/** Returns the path of a draft. It is in the folder of the target, because a move must not copy. */
+/**
+ * Returns the path of a draft. It is in the folder of the target, because only within a file system
+ * a move does not copy.
+ */
 function draftOf(path: string): string {
   const ending = `.${crypto.randomUUID()}.draft`;
   const isShort = Buffer.byteLength(basename(path) + ending) <= LONGEST_NAME_BYTES;
@@ -75,7 +81,7 @@ function publish(draft: string, path: string, isNew = false): void {
     return;
   }
   try {
-    // A link fails when the file exists. A rename would replace the file.
+    // Creating a link fails when the file exists. A rename would replace the file.
     linkSync(draft, path);
   } catch (error) {
     if (!['EPERM', 'ENOTSUP', 'ENOSYS'].some((code) => hasCode(error, code))) throw error;
@@ -108,8 +114,8 @@ export async function openWholeFile(file: string, options: WholeFileOptions = {}
 }
 
 /**
- * Writes a small file. Throws the errors of the file system, and leaves no draft. Synchronous, so
- * that a process which checked its lock cannot lose it before the write.
+ * Writes a small file. Throws the errors of the file system, and leaves no draft. Works
+ * synchronously, so that a process that has just checked its lock cannot lose it before the write.
  */
 export function writeWholeFile(file: string, text: string, options: WholeFileOptions = {}): void {
   const { path, draft, mode } = prepare(file, options);
