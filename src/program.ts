@@ -41,15 +41,15 @@ import {
 } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
-/** The action of a verb. Commander passes operands and options of any type. */
+/** The action of a verb. Its operands and options, which commander passes, can have any type. */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 /** Declares a noun and its verbs below the root. */
 type AddNoun = (program: Command, run: Run, verb?: string) => void;
 type Nouns = { readonly [name: string]: () => AddNoun | Promise<AddNoun> };
 
 /**
- * Nouns that do not depend on other nouns. Most commands begin with the first one, so it is loaded
- * with the root; each other noun is loaded separately.
+ * Nouns that do not depend on other nouns. The first one is loaded together with the root, because
+ * most commands begin with it. Each other noun is loaded separately.
  */
 const WORK: Nouns = {
   bicycles: () => addBicycles,
@@ -70,8 +70,8 @@ const WORK: Nouns = {
   api: async () => (await import('./commands/api/index.js')).addApi,
 };
 /**
- * Loads each noun's declaration, grouped by the headings of the first help page. A new noun adds
- * one line here.
+ * Loads the declaration of each noun. The nouns are grouped as on the first help page. A new noun
+ * needs one line here.
  */
 const NOUNS: { readonly [heading: string]: Nouns } = {
   'Work with the fleet:': WORK,
@@ -90,7 +90,7 @@ const NOUNS: { readonly [heading: string]: Nouns } = {
   },
 };
 
-/** The table with every column and untruncated values. */
+/** The format `wide`: a table with every column, whose values are not shortened. */
 const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
@@ -108,7 +108,7 @@ const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[]
   stats: ['html'],
 };
 
-/** The default screen for help: a pipe without a width. */
+/** The screen for help by default: a pipe, which has no width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
@@ -135,7 +135,7 @@ export async function runProgram(
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
       if (offline === true) {
-        // `--to` of rounds is the end of the tours, not a database.
+        // For rounds, `--to` is the end of the tours and not a database.
         const address = command.name() === 'rounds' ? undefined : to;
         await (await import('./list/offline.js')).runOffline(opened.context, action, address);
       } else if (
@@ -173,8 +173,8 @@ export async function runProgram(
 }
 
 /**
- * Returns the line that a typed line stands for: with its alias replaced and the defaults of its
- * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
+ * Returns the command line for which a typed line stands. An alias is replaced, and the defaults of
+ * the command are added. Throws a FleetError of kind `usage` for an alias with missing arguments.
  */
 export async function expandTyped(
   argv: readonly string[],
@@ -200,8 +200,8 @@ function isTreeWanted(argv: readonly string[]): boolean {
 }
 
 /**
- * The root accepts its own `--version` at any position. After `gbfs`, a `--version` with a value is
- * the version of a feed.
+ * The root command accepts its own `--version` at any position. After `gbfs`, a `--version` with a
+ * value is the version of a feed.
  */
 function joinVersion(argv: readonly string[]): string[] {
   const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
@@ -219,9 +219,9 @@ const FIRST_PAGE = Object.values(NOUNS).map((nouns) =>
 );
 
 /**
- * Reads the flags of the output: `--json` is short for `-o json`, `-o wide` is the table with every
+ * Reads the flags of the output. `--json` is short for `-o json`, `-o wide` is the table with every
  * column, `--file -` is stdout, and the extension of `--file` chooses a format. Throws a usage
- * error for contradictions.
+ * error when two flags contradict each other.
  */
 function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Command): GlobalFlags {
   const flags: GlobalFlags = path === undefined || path === '-' ? rest : { ...rest, file: path };
@@ -241,7 +241,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   }
   if (output === 'md') throw usageError('-o md writes a report', 'use fleet report -o md');
   const picture = PICTURES.find((each) => each === output);
-  // A map has its own extensions, and jq prints its results without a format.
+  // A map has its own file extensions, and results of jq are written without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;
   const chosen = output ?? (isNamed ? formatOfFile(flags.file) : undefined);
   if (picture === undefined) return chosen === undefined ? flags : { ...flags, output: chosen };
@@ -255,7 +255,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
   );
 }
 
-/** Returns the document that the command writes, from -o or the extension of the file. */
+/** Returns the kind of document that the command writes, from -o or the extension of the file. */
 function documentOf(
   command: Command,
   file: string | undefined,
@@ -266,7 +266,7 @@ function documentOf(
   return COMMAND_DOCUMENTS[command.name()]?.find((each) => each === name);
 }
 
-/** Refuses flags that a document does not follow. */
+/** Refuses flags that have no effect on a document. */
 function refuseDocumentFlags(
   document: string,
   { jq, columns, headers, headings, excel }: GlobalFlags,
@@ -283,7 +283,7 @@ function refuseDocumentFlags(
     throw usageError(`${flag} cannot be used with -o ${document}`, 'remove one of them');
 }
 
-/** Flags that name a file which the command still needs. */
+/** Flags that name a file which the command needs. */
 const FILES_IN_USE = {
   journal: '--journal',
   from: '--from',
@@ -303,7 +303,7 @@ function refuseSharedFile(file: string, options: { readonly [name: string]: unkn
   }
 }
 
-/** Whether two paths refer to the same file, which does not have to exist yet. */
+/** Whether two paths lead to the same file. The file need not exist yet. */
 function isSameFile(one: string, other: string): boolean {
   try {
     return realpathSync(one) === realpathSync(other);
@@ -313,8 +313,8 @@ function isSameFile(one: string, other: string): boolean {
 }
 
 /**
- * Commands with a `--file` that may have any extension, because they write an answer of the service
- * or a drawing.
+ * Commands whose `--file` may have any extension, because they write an answer of the service or a
+ * drawing.
  */
 const WRITES_ANY_FILE: readonly string[] = ['api', MAP];
 
@@ -389,8 +389,8 @@ function checkExtension(
 }
 
 /**
- * Turns commander's error into a usage error. Removes its "error:" prefix and its suggestion; fleet
- * adds its own hint.
+ * Turns commander's error into a usage error. Removes the prefix "error:" and commander's
+ * suggestion, because fleet adds its own hint.
  */
 async function usageErrorOf(
   error: CommanderError,
@@ -418,12 +418,12 @@ async function withSuggestedLine(
 }
 
 export interface ProgramOptions {
-  /** Receives the texts of help and version for stdout. */
+  /** Receives the texts of help and version that are printed on stdout. */
   write(text: string): void;
   /** The screen that shows the texts. */
   screen?: HelpScreen;
   /**
-   * The command line. When it begins with a noun of `WORK`, only that noun is loaded, which saves
+   * The command line. When it begins with a noun of `WORK`, only that noun is loaded. This saves
    * time.
    */
   words?: readonly string[];
@@ -440,7 +440,7 @@ export async function buildProgram(
     .exitOverride()
     .configureOutput({
       writeOut: writeFitted,
-      // Receives the first page when the command line has no command.
+      // Receives the first help page when the command line has no command.
       writeErr: writeFitted,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),
@@ -472,8 +472,8 @@ export async function buildProgram(
 }
 
 /**
- * Makes `fleet bicycles help list` work. Subcommands created later inherit it, and help pages do
- * not show it.
+ * Makes `fleet bicycles help list` work. Subcommands that are created later inherit it, and help
+ * pages do not list it.
  */
 function addInnerHelp(program: Command): void {
   const inner = program.createCommand('help').argument('[command]');

@@ -7,7 +7,7 @@ import { GROUPS, type Group } from './fleet.js';
 const TEXT_KEY = 'q';
 /** The limit of the search field. */
 export const TEXT_CHARACTERS = 100;
-/** An address with more values was not written by this page. */
+/** This page never writes an address with more values than this. */
 const MOST_WORDS = 100;
 
 /** Returns the filter of a fragment. Ignores keys that are not filters. */
@@ -30,7 +30,7 @@ export function writeFragment({ words, text }: Filter): string {
   return parameters.toString();
 }
 
-/** Puts the filter into the address, without a new entry in the browser's history. */
+/** Puts the filter into the page's address, without a new entry in the browser's history. */
 export function showFilter(filter: Filter): void {
   const fragment = writeFragment(filter);
   if (fragment === location.hash.slice(1)) return;
@@ -39,6 +39,6 @@ export function showFilter(filter: Filter): void {
   try {
     history.replaceState(history.state, '', address);
   } catch {
-    // The browser limits the number of changes. The filter itself still works.
+    // The browser limits how often an address may change. The filter itself still works.
   }
 }

@@ -68,7 +68,7 @@ function cardOf(
   const { uuid } = bicycle;
   const nowMs = nowOf(state);
   const own = state.alerts.rows.filter((alert) => alert.bicycle === uuid);
-  // The alerts belong to this bicycle, so they are not buttons.
+  // The alerts on the card are not buttons, because all of them belong to this bicycle.
   const alerts = own.map((alert) =>
     h('li', null, alertItem({ ...alert, bicycle: null, bicycleName: null }, nowMs)),
   );
@@ -126,14 +126,17 @@ function cardOf(
   ];
 }
 
-/** Returns the position, or the reason without one. */
+/** Returns the position, or the reason why there is none. */
 function placeOf({ position }: PageBicycle): string {
   if (typeof position === 'string') return position;
   const [longitude, latitude] = position;
   return `${latitude}, ${longitude}`;
 }
 
-/** Returns the lock. The fields are undefined until they were read, and empty in the past. */
+/**
+ * Returns the lock. The fields are undefined until they were read, and empty for a moment of the
+ * past.
+ */
 function lockOf(fields: FieldTexts | undefined): ComponentChild {
   if (fields === undefined) return '…';
   if (fields.length === 0) return 'not known';
@@ -150,7 +153,7 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
   return [h('dt', null, name), h('dd', null, text)];
 }
 
-/** Shows the UUID of a link, as on the terminal, because other commands accept it. */
+/** Of a link, the card shows the UUID, as on the terminal, because other commands accept it. */
 function fieldText(text: string): ComponentChild {
   const [, uuid] =
     /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ??

@@ -1,33 +1,36 @@
-// Groups bicycles that a map of this scale cannot separate. Pure. Bicycles whose marks would overlap
-// are one cluster, so the drawing order never decides which bicycles are visible.
+// Groups bicycles that a map of this scale cannot separate. A pure function. Bicycles whose marks
+// would overlap become one cluster, so that the drawing order never decides which bicycles are
+// visible.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';
 import { bubblePixels, pointPixels } from './sizes.js';
 import { TILE_PIXELS } from './view.js';
 
-/** A cluster. Its middle is above 1 beyond the date line. */
+/** A cluster. The x coordinate of its middle is above 1 when the middle is beyond the date line. */
 export interface PageCluster extends Point, Bounds {
   readonly bicycles: readonly PageBicycle[];
 }
 
-/** One mark of the map, for one bicycle or many. The middle is in pixels. */
+/** One mark of the map, for one bicycle or for many. Its middle is in pixels. */
 interface Mark extends Point {
   readonly parts: readonly (readonly PageBicycle[])[];
   readonly count: number;
   readonly radius: number;
 }
 
-/** The radius of a bicycle's mark relative to its size; the outlines leave room around them. */
+/**
+ * The radius of a bicycle's mark, as a share of its size. There is empty space around its outline.
+ */
 const MARK_RADIUS = 0.42;
-/** Each pass merges most of the overlapping marks; few passes are needed for 100,000 bicycles. */
+/** Each pass merges most of the overlapping marks. A few passes are enough for 100,000 bicycles. */
 const MOST_PASSES = 30;
 /** More than the number of cells in a column of the world at the highest zoom. */
 const ROW = 2 ** 26;
 
 /**
  * Returns the clusters, and the bicycles that are drawn as points. `worldPixels` is the width of
- * the world. Bicycles without a position are in neither.
+ * the world. Bicycles without a position are left out.
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
@@ -128,7 +131,7 @@ function cellOf(x: number, y: number, pixels: number): number {
   return Math.floor(x / pixels) * ROW + Math.floor(y / pixels);
 }
 
-/** Moves positions before the seam behind all others. */
+/** Moves the positions before the cut so that they come after all others. */
 function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
 }

@@ -1,4 +1,4 @@
-// Keeps a served page current, or at a moment of the past.
+// Keeps a served page up to date, or shows a moment of the past.
 
 import { openFleet, update } from './fleet.js';
 import { drawHead } from './head.js';

@@ -1,4 +1,4 @@
-// All fields of one bicycle: from fleet, or from the packed columns of the page.
+// All fields of one bicycle. They come from fleet, or from the packed columns in the page.
 
 import { readBlock } from './dom.js';
 import type { PageBicycle } from './fleet.js';
@@ -26,7 +26,7 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }
 
-/** The block with all fields follows the script. It is read when the first card opens. */
+/** The block with all fields comes after the script. It is read when the first card is opened. */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
 export async function pageFields(
@@ -34,7 +34,7 @@ export async function pageFields(
   { isLive, link }: PageState,
 ): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
-  // For the past, the page has only the drawn fields.
+  // For a moment of the past, the page has only the fields that it draws.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));
   return fieldsAt(await details, place);

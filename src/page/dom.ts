@@ -1,4 +1,4 @@
-// Access to the template's elements, throttled drawing, and the formats of numbers and times.
+// Finds the template's elements, limits how often the page is drawn, and formats numbers and times.
 
 import { h, render } from 'preact';
 import { showElapsed } from '../system/age.js';
@@ -35,8 +35,8 @@ export function oncePerFrame(draw: () => void): () => void {
 }
 
 /**
- * Limits calls so that the pause is `REST_FACTOR` times the duration of the last call. This leaves
- * time for other work when updates arrive ten times a second.
+ * Limits calls, so that the pause between two calls is `REST_FACTOR` times as long as the last
+ * call. This leaves time for other work when updates arrive ten times a second.
  */
 export function gently(work: () => void): () => void {
   let isAsked = false;
@@ -81,7 +81,7 @@ function openTimeFormats(timeZone: string | undefined) {
   };
 }
 
-/** Sets the time zone of displayed times; null is the browser's zone. */
+/** Sets the time zone in which times are shown; null is the browser's zone. */
 export function useTimeZone(timeZone: string | null): void {
   formats = openTimeFormats(timeZone ?? undefined);
 }

@@ -1,4 +1,4 @@
-// The filters of the page, which are also charts: counts by state, charge and silence.
+// The filters of the page. They are also charts: counts by state, charge and silence.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';
@@ -78,8 +78,8 @@ function search(state: PageState, { onFilter, onEnter }: FacetsOptions): Compone
 }
 
 /**
- * Returns a bar for each value that occurs or is selected; known values in order, others after
- * them. Charge always has all of its buckets.
+ * Returns a bar for each value that occurs or is selected. Known values come first, in order. For
+ * charge, all values are shown.
  */
 function bars(group: Group, state: PageState, { onFilter }: FacetsOptions): ComponentChild {
   const nowMs = nowOf(state);

@@ -1,12 +1,13 @@
-// Filters and sorts the bicycles of the page, fast enough for 100,000 at every key press.
+// Filters and sorts the bicycles of the page. It is fast enough to filter 100,000 bicycles after
+// every key.
 
 import type { Bounds } from '../globe/projection.js';
 import { GROUPS, type Group, groupOf, type PageBicycle } from './fleet.js';
 
 export interface Filter {
-  /** The selected values by group; a missing group selects all. */
+  /** The selected values of each group. A group that is missing selects all bicycles. */
   readonly words: Readonly<Partial<Record<Group, ReadonlySet<string>>>>;
-  /** The text in name, serial number, bleid or uuid; case is ignored. */
+  /** The text that is searched in name, serial number, bleid or uuid. Case is ignored. */
   readonly text: string;
 }
 
@@ -42,8 +43,8 @@ export function filterFleet(
 }
 
 /**
- * Returns the bicycles inside a part of the world. `west` can be below 0 and `east` above 1, where
- * the map repeats the world.
+ * Returns the bicycles in a part of the world. `west` can be below 0 and `east` above 1, where the
+ * map repeats the world.
  */
 export function inView(
   bicycles: readonly PageBicycle[],
@@ -53,8 +54,8 @@ export function inView(
 }
 
 /**
- * Sorts bicycles. Bicycles without a value come last in both directions. The order of equal ones is
- * kept.
+ * Sorts bicycles. Bicycles without a value come last in both directions. Equal bicycles keep their
+ * order.
  */
 export function sortBicycles(
   bicycles: readonly PageBicycle[],

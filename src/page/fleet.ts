@@ -7,12 +7,14 @@ import type { PageRow } from './payload.js';
 export interface PageBicycle extends PageRow {
   /** The index in the original order. */
   readonly place: number;
-  /** Web Mercator from 0 to 1; NaN without a position. */
+  /** The position in Web Mercator, from 0 to 1; NaN without a position. */
   readonly x: number;
   readonly y: number;
-  /** The last change, in milliseconds of the page's clock; -Infinity for never. */
+  /**
+   * The time of the last change by the page's clock, in milliseconds; -Infinity when there is none.
+   */
   readonly changedMs: number;
-  /** The sort key of the name: without accents, with numbers by value. */
+  /** The sort key of the name: without accents, and with numbers that sort by their value. */
   readonly nameKey: string | null;
   /** The text that the search uses. */
   readonly searchText: string;
@@ -79,7 +81,7 @@ export function groupOf({ state, percent, seenMs }: PageRow, group: Group, nowMs
   return percent === null ? UNCHARGED : chargeGroup(percent);
 }
 
-/** Counts the bicycles of each group that is not empty. */
+/** Counts the bicycles of each group. Groups without bicycles are left out. */
 export function countBy(
   bicycles: Iterable<PageBicycle>,
   group: Group,

@@ -9,7 +9,7 @@ const SILENCES = [
   ['within a week', 7 * DAY_MS],
   ['longer ago', Number.POSITIVE_INFINITY],
 ] as const;
-/** The group of bicycles without a last position. */
+/** The group of the bicycles that have no last position. */
 export const NEVER_HEARD = 'never';
 
 /** The groups in order. */
@@ -18,13 +18,15 @@ export const CHARGE_GROUPS: readonly string[] = Array.from({ length: 10 }, (_, t
 );
 export const SILENCE_GROUPS: readonly string[] = [...SILENCES.map(([name]) => name), NEVER_HEARD];
 
-/** Returns the group of a charge: `50-59` for 57. The last group ends at 100. */
+/** Returns the group of a charge: `50-59` for 57. The last group also contains 100. */
 export function chargeGroup(percent: number): string {
   const start = Math.min(90, Math.max(0, Math.floor(percent / 10) * 10));
   return start === 90 ? '90-100' : `${start}-${start + 9}`;
 }
 
-/** Thresholds in percent: low, and in need of a new battery. */
+/**
+ * The limits in percent below which a charge is low, and below which the battery must be replaced.
+ */
 export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 

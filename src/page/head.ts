@@ -41,7 +41,7 @@ function sumsOf({ filter, matching }: PageState): string {
   ].join(' · ');
 }
 
-/** Shows whether fleet is connected to the service, and the page to fleet. */
+/** Shows whether fleet is connected to the service, and whether the page is connected to fleet. */
 function linkOf({ link, lostMs, fleet }: PageState): ComponentChild {
   if (link === null) return null;
   const { state, sinceMs, message, total } = link;

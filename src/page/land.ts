@@ -24,7 +24,7 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
   );
   // One feature per polygon, because MapLibre treats polygons with another orientation as holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
-    // Coordinates continue beyond the date line. MapLibre draws them on both sides.
+    // The coordinates continue beyond the date line, because MapLibre draws them on both sides.
     const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));
     return { type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates } };
   });
@@ -39,7 +39,7 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
   };
 }
 
-/** Returns the layers in the colours of the theme, lowest first. */
+/** Returns the layers in the colours of the theme, starting with the lowest. */
 function layersOf(tiles: Tiles | null): LayerSpecification[] {
   const source = LAND;
   return [
@@ -55,7 +55,7 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
       id: 'borders',
       type: 'line',
       source,
-      // The coarse coastline would cross the streets of a vector map.
+      // The rough coastline would cross the streets of a vector map.
       maxzoom: tiles?.kind === 'vector' ? 8 : 24,
       paint: { 'line-color': readColour('coast'), 'line-width': 1 },
     },
@@ -81,7 +81,7 @@ export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   }
 }
 
-/** Closes a coast around a pole through the pole. */
+/** Closes the outline of land around a pole at the pole. */
 function throughPole(ring: GeoJSON.Position[]): GeoJSON.Position[] {
   const [first, last] = [ring[0], ring.at(-1)];
   if (first === undefined || last === undefined || Math.abs((first[0] ?? 0) - (last[0] ?? 0)) < 180)

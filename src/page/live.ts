@@ -1,11 +1,12 @@
-// Receives the updates of a served page: the whole fleet after a gap, otherwise only changes.
+// Receives the updates of a served page. After a gap it receives the whole fleet, otherwise only
+// changes.
 
 import type { Payload, Update } from './payload.js';
 
 export interface PageLiveOptions {
   readonly sequence: number;
   onUpdate(update: Update): void;
-  /** Called with the whole fleet when the page is too far behind. */
+  /** Called with the whole fleet when the page has missed too many updates. */
   onFleet(payload: Payload): void;
   /** Called when the connection to fleet opens or closes. */
   onConnection(isOpen: boolean): void;
@@ -21,8 +22,8 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   let source: EventSource | undefined;
   const open = () => {
     source?.close();
-    // A browser allows six connections to a server, and each listening tab uses one. Hidden tabs
-    // close theirs.
+    // A browser allows six connections to a server, and each open tab uses one. A hidden tab closes
+    // its connection.
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;
@@ -35,13 +36,13 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
     opened.addEventListener('open', () => onConnection(true));
     opened.addEventListener('error', () => {
       onConnection(false);
-      // The browser reconnects automatically, unless fleet answered with something else.
+      // The browser reconnects automatically, unless the answer of fleet was not a stream.
       if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
   };
   /**
-   * Loads the whole fleet after too many missed updates. fleet serves one compressed copy to all
-   * pages.
+   * Loads the whole fleet after too many missed updates. fleet sends the same compressed copy to
+   * all pages.
    */
   const renew = async (asker: EventSource) => {
     asker.close();
@@ -58,7 +59,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   open();
   document.addEventListener('visibilitychange', open);
   return {
-    /** Stops the updates until the page continues with the present fleet. */
+    /** Stops the updates until the page shows the current fleet again. */
     pause() {
       isPaused = true;
       known = -1;
@@ -72,7 +73,7 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   };
 }
 
-/** Requests data from fleet below the address of the page. */
+/** Requests data from fleet. The path is below the address of the page. */
 export async function askFleet<Answer>(
   path: string,
   signal: AbortSignal | null = null,

@@ -50,14 +50,14 @@ export function openMap(page: PageState, options: PageMapOptions) {
   const draw = () => drawOverlay(overlay, state, (cluster) => fitCluster(map, cluster));
   follow(state, options, draw);
   return {
-    /** Redraws after the matching bicycles changed. */
+    /** Redraws after the bicycles that match the filter changed. */
     show() {
       if (!state.isReady) return;
       regather(state);
       draw();
     },
     /**
-     * Shows the selection. With `near` the map moves to it, otherwise only if it is out of sight.
+     * Shows the selection. With `near` the map moves to it, otherwise only when it is not visible.
      */
     choose(near: boolean) {
       const { chosen } = page;
@@ -135,7 +135,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // When the view changes, new names of places are drawn after the land below them.
+  // After a change of the view, the names of its towns are drawn when the land below them is drawn.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
@@ -170,7 +170,7 @@ function regather(state: PageMapState): void {
   nameTowns(state);
 }
 
-/** Chooses the named towns again, unless the land of this view is not yet drawn. */
+/** Chooses the towns whose names are shown, unless the land of this view is not drawn yet. */
 function nameTowns(state: PageMapState): void {
   if (state.map.isSourceLoaded(LAND)) state.towns = chooseTowns(state);
 }
@@ -187,11 +187,15 @@ function fitCluster(map: MapLibre, cluster: PageCluster): void {
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
-  // MapLibre treats an address with this end as a classic script. A module cannot start from disk.
+  // MapLibre treats an address with this end as a classic script. A module script cannot start from
+  // a file on disk.
   return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
 }
 
-/** Clusters are computed for each half zoom level, so that they stay while the map moves. */
+/**
+ * Clusters are computed for each half level of the zoom, so that they do not change while the map
+ * moves.
+ */
 function stepOf(zoom: number): number {
   return Math.floor(zoom * 2) / 2;
 }
@@ -208,7 +212,8 @@ function flightOf(container: HTMLElement) {
 const WHOLE_WORLD: [number, number, number, number] = [-160, -58, 170, 74];
 
 /**
- * Returns west, south, east and north of all positions; across the date line if that is narrower.
+ * Returns the west, south, east and north of all positions. The range crosses the date line when it
+ * is narrower that way.
  */
 function lngLatsOf(bicycles: readonly PageBicycle[]): [number, number, number, number] {
   const placed = bicycles.filter(isPlaced);
@@ -219,7 +224,7 @@ function cornersOf({ west, east, north, south }: Bounds): [number, number, numbe
   return [...lngLatOf({ x: west, y: south }), ...lngLatOf({ x: east, y: north })];
 }
 
-/** Returns the degrees of a point; above 180 beyond the date line. */
+/** Returns the degrees of a point. The longitude is above 180 beyond the date line. */
 function lngLatOf({ x, y }: Point): [longitude: number, latitude: number] {
   return [x * 360 - 180, latitudeOf(y)];
 }

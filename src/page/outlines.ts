@@ -4,7 +4,10 @@ import type { BICYCLE_STATES } from '../api/bicycle.js';
 
 export type PageLook = (typeof BICYCLE_STATES)[number] | 'other';
 
-/** Outlines in a square of 16, in drawing order. States that need attention are on top. */
+/**
+ * Outlines in a square of 16 by 16, in the order of drawing. States that need attention are drawn
+ * last, above the others.
+ */
 export const OUTLINES: Readonly<Record<PageLook, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',
   retired: 'M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zm0 3a2.5 2.5 0 1 1 0 5a2.5 2.5 0 1 1 0-5z',
@@ -17,7 +20,7 @@ export const OUTLINES: Readonly<Record<PageLook, string>> = {
   lost: 'M4.6 2.5L8 5.9L11.4 2.5L13.5 4.6L10.1 8L13.5 11.4L11.4 13.5L8 10.1L4.6 13.5L2.5 11.4L5.9 8L2.5 4.6z',
 };
 
-/** Returns the mark of a state. Unknown states share one mark. */
+/** Returns the mark of a state. All unknown states have the same mark. */
 export function pageLookOf(state: string): PageLook {
   return Object.hasOwn(OUTLINES, state) ? (state as PageLook) : 'other';
 }

@@ -60,8 +60,8 @@ export function drawOverlay(
     const transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px) translate(-50%, 3px)`;
     return h('span', { class: 'zone', style: { transform } }, name);
   });
-  // Bubbles keep their elements while their number is the same, so that they can be clicked while
-  // bicycles move.
+  // A bubble keeps its element while the number of bubbles is the same, so that it can be clicked
+  // while bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
     if (!isSeen(cluster)) return null;
     const attributes = {
@@ -99,14 +99,14 @@ export function drawOverlay(
 const ZONE_CHARACTER_PIXELS = 6.8;
 const MOST_ZONES = 40;
 
-/** The name of a zone at the upper edge of its visible part, in pixels of the map. */
+/** The name of a zone, at the upper edge of the visible part of the zone, in pixels of the map. */
 export interface PlacedName {
   readonly name: string;
   readonly left: number;
   readonly top: number;
 }
 
-/** Returns the names of the zones whose visible part is wider than the name. */
+/** Returns the names of the zones whose visible part is wider than their name. */
 export function zonesInView({ map, page }: PageMapState): readonly PlacedName[] {
   const [view, extent] = [viewOf(map), extentOf(map)];
   const placed = page.zoneNames.flatMap(({ name, west, east, north, south }) => {
@@ -134,7 +134,10 @@ function ringOf(
   return h('div', { class: 'chosen', 'aria-hidden': 'true', style });
 }
 
-/** Draws a cluster as a button: the count in a ring of its states, most frequent first. */
+/**
+ * Draws a cluster as a button: its count in a ring of the colours of its states, the most frequent
+ * first.
+ */
 export function bubbleOf(cluster: PageCluster) {
   const count = cluster.bicycles.length;
   const parts = [...countBy(cluster.bicycles, 'state', 0)].sort(([, a], [, b]) => b - a);
@@ -156,7 +159,7 @@ export function bubbleOf(cluster: PageCluster) {
   };
 }
 
-/** Returns a count that fits into a bubble: `999`, `1.1k`, `36k`. */
+/** Returns a count in a form that fits into a bubble: `999`, `1.1k`, `36k`. */
 function shortNumber(count: number): string {
   if (count < 1000) return String(count);
   return count < 9950 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`;

@@ -1,4 +1,4 @@
-// Connects the parts of the page: map, filters, table and card show the same fleet, selection and
+// Connects the parts of the page. Map, filters, table and card show the same fleet, selection and
 // filter.
 
 import { readFragment, showFilter } from './address.js';
@@ -23,7 +23,7 @@ export interface OpenPage {
   /** Redraws everything, once per frame. */
   draw(): void;
   drawGently(): void;
-  /** Redraws only the table, because the map shows another part. */
+  /** Redraws only the table, because the map was moved. */
   list(): void;
 }
 
@@ -56,7 +56,7 @@ export function openPage(payload: Payload): OpenPage {
   return page;
 }
 
-/** Opens the map. If the browser cannot draw it, table, filters and cards still work. */
+/** Opens the map. When the browser cannot draw it, table, filters and cards still work. */
 function openMapOrSay(
   { tiles }: Payload,
   state: PageState,
@@ -68,7 +68,7 @@ function openMapOrSay(
     return openMap(state, { container, tiles, onFirstPaint, ...on });
   } catch (error) {
     document.documentElement.classList.add('has-no-map');
-    // MapLibre may have left its own message there.
+    // MapLibre may have left its own message in the element.
     container.replaceChildren();
     sayFailure(container, NO_MAP, hasWebGl() ? error : undefined);
     onFirstPaint();
@@ -76,7 +76,7 @@ function openMapOrSay(
   }
 }
 
-/** Selects a bicycle. With `near` the map moves to it, otherwise only if it is out of sight. */
+/** Selects a bicycle. With `near` the map moves to it, otherwise only when it is not visible. */
 function choose(
   { state, map, card, table }: OpenPage,
   bicycle: PageBicycle | undefined,
@@ -85,7 +85,7 @@ function choose(
   state.chosen = bicycle;
   map?.choose(near);
   card.show();
-  // The card reduces the table, so scroll to the row afterwards.
+  // The card makes the table smaller, so the table scrolls to the row afterwards.
   table.choose(true);
 }
 
@@ -149,7 +149,7 @@ export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: U
   drawHead(state);
 }
 
-/** Updates the selection, which may have changed or be gone. */
+/** Updates the selected bicycle, which may have changed or be gone. */
 export function rechoose({ state, card }: OpenPage): void {
   state.chosen = state.fleet.byUuid.get(state.chosen?.uuid ?? '');
   card.show();
@@ -165,13 +165,13 @@ function listen({ state, map, card, list, draw }: OpenPage): void {
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));
   byId('farther').addEventListener('click', () => map?.zoom(-1));
-  // The map reads its colours when it is created.
+  // The map reads its colours only when it is created.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();
     if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
-    // On narrow screens the filters are in a tab.
+    // On a narrow screen the filters are in a tab.
     if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();
   });

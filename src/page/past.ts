@@ -11,7 +11,7 @@ export interface SliderOptions {
   onPast(payload: Payload): void;
 }
 
-/** The pause of the slider before the fleet of its moment is requested. */
+/** The time without movement of the slider after which the fleet is requested. */
 const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // Aborted requests were replaced by another moment.
+      // A newer request replaced this one and aborted it.
       if (!signal.aborted) say('the past cannot be read');
     }
   };

@@ -1,4 +1,4 @@
-// The data that fleet sends to the page: first the whole fleet, then updates.
+// The data that fleet sends to the page: first the whole fleet, and then updates.
 
 /** The drawn data of a bicycle. */
 export interface PageRow {
@@ -7,11 +7,11 @@ export interface PageRow {
   readonly state: string;
   /** The charge in percent. */
   readonly percent: number | null;
-  /** The position in degrees, or the reason without one: `without a position`. */
+  /** The position in degrees, or the reason why there is none: `without a position`. */
   readonly position: readonly [longitude: number, latitude: number] | string;
   /** The time of the last position, in milliseconds since the epoch. */
   readonly seenMs: number | null;
-  /** Serial number and bleid, for the search. */
+  /** The serial number and the bleid, for the search. */
   readonly codes: string;
 }
 
@@ -26,7 +26,7 @@ export interface PageAlert {
 }
 
 export interface Alerts {
-  /** The open alerts of the bicycles on the page, newest first. */
+  /** The open alerts of the bicycles on the page, the newest first. */
   readonly rows: readonly PageAlert[];
   /** The counts of `bicycles stats`. */
   readonly byType: readonly { readonly type: string; readonly count: number }[];
@@ -35,7 +35,7 @@ export interface Alerts {
 }
 
 export interface Tiles {
-  /** The URL with {z}, {x} and {y}; relative for the tiles of an archive. */
+  /** The URL with {z}, {x} and {y}. It is relative for the tiles of an archive. */
   readonly url: string;
   readonly attribution: string;
   readonly kind: 'raster' | 'vector';
@@ -51,13 +51,13 @@ export interface PageZone {
   readonly polygons: readonly (readonly (readonly (readonly number[])[])[])[];
 }
 
-/** The connection of fleet to the service, and its missed updates. */
+/** The connection of fleet to the service, and the updates that fleet missed. */
 export interface Link {
   readonly state: 'connecting' | 'open' | 'lost';
   readonly sinceMs: number;
   readonly message: string | null;
   readonly gaps: number;
-  /** The service's count of bicycles while they are read. */
+  /** The service's count of bicycles, while the bicycles are read. */
   readonly total: number | null;
 }
 
@@ -70,29 +70,29 @@ export interface FeedEntry {
   readonly text: string;
 }
 
-/** An update for a tab, at most ten times a second. */
+/** An update for a tab. A tab gets at most ten updates a second. */
 export interface Update {
-  /** Greater than the sequence of the previous update. */
+  /** The number of the update. It is greater than the number of the previous update. */
   readonly sequence: number;
   /** The time of the data, in milliseconds since the epoch. */
   readonly atMs: number;
   /** The reason when the data is incomplete. */
   readonly note: string | null;
   readonly rows: readonly PageRow[];
-  /** Bicycles that no longer match the selection. */
+  /** Bicycles that the map no longer shows. */
   readonly gone: readonly string[];
   /** Null when unchanged. */
   readonly alerts: Alerts | null;
   /** Newest first. */
   readonly events: readonly FeedEntry[];
-  /** Null on a page from disk and in the past. */
+  /** Null for a page from disk and for the past. */
   readonly link: Link | null;
 }
 
 /** The whole fleet, with which a page starts. */
 export interface Payload extends Update {
   readonly title: string;
-  /** The IANA name of the time zone; null for the browser's zone. */
+  /** The IANA name of the time zone; null to use the browser's zone. */
   readonly timeZone: string | null;
   readonly tiles: Tiles | null;
   readonly zones: readonly PageZone[];

@@ -1,5 +1,5 @@
-// Draws the bicycles as points with one buffer and one texture of marks, so that 100,000 move as
-// smoothly as ten.
+// Draws the bicycles as points, with one buffer and one texture of marks, so that 100,000 bicycles
+// move as smoothly as ten.
 
 import type { CustomLayerInterface, Map as MapLibre } from 'maplibre-gl';
 import { mercatorY, worldX } from '../globe/projection.js';
@@ -9,12 +9,12 @@ import { pointPixels } from './sizes.js';
 import { LOOKS, readColour } from './state-marks.js';
 import { extentOf, viewOf } from './view.js';
 
-/** The parts of a vertex and their number of floats. */
+/** The parts of a vertex, and the number of floats of each part. */
 const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
 const VERTEX_FLOATS = 6;
 /** How long a halo marks a change. */
 const HALO_MS = 1_800;
-/** The width of a halo relative to the mark. */
+/** The width of a halo, as a multiple of the mark. */
 const HALO_TIMES = '3.2';
 const ROOMY = 3_000;
 const START_MS = performance.now();
@@ -22,8 +22,8 @@ const START_MS = performance.now();
 const MARK_PIXELS = 64;
 
 /*
- * A float holds a position to two metres, so each comes in two parts, and the difference to the middle of the map is taken before they
- * are put together.
+ * A single float would be exact only to two metres. Therefore each position is sent in two floats.
+ * The middle of the map is subtracted from each before they are added.
  */
 const VERTEX = `#version 300 es
 in vec2 high; in vec2 low; in float changed; in float look;
@@ -60,7 +60,7 @@ void main() {
 export type Points = ReturnType<typeof openPoints>;
 
 export function openPoints(map: MapLibre, onFirstPaint: () => void) {
-  /** The bicycles in drawing order; undefined before the first data. */
+  /** The bicycles in the order of drawing; undefined before the first data. */
   let drawn: readonly PageBicycle[] | undefined;
   let isStale = true;
   let isUnpainted = true;
@@ -78,7 +78,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     },
     render() {
       if (drawing === undefined || drawn === undefined) return;
-      // MapLibre tracks its bindings only while it draws.
+      // MapLibre knows the state of WebGL only while MapLibre itself draws.
       if (isStale) fillBuffer(drawing, drawn);
       if (isUnpainted) fillMarks(drawing);
       isStale = false;
@@ -203,7 +203,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.uniform2f(at('centreHigh'), Math.fround(x), Math.fround(y));
   gl.uniform2f(at('centreLow'), x - Math.fround(x), y - Math.fround(y));
   gl.uniform2f(at('scale'), (worldDots / width) * 2, (worldDots / height) * 2);
-  // Points are large enough to hit where there is room.
+  // Points are larger where there is room, so that they are easy to click.
   gl.uniform1f(
     at('size'),
     pointPixels(map.getZoom()) * map.getPixelRatio() * (count < ROOMY ? 1.2 : 1),
@@ -215,7 +215,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const half = width / worldDots / 2;
-  // Draw the repeated world at the sides where it is visible.
+  // The repeated world is drawn at the sides where it is visible.
   for (let turn = Math.floor(x - half); turn <= x + half; turn++) {
     gl.uniform1f(at('shift'), turn);
     gl.drawArrays(gl.POINTS, 0, count);

@@ -1,4 +1,4 @@
-// The mark of a state: a shape, and a colour of style.css.
+// The mark of a state: a shape, and a colour that style.css defines.
 
 import { type ComponentChild, h } from 'preact';
 import { CHARGE_EMPTY_PERCENT, CHARGE_LOW_PERCENT } from './groups.js';
@@ -16,7 +16,7 @@ export function pageState(state: string): string {
   return state.replaceAll('_', ' ');
 }
 
-/** Returns the coloured mark of a state. Screen readers read the word next to it. */
+/** Returns the coloured mark of a state. A screen reader reads the word next to the mark. */
 export function stateMark(state: string): ComponentChild {
   const path = h('path', { d: OUTLINES[pageLookOf(state)], 'fill-rule': 'evenodd' });
   const style = { fill: colourOf(state) };

@@ -1,4 +1,4 @@
-// The state of the page, from which all parts are drawn.
+// The state of the page. All parts of the page are drawn from it.
 
 import { readFragment } from './address.js';
 import type { PageSort } from './filter.js';
@@ -14,10 +14,10 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     fleet: openFleet(rows),
     zones,
     zoneNames: zoneNames(zones),
-    /** The time of the data, for a page from disk and for the past. */
+    /** The time of the data, for a page from disk and for a moment of the past. */
     atMs,
     note,
-    /** False on a page from disk and in the past. */
+    /** False for a page from disk and for a moment of the past. */
     isLive: link !== null,
     /** The connection of fleet to the service; null on a page from disk. */
     link,

@@ -1,5 +1,5 @@
-// The street map of a PMTiles archive: its layers in light and dark, and the archive inside a page
-// from disk, which cannot load other files.
+// The street map of a PMTiles archive: its layers in light and dark colours, and the archive inside
+// a page from disk, because such a page cannot load other files.
 
 import { layers, namedFlavor } from '@protomaps/basemaps';
 import { addProtocol, type LayerSpecification, type SourceSpecification } from 'maplibre-gl';
@@ -9,7 +9,7 @@ import type { Tiles } from './payload.js';
 
 const SOURCE = 'tiles';
 const PROTOCOL = 'archive';
-/** These layers only show icons of a sprite, which would have to be loaded from elsewhere. */
+/** These layers only show icons, which would have to be loaded from elsewhere. */
 const ICON_LAYERS = /^(?:pois|roads_shields|roads_oneway)/;
 
 /** Returns the source of the tiles. */
@@ -33,7 +33,7 @@ export function tileLayers({ kind }: Tiles): LayerSpecification[] {
     .map(withoutIcon);
 }
 
-/** Returns a layer of the basemap under an id that does not collide with the other layers. */
+/** Returns a layer of the street map. Its id differs from the ids of all other layers. */
 function withoutIcon(layer: LayerSpecification): LayerSpecification {
   const id = `streets-${layer.id}`;
   if (layer.type !== 'symbol') return { ...layer, id };

@@ -1,4 +1,4 @@
-// The table next to the map. Only visible rows exist as elements.
+// The table next to the map. Only the visible rows exist as elements.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { oncePerFrame, showAge, showNumber } from './dom.js';
@@ -43,7 +43,7 @@ export function openPageTable(state: PageState, options: TableOptions) {
   });
   const observer = new ResizeObserver(draw);
   observer.observe(options.container);
-  // An empty table is only as high as its head.
+  // An empty table is only as high as its header.
   observer.observe(grid);
   /** Moves the keyboard focus to the selection. */
   const choose = (isToBeSeen: boolean) => {
@@ -116,13 +116,13 @@ function drawTable(table: Table): void {
   const rows = listed
     .slice(first, last)
     .map((bicycle, offset) => rowOf(table, bicycle, first + offset));
-  // Use the position of the click, because cells may have been redrawn in between.
+  // The position of the click is used, because cells may have been redrawn in between.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
     const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
     if (bicycle !== undefined) onChoose(bicycle);
   };
-  // The grid scrolls, so it takes the keyboard focus.
+  // The grid scrolls, so it is the element that gets the keyboard focus.
   const attributes = {
     role: 'grid',
     class: 'table',
@@ -163,7 +163,7 @@ function headOf(table: Table): ComponentChild {
   return h('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, headers);
 }
 
-/** Draws a row. Rows keep their place, so that they can be clicked while values change. */
+/** Draws a row. A row keeps its place, so that it can be clicked while values change. */
 function rowOf(
   { state: page, active }: Table,
   bicycle: PageBicycle,

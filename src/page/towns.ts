@@ -1,4 +1,4 @@
-// Chooses the towns that the map names: the largest with room for their names.
+// Chooses the towns whose names the map shows: the largest towns with enough room for a name.
 
 import { toDots } from '../globe/projection.js';
 import { placeTowns, readTowns, type Town } from '../globe/towns.js';
@@ -14,7 +14,9 @@ const BUBBLE_PIXELS = 32;
 
 let towns: Town[] | undefined;
 
-/** Returns the towns that are not near a cluster, a bicycle or the name of a larger town. */
+/**
+ * Returns the towns that are not too close to a cluster, a bicycle or the name of a larger town.
+ */
 export function chooseTowns(state: PageMapState): Town[] {
   const { map, points, bubbles } = state;
   towns ??= readTowns(readBlock('towns'));

@@ -1,4 +1,4 @@
-// The visible part of MapLibre's map as a view of the globe.
+// Returns the visible part of MapLibre's map as a view of `src/globe`.
 
 import type { Map as MapLibre } from 'maplibre-gl';
 import { type Extent, mercatorY, type View, worldX } from '../globe/projection.js';

@@ -1,4 +1,5 @@
-// The zones of the service: their outlines as GeoJSON, and the bounds for their names.
+// The zones of the service: their outlines as GeoJSON, and the bounds within which their names are
+// shown.
 
 import type { Feature, FeatureCollection, Position } from 'geojson';
 import { type Bounds, boundsOf, mercatorY, worldX } from '../globe/projection.js';
@@ -23,7 +24,10 @@ export function zoneFeatures(zones: readonly PageZone[]): FeatureCollection {
   return { type: 'FeatureCollection', features };
 }
 
-/** Returns the names of the zones that have one, with the bounds of the polygon with the most positions. */
+/**
+ * Returns the names of the zones, with the bounds of the polygon with the most positions. Zones
+ * without a name are left out.
+ */
 export function zoneNames(zones: readonly PageZone[]): ZoneName[] {
   return zones.flatMap(({ name, polygons }) => {
     const [largest] = polygons.toSorted((a, b) => (b[0]?.length ?? 0) - (a[0]?.length ?? 0));

@@ -1,6 +1,6 @@
 // Splits a long list into batches.
 
-/** The limits of a batch. A longer item is a batch of one. */
+/** The limits of a batch. An item that exceeds them is a batch of its own. */
 export interface BatchLimits {
   characters: number;
   items?: number;

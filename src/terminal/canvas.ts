@@ -3,7 +3,10 @@
 import { graphemesOf, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
-/** The colour and style of a cell, such as `red` or `bold inverse`; empty for neither. */
+/**
+ * The colour and style of a cell, such as `red` or `bold inverse`; empty for a cell without colour
+ * and style.
+ */
 export type Ink =
   | ''
   | Color
@@ -48,7 +51,7 @@ export function put(
         if (at > 0) canvas.texts[cell - 1] += cluster;
         continue;
       }
-      // If half of a wide character is covered, remove the other half.
+      // When a text covers half of a wide character, the other half is removed.
       if (canvas.texts[cell] === '') canvas.texts[cell - 1] = ' ';
       if (at + width < canvas.width && canvas.texts[cell + width] === '')
         canvas.texts[cell + width] = ' ';
@@ -71,7 +74,10 @@ export function canvasLines(canvas: Canvas, paint: Paint): string[] {
   });
 }
 
-/** Paints cells of a row. Neighbouring cells with the same ink are painted together. */
+/**
+ * Paints the cells of a row. Neighbouring cells with the same colour and style are painted
+ * together.
+ */
 function paintCells({ texts, inks }: Canvas, from: number, to: number, paint: Paint): string {
   let line = '';
   for (let start = from; start < to; ) {

@@ -5,9 +5,10 @@ import { wrapWords } from '../cli/wrap.js';
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * Characters that take one column per UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters,
- * punctuation, control pictures, lines, blocks and Braille. No combining marks and no zero-width
- * characters. Nearly every cell consists of them and needs no segmenter.
+ * Characters that need one column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters,
+ * punctuation, control pictures, lines, blocks and Braille, but no combining marks and no
+ * zero-width characters. Nearly every cell consists of such characters, and then needs no
+ * segmenter.
  */
 const NARROW =
   /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426\u2500-\u259F\u2800-\u28FF]*$/;
@@ -15,7 +16,7 @@ const NARROW =
 const NO_COLUMN = String.raw`\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Cs}`;
 const VISIBLE = lazyPattern(`[^${NO_COLUMN}]`);
 const SPACING_MARK = lazyPattern(String.raw`[\p{Mc}\uFF00-\uFFEF]`);
-/** Matches a cluster that is an emoji of two columns although its first character is narrow. */
+/** Matches an emoji that is two columns wide although its first character is narrow. */
 const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
@@ -27,12 +28,12 @@ const LONGEST_EMOJI_UNITS = 50;
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * The segmenter examines only this many characters, more than any terminal shows. It takes
- * quadratic time for a row of flags.
+ * The segmenter examines only this many characters, which is more than any terminal shows. For a
+ * row of flags it takes quadratic time.
  */
 const SEEN_UNITS = 4096;
 
-/** Returns the grapheme clusters of the beginning of a text. */
+/** Returns the grapheme clusters at the beginning of a text. */
 function clustersOf(text: string): Iterable<Intl.SegmentData> {
   segmenter ??= new Intl.Segmenter();
   return segmenter.segment(text.slice(0, SEEN_UNITS).replace(/[\uD800-\uDBFF]$/, ''));
@@ -50,7 +51,7 @@ function clusterWidth(cluster: string): number {
     return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
-    // The first visible character has its own width. After it only spacing marks take columns.
+    // The first visible character has its own width. After it, only spacing marks need columns.
     const code = character.codePointAt(0) ?? 0;
     if (width === 0 || SPACING_MARK().test(character)) width += eastAsianWidth(code);
   }
@@ -58,8 +59,8 @@ function clusterWidth(cluster: string): number {
 }
 
 /**
- * Returns the columns that a clean text takes on a terminal. Control characters have no width. In a
- * text of more than 4,096 UTF-16 units each further unit counts as one column.
+ * Returns the number of columns of a clean text on a terminal. Control characters have no width. In
+ * a text of more than 4,096 UTF-16 units each further unit counts as one column.
  */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;
@@ -70,7 +71,7 @@ export function widthOf(text: string): number {
 
 /**
  * Returns the longest beginning of the text with at most `width` columns. A grapheme is not split,
- * unless it has more combining marks than any language writes.
+ * unless it has more combining marks than any language uses.
  */
 function beginning(text: string, width: number): string {
   if (NARROW.test(text)) return text.slice(0, width);
@@ -89,8 +90,8 @@ function beginning(text: string, width: number): string {
 }
 
 /**
- * Cuts a text to `width` columns between two graphemes, and ends it with `…`. A text that fits is
- * unchanged.
+ * Cuts a text to `width` columns between two graphemes, and adds `…` at its end. A text that fits
+ * is unchanged.
  */
 export function cut(text: string, width: number): string {
   if (width <= 0) return '';
@@ -98,8 +99,8 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * Wraps a text into lines of at most `width` columns. Every line after the first starts with
- * `indent`. Wider words are not split, so that they can be pasted.
+ * Wraps a text into lines of at most `width` columns. Every line after the first begins with
+ * `indent`. A word that is wider than the line is not split, so that it can be pasted.
  */
 export function wrap(text: string, width: number | undefined, indent = ''): string[] {
   return width === undefined || widthOf(text) <= width

@@ -4,15 +4,15 @@
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * Matches characters that are invisible or that terminals obey: C0, DEL and C1 controls, line and
- * paragraph separators, lone surrogates, noncharacters (which XML cannot contain), and default
+ * Matches characters that are invisible or that control a terminal: C0, DEL and C1 controls, line
+ * and paragraph separators, lone surrogates, noncharacters (which XML cannot contain), and default
  * ignorable characters (zero-width and bidi controls, soft hyphen, fillers, tags, variation
  * selectors).
  */
 const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]`;
 
 /**
- * Hidden characters that belong to the spelling: joiners in scripts with connected letters, and
+ * Hidden characters that are a part of the spelling: joiners in scripts with connected letters, and
  * joiners and selectors of emoji.
  */
 const SPELLING = [
@@ -24,7 +24,7 @@ const SPELLING = [
 
 const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 
-/** Matches nearly all texts, which need no closer look. */
+/** Matches texts that contain none of these characters. Nearly all texts match. */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
 /**
@@ -48,11 +48,11 @@ export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Matches texts that need no closer look in a cell. */
+/** Matches texts that a cell of a file can contain unchanged. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**
- * Cleans a text for a cell of a file: like `clean`, but tabs and line breaks stay. The format of
+ * Cleans a text for a cell of a file as `clean` does, but keeps tabs and line breaks. The format of
  * the file must quote or escape them.
  */
 export function cleanCell(text: string): string {
@@ -69,7 +69,7 @@ export function isClean(text: string): boolean {
   return PRINTABLE_ASCII.test(text) || text.search(HIDDEN()) === -1;
 }
 
-/** Cleans a text of several lines, such as an error with its hint. The newlines stay. */
+/** Cleans a text of several lines, such as an error with its hint, and keeps the newlines. */
 export function cleanMultiline(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }
@@ -90,7 +90,7 @@ export function escapeHidden(text: string, replacement: (character: string) => s
   );
 }
 
-/** Returns the JSON escapes of a character, one per UTF-16 unit. */
+/** Returns the JSON escapes of a character, one for each UTF-16 unit. */
 function jsonEscapes(character: string): string {
   return character.replace(
     /[\s\S]/g,
@@ -100,7 +100,7 @@ function jsonEscapes(character: string): string {
 
 /**
  * Escapes control, bidi and invisible characters in valid JSON text as `\u`. The value stays the
- * same. C0 controls can only occur between tokens, where they are white space, and stay.
+ * same. C0 controls are kept: they can occur only between tokens, where they are white space.
  */
 export function escapeJson(json: string): string {
   return escapeHidden(json, jsonEscapes);

@@ -1,5 +1,6 @@
-// Decides about colour, and loads chalk only if there is colour. The sixteen colours are readable
-// on dark and light backgrounds; plain blue is not used, because it is not readable on dark ones.
+// Decides whether an output has colours, and loads chalk only if it has. The sixteen colours are
+// readable on dark and light backgrounds. Plain blue is not used, because it is not readable on a
+// dark background.
 
 export const COLORS = ['red', 'green', 'yellow', 'blueBright', 'magenta', 'cyan', 'gray'] as const;
 export const STYLES = ['bold', 'dim', 'inverse', 'underline'] as const;
@@ -20,12 +21,12 @@ export function paintIn(paint: Paint, color: Color | undefined, text: string): s
   return color === undefined ? text : paint[color](text);
 }
 
-/** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
+/** 0 for no colours, 1 for sixteen colours, 2 for 256 colours, 3 for true colour. */
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**
- * Decides about the colour of an output. `--no-color` and a non-empty NO_COLOR turn it off.
- * FORCE_COLOR turns it on (0 or false: off). Otherwise a terminal has colour unless `TERM=dumb`.
+ * Decides whether an output has colours. `--no-color` and a non-empty NO_COLOR turn colours off.
+ * FORCE_COLOR turns them on (0 or false: off). Otherwise a terminal has colours unless `TERM=dumb`.
  * Sources: no-color.org, force-color.org.
  */
 export function colorLevel(

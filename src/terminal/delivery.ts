@@ -8,10 +8,10 @@ import type { Clock } from '../system/clock.js';
  */
 export class ReaderLeft extends Error {}
 
-/** The program ends and the reader takes nothing more. `undeliveredBytes` counts the rest. */
+/** The program ends and the reader reads nothing more. `undeliveredBytes` counts the rest. */
 export class ReaderStopped extends Error {}
 
-/** How long the end of the program waits for a reader that takes no output. */
+/** How long the end of the program waits for a reader that reads no output. */
 const END_LIMIT_MS = 500;
 
 /** A stream, or an object with the same methods. */
@@ -30,17 +30,20 @@ export interface Delivery {
    * reader takes nothing more.
    */
   write(text: string | Uint8Array): Promise<void>;
-  /** Returns the bytes of abandoned writes. The reader may have taken a part of the first one. */
+  /**
+   * Returns the number of bytes of abandoned writes. The reader may have read a part of the first
+   * one.
+   */
   undeliveredBytes(): number;
-  /** Resolves when every write was taken, failed or was abandoned. */
+  /** Resolves when every write was delivered, failed or was abandoned. */
   settled(): Promise<void>;
-  /** Gives the reader half a second for each write from now on. */
+  /** From now on, the reader gets half a second for each write. */
   beginEnd(): void;
 }
 
 /** Opens the delivery of texts to a stream. */
 export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
-  /** The waiting writes: their settle functions with their lengths. */
+  /** The waiting writes: the function that settles each, with its length in bytes. */
   const waiting = new Map<() => void, number>();
   let last: Promise<void> = Promise.resolve();
   let failure: Error | undefined;

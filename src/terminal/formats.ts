@@ -19,7 +19,10 @@ export const FORMATS = [
 ] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** The formats of fleet's own results. The other formats only apply to bicycles. */
+/**
+ * The formats of fleet's own results. The other formats are only for bicycles and other resources
+ * of the service.
+ */
 export const REPORT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'xlsx'] as const;
 
 /** Constants of the service: the forms of requests, and limits. */
@@ -27,8 +30,8 @@ export const FACT_FORMATS = ['table', 'json', 'jsonl'] as const;
 
 /**
  * Returns the chosen format when the command supports it. Throws a FleetError of kind `usage` for
- * any other format from a flag. A format from a profile or a variable was meant for lists, so the
- * command falls back to a table.
+ * any other format from a flag. A format from a profile or a variable is meant for lists, so a
+ * command that does not support it prints a table.
  */
 export function chooseFormat<Supported extends Format>(
   { value, origin }: { value: Format; origin: string },
@@ -50,13 +53,13 @@ export type DocumentFormat = (typeof DOCUMENTS)[number];
 
 type OpenFormat = <T>(shape: Shape<T>, tools: RendererTools) => Renderer<T> | Promise<Renderer<T>>;
 
-/** The formats with columns to choose from. */
+/** The formats whose columns the user can choose. */
 const FORMATS_WITH_COLUMNS: readonly Format[] = ['table', 'csv', 'tsv', 'xlsx'];
 
 /**
- * Creates the renderer of a format. Throws a usage error for columns with a format that has none,
- * and for GeoJSON of a resource without a position. A column that does not exist is refused with
- * the first batch, when the service's fields are known.
+ * Creates the renderer of a format. Throws a usage error for columns with a format that has no
+ * columns, and for GeoJSON of a resource without a position. A column that does not exist is
+ * refused with the first batch, when the service's fields are known.
  */
 export async function openRenderer<T>(
   format: Format,
@@ -81,10 +84,10 @@ export async function openRenderer<T>(
   return (await OPENERS[format]())(shape, tools);
 }
 
-/** The formats with headings that `--headings` changes. */
+/** The formats whose headings `--headings` changes. */
 const FILES_WITH_HEADINGS: readonly Format[] = ['csv', 'tsv', 'xlsx'];
 
-/** Throws a usage error when `--headings` cannot have an effect. */
+/** Throws a usage error when `--headings` would have no effect. */
 function checkHeadings(format: Format, { hasHeader }: RendererOptions): void {
   if (!FILES_WITH_HEADINGS.includes(format))
     throw usageError(

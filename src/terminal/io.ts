@@ -11,7 +11,9 @@ import { type ColorLevel, colorLevel } from './colour.js';
 import { type Delivery, type OutputTarget, openDelivery } from './delivery.js';
 import type { Pager } from './pager.js';
 
-/** The streams of a process: real ones in `bin/fleet.js`, streams in memory in tests. */
+/**
+ * The streams of a process. `bin/fleet.js` passes the real ones, and tests pass streams in memory.
+ */
 export interface Streams {
   stdin: Readable & { isTTY?: boolean | undefined };
   stdout: Writable & {
@@ -29,7 +31,7 @@ export interface Streams {
 
 /**
  * An output. `write` waits until the reader has room, so that a slow reader slows the program down
- * instead of filling its memory.
+ * and does not fill its memory.
  */
 export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly isTerminal: boolean;
@@ -39,19 +41,19 @@ export interface Output extends Omit<Delivery, 'beginEnd'> {
   height(): number;
   /** Whether the output can show Unicode. A terminal may not, by its locale or kind. */
   readonly hasUnicode: boolean;
-  /** Whether lines can be redrawn: not in a pipe, and not with `TERM=dumb`. */
+  /** Whether lines can be redrawn. This is not possible in a pipe or with `TERM=dumb`. */
   readonly canRedraw: boolean;
-  /** 0 no colour, 1 sixteen colours, 2 256 colours, 3 true colour. */
+  /** 0 for no colours, 1 for sixteen colours, 2 for 256 colours, 3 for true colour. */
   readonly colorLevel: ColorLevel;
 }
 
 /** An output with a status line on a terminal. */
 export interface StatusOutput extends Output {
-  /** Draws the status line, which stays until other text is written. An empty line removes it. */
+  /** Draws the status line. It stays until other text is written. An empty line removes it. */
   drawStatus(line: string): void;
   /**
-   * Removes the status line and keeps back every text until the returned function is called, so that
-   * no text appears inside a question. Prompts write to the raw stream.
+   * Removes the status line, and holds back every text until the returned function is called, so
+   * that no text appears inside a question. Prompts write directly to the stream.
    */
   holdOutput(): () => void;
 }
@@ -61,7 +63,7 @@ export interface Io {
   readonly stdin: Streams['stdin'];
   readonly stdout: Output;
   readonly stderr: StatusOutput;
-  /** The raw streams, for prompts and the live board. */
+  /** The streams themselves, for prompts and the live board. */
   readonly streams: Streams;
   /** The secrets of this run. All text for stderr is searched for them once more. */
   readonly secrets: Secrets;
@@ -71,21 +73,22 @@ export interface Io {
    */
   readonly isJson: boolean;
   /**
-   * Begins the end of the program: a write that its reader does not take within half a second is
-   * abandoned, and so are later ones. No reader can keep the program from ending.
+   * Begins the end of the program. From now on, a write that the reader does not read within half a
+   * second is abandoned together with all later writes, so that no reader can keep the program from
+   * ending.
    */
   beginEnd(): void;
   /**
    * Sends stdout through the user's pager from the first write on, if stdout is a terminal and a
-   * pager is set. Text for stderr waits for the end of the pager. `say` is called with the reason
-   * when the pager could not be started.
+   * pager is set. Text for stderr waits until the pager ends. When the pager cannot be started,
+   * `say` is called with the reason.
    */
   startPager(say: (line: string) => Promise<void>): Promise<void>;
   /** Waits until the user closes the pager, after everything was written. */
   closePager(): Promise<void>;
 }
 
-/** Widths outside this range are errors of the terminal or of COLUMNS. */
+/** A width outside this range is an error of the terminal or of COLUMNS. */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
@@ -93,16 +96,16 @@ const USUAL_COLUMNS = 80;
 const USUAL_ROWS = 24;
 
 /**
- * Returns the reported size, or the usual one. Containers and CI have terminals of 0 columns and
- * rows.
+ * Returns the reported size, or the usual one when it is 0. Terminals in containers and CI have 0
+ * columns and rows.
  */
 function sizeOr(reported: number | undefined, usual: number): number {
   return reported === undefined || reported <= 0 ? usual : reported;
 }
 
 /**
- * Whether a terminal shows Unicode. Without a locale it does, because containers set none and
- * today's terminals can.
+ * Whether a terminal can show Unicode. Without a locale fleet assumes that it can, because
+ * containers set no locale.
  */
 function showsUnicode(env: NodeJS.ProcessEnv): boolean {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
@@ -135,14 +138,15 @@ function openOutput(
   };
 }
 
-/** The pause before a full non-blocking pipe is tried again. */
+/** The pause before writing to a full non-blocking pipe is tried again. */
 const FULL_PIPE_MS = 10;
 
 /**
- * Finds the target of an output. While Node or Bun writes to a terminal that the user stopped with
- * Ctrl-S, the whole process waits and ignores signals. Node has no public way around this. If this
- * private one disappears, only that protection is lost. Bun also reports bytes as written that
- * still wait in the process. Its streams are not created, which saves 1 to 2 ms.
+ * Finds the target of an output. When the user stopped a terminal with Ctrl-S, writing to it makes
+ * the whole process of Node or Bun wait and ignore signals. Node has no public way to prevent this.
+ * If this private way disappears, only this protection is lost. Bun has a second problem: it
+ * reports bytes as written that still wait in the process. Bun's streams are not created, which
+ * saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   if (BUN_VERSION !== undefined) {
@@ -157,7 +161,9 @@ function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   return { isTerminal, target };
 }
 
-/** Writes in another thread, one text after the other. After a failure every write fails. */
+/**
+ * Writes in another thread, one text after the other. After a failure, every further write fails.
+ */
 function writeInBackground(fd: number, clock: Clock): OutputTarget {
   let last: Promise<Error | null> = Promise.resolve(null);
   const writeAll = (bytes: Uint8Array, done: (error: Error | null) => void) =>
@@ -198,7 +204,7 @@ function openStatus() {
   };
   return {
     draw(line: string, write: Output['write']): void {
-      // Draw nothing over the beginning of an unfinished line.
+      // Nothing is drawn over the beginning of an unfinished line.
       if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         drawnBy = write;
@@ -228,7 +234,7 @@ function openStatus() {
 export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
-  // Errors about the command line appear before a command reads its token.
+  // Errors about the command line are printed before a command reads its token.
   secrets.addToken(env['FLEET_TOKEN']?.trim().split(/\s+/).at(-1) ?? '');
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
@@ -244,7 +250,7 @@ export function openIo(streams: Streams, options: IoOptions): Io {
       const hidden = typeof text === 'string' ? secrets.hide(text) : text;
       if (answered !== undefined) await answered;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
-      // If stderr is closed, its text is lost and the work continues.
+      // When stderr is closed, its text is lost and the work continues.
       else await opened.write(hidden).catch(() => {});
     };
     const drawStatus = (line: string) => status.draw(line, write);
@@ -319,7 +325,7 @@ function openPaging(
         await pager.write(text);
       };
     },
-    /** Waits for the end of the pager. Returns the text for stderr from that time. */
+    /** Waits until the pager ends. Returns the text for stderr that was held back meanwhile. */
     async end(): Promise<(string | Uint8Array)[]> {
       await (await opening)?.close();
       const texts = paging.held ?? [];

@@ -1,6 +1,6 @@
 // Parses the bytes of a terminal in raw mode into keys.
 
-/** A character, or a name of SEQUENCES such as `page-up`. */
+/** A character, or a name in SEQUENCES such as `page-up`. */
 export type Key = string;
 
 const SEQUENCES: ReadonlyMap<string, Key> = new Map([
@@ -33,7 +33,10 @@ export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
 /** Matches one key: an escape sequence or a character. Unknown sequences are ignored. */
 const KEY = /\x1b(?:\[[\d;]{0,16}[A-Za-z~]|O[A-Za-z])|[\s\S]/gu;
 
-/** Parses a chunk of input. More than 100 keys at once are a paste; the others are ignored. */
+/**
+ * Parses a chunk of input. When it has more than 100 keys, it was pasted; the keys after the first
+ * 100 are ignored.
+ */
 export function readKeys(input: string): Key[] {
   const keys: Key[] = [];
   for (const [text] of input.slice(0, 1_000).matchAll(KEY)) {

@@ -7,8 +7,8 @@ import { clean } from './clean.js';
 const GAP = '  ';
 
 /**
- * Formats rows of cells as aligned lines, each with a newline. Cells are cleaned. The last cell is
- * wrapped to the width, if there is one.
+ * Formats rows of cells as aligned lines, each with a newline. Cells are cleaned. If a width is
+ * given, the last cell is wrapped to it.
  */
 export function drawList(rows: readonly (readonly string[])[], width?: number): string {
   const cleaned = rows.map((row) => row.map(clean));
@@ -20,7 +20,7 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
     const cells = row.slice(0, -1).map((cell, column) => pad(cell, widths[column] ?? 0) + GAP);
     const head = cells.join('');
     const value = row.at(-1) ?? '';
-    // A word that does not fit next to its name goes below it.
+    // When a word does not fit next to the name, it goes on the line below.
     const isLong = value
       .split(' ')
       .some((word) => widthOf(head + word) > (width ?? Number.POSITIVE_INFINITY));

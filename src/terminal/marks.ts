@@ -1,4 +1,5 @@
-// The marks of lines: `✓` for done, `!` for attention. They are omitted where they are not useful.
+// The marks at the beginning of lines: `✓` for success, `!` for a warning. They are left out where
+// they are not useful.
 
 import type { Color, Paint } from './colour.js';
 import type { Output } from './io.js';
@@ -33,12 +34,12 @@ export function splitMark(line: string): { mark: StateMark | undefined; text: st
     : { mark: 'warning', text: line.slice(warning.length) };
 }
 
-/** Signs of fleet's screens, and their ASCII replacements of the same width. */
+/** Signs of fleet's screens, and ASCII characters of the same width that replace them. */
 const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊╱';
 const ASCII = '########-------.~+x.> /';
 const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
-/** Replaces the signs of a screen by ASCII where the output has no Unicode. */
+/** Replaces the signs of a screen by ASCII characters when the output cannot show Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
   return hasUnicode
     ? text

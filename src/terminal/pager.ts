@@ -7,7 +7,7 @@ import type { Clock } from '../system/clock.js';
 import { type Delivery, openDelivery } from './delivery.js';
 
 export interface Pager extends Delivery {
-  /** Ends the input and resolves when the user has closed the pager. */
+  /** Closes the pager's input, and resolves when the user has closed the pager. */
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export async function openPager(
     env: { ...DEFAULTS, ...env },
   });
   await once(child, 'spawn');
-  // The pager owns the terminal, and Ctrl-C reaches both processes. fleet must not end before the
+  // The pager uses the terminal, and Ctrl-C reaches both processes. fleet must not end before the
   // pager.
   const stay = () => {};
   let cancelKill = stay;

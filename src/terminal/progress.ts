@@ -5,10 +5,10 @@ import { clean } from './clean.js';
 import type { Io } from './io.js';
 import { forScreen } from './marks.js';
 
-/** Work that ends within half a second shows no progress. */
+/** No progress is shown for work that ends within half a second. */
 const FIRST_DRAWN_TICK = 5;
 
-/** Ten times a second looks smooth and is cheap. */
+/** Ten drawings a second look smooth and cost little. */
 const DRAWN_EVERY_MS = 100;
 
 /** The parts of the context that a progress line needs. */
@@ -23,10 +23,10 @@ export interface Showing {
 
 export interface ProgressOptions {
   /**
-   * Returns the line for a width. It is called for each drawing, and the line is cleaned and cut.
+   * Returns the line for a width. It is called for each drawing. The line is then cleaned and cut.
    */
   draw(width: number): string;
-  /** The interval of lines when stderr is not a terminal; without it none are written. */
+  /** The time between two lines when stderr is not a terminal. Without it, no lines are written. */
   lineEveryMs?: number;
 }
 
@@ -53,7 +53,7 @@ export function openProgress(
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.canRedraw ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  // Leave the last column free, because some terminals wrap after it.
+  // The last column is not used, because some terminals wrap after it.
   const room = (width ?? PLAIN_WIDTH_COLUMNS) - 1;
   let ticks = 0;
   const timer = setInterval(() => {

@@ -1,4 +1,5 @@
-// Asks the operator: questions go to stderr, answers come from stdin; never without a terminal.
+// Asks the operator. Questions go to stderr, and answers come from stdin. Without a terminal it
+// never asks.
 
 import type { Interface } from 'node:readline/promises';
 import { PassThrough, Writable } from 'node:stream';
@@ -21,11 +22,11 @@ export function canAsk({ io, flags }: Asking): boolean {
 export interface Question {
   /** The question, cleaned if it contains text of the service. */
   message: string;
-  /** The alternative without a terminal: a flag or a command. */
+  /** What the user can do without a terminal: a flag or a command. */
   instead: string;
   /**
-   * Returns why an answer is invalid, so that the question is repeated; undefined for a valid
-   * answer.
+   * Returns why an answer is not valid. The question is then repeated. Returns undefined for a
+   * valid answer.
    */
   refuse?(answer: string): string | undefined;
 }
@@ -43,12 +44,12 @@ export async function askSecret(asking: Asking, question: Question): Promise<str
   return ask(asking, question, new Writable({ write: (_chunk, _encoding, done) => done() }));
 }
 
-/** Asks for yes or no; Enter alone is no. Throws as askText does. */
+/** Asks for yes or no. Enter without an answer means no. Throws as askText does. */
 export async function askYesNo(asking: Asking, question: Question): Promise<boolean> {
   return /^y(es)?$/i.test(await ask(asking, question, asking.io.streams.stderr, ' (y/N)'));
 }
 
-/** Asks until `refuse` accepts the answer. `echo` receives the keys that the user types. */
+/** Asks until `refuse` accepts the answer. The keys that the user types are written to `echo`. */
 async function ask(
   asking: Asking,
   { message, instead, refuse }: Question,
@@ -70,7 +71,7 @@ async function ask(
   const releaseOutput = io.stderr.holdOutput();
   const interrupted = new AbortController();
   const interrupt = () => interrupted.abort(new FleetError('interrupted', 'interrupted'));
-  // When the terminal is closed, its end can arrive before SIGHUP.
+  // When the terminal is closed, the end of the input can arrive before SIGHUP.
   const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
   // SIGQUIT itself would write a core dump, which contains the typed password and the token.
   const quit = () => interrupted.abort(new FleetError('quit', 'quit'));
@@ -82,7 +83,7 @@ async function ask(
     historySize: 0,
   });
   reader.on('SIGINT', interrupt).on('close', interrupt);
-  /** Non-empty lines after the answer, in one pasted text. */
+  /** The non-empty lines after the answer, when several lines were pasted at once. */
   let furtherLines: string[] = [];
   reader.on('line', (line) => line !== '' && furtherLines.push(line));
   const redraw = () => {
@@ -120,7 +121,7 @@ function missingPart(furtherLines: readonly string[], hasNul: boolean): string |
   return furtherLines.length > 0 ? 'it must be one line' : undefined;
 }
 
-/** The keys that the user types, for a reader of lines. */
+/** The typed keys, in a form for readline. */
 interface Keys {
   readonly input: NodeJS.ReadableStream;
   /** Undefined when stdin has no modes. */
@@ -131,7 +132,7 @@ interface Keys {
 }
 
 /**
- * Passes the keys of a terminal to readline. Readline sets the mode of its input also when the
+ * Passes the keys of a terminal to readline. Readline sets the mode of its input even after the
  * terminal was closed, and Node then throws an error that ends the program. `onGone` is called when
  * the terminal was closed.
  */
@@ -150,8 +151,8 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode: setRaw });
   const onData = (chunk: Buffer | string) => {
     hasNul ||= chunk.includes('\0');
-    // A terminal discards the keys that follow Ctrl-Z. Drop them here too, because a second Ctrl-Z
-    // would stop fleet again after `fg`.
+    // A terminal discards the keys that follow Ctrl-Z. They are dropped here too, because a second
+    // Ctrl-Z would stop fleet again after `fg`.
     const end = chunk.indexOf(CTRL_Z) + 1;
     input.write(end === 0 ? chunk : chunk.slice(0, end));
   };
@@ -166,7 +167,7 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
       return had;
     },
     close() {
-      // Ignore later errors of the closed terminal. They must not end the program.
+      // Later errors of the closed terminal are ignored, because they must not end the program.
       stdin
         .off('data', onData)
         .off('end', onEnd)
@@ -184,21 +185,22 @@ const CTRL_Z = '\x1a';
 const CTRL_BACKSLASH = '\x1c';
 
 /**
- * Makes a prompt obey Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so that
- * the program ends in the middle of a question. `redraw` prints the question and the typed text
- * again, `quit` ends the question. Returns a function that removes the listeners.
+ * Makes a prompt react to Ctrl-Z, `fg` and Ctrl-\. Node's readline pauses stdin after SIGCONT, so
+ * that the program would end in the middle of a question. `redraw` prints the question and the
+ * typed text again, and `quit` ends the question. Returns a function that removes the listeners.
  */
 function obeyJobControl(
   reader: Interface,
   { input, setRaw }: Keys,
   { redraw, quit }: { redraw(): void; quit(): void },
 ): () => void {
-  // Windows has no job control, and a stdin without modes is not a terminal.
+  // Windows has no job control. A stdin whose mode cannot be set is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
   let isStopping = false;
   const onContinue = () => {
     isStopping = false;
-    // The shell has changed the mode meanwhile. libuv sets a mode only when it differs from the last one.
+    // The shell has changed the mode meanwhile. libuv sets a mode only when it differs from the
+    // last one that it set.
     setRaw(false);
     setRaw(true);
     redraw();
@@ -206,10 +208,10 @@ function obeyJobControl(
   const onStop = () => {
     isStopping = true;
     setRaw(false);
-    // Stop the whole job, as a terminal in its usual mode does, so that a script around fleet stops
-    // too.
+    // The whole job is stopped, as a terminal in its usual mode does, so that a script around fleet
+    // stops too.
     process.kill(0, 'SIGTSTP');
-    // The kernel does not stop an orphaned job, which would get no SIGCONT.
+    // The kernel does not stop a job without a parent shell, because no SIGCONT would continue it.
     setImmediate(() => {
       if (isStopping) onContinue();
     });

@@ -3,14 +3,14 @@
 
 import CliTable from 'cli-table3';
 
-/** No boxes, only two spaces between columns. */
+/** There are no boxes, only two spaces between columns. */
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
 const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };
 
 /**
- * Formats rows as aligned lines, each with a newline. Cells must be clean and can have colours and
- * several lines.
+ * Formats rows as aligned lines, each with a newline. Cells must be clean. They can have colours
+ * and several lines.
  */
 export function drawRows(rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
@@ -18,7 +18,7 @@ export function drawRows(rows: readonly (readonly string[])[]): string {
     chars: CHARS,
     style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [] },
   });
-  // Without a space an empty cell has no line, and the row would disappear.
+  // Without a space, cli-table3 gives an empty cell no line, and the row would disappear.
   table.push(...rows.map((row) => row.map((cell) => (cell === '' ? ' ' : cell))));
   const lines = table.toString().split('\n');
   return lines.map((line) => `${line.trimEnd()}\n`).join('');

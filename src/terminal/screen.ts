@@ -1,4 +1,4 @@
-// The alternate screen and its keys. Restores the terminal at the end.
+// The alternate screen and its keys. The terminal is restored at the end.
 
 import type { Streams } from './io.js';
 import { type Key, readKeys, SIGNAL_KEYS } from './keys.js';
@@ -8,14 +8,16 @@ const ESCAPE = '\x1b';
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`;
 const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 /**
- * Synchronized output: terminals that support it show the text in between at once. Others ignore
- * it.
+ * Synchronized output: a terminal that supports it shows the text in between at once. Other
+ * terminals ignore it.
  */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
 
 export interface Screen {
-  /** Returns the text that updates the changed lines; empty while the shell owns the terminal. */
+  /**
+   * Returns the text that updates the changed lines. It is empty while the shell uses the terminal.
+   */
   frame(lines: readonly string[]): string;
   /** Restores the terminal. */
   close(): void;
@@ -34,7 +36,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   let isOurs = false;
   /** The lines on the terminal. */
   let shown: readonly string[] = [];
-  // Node writes to a terminal synchronously, so that this also works during a crash.
+  // Node writes to a terminal synchronously, so this also works during a crash.
   const leave = () => {
     if (!isOurs) return;
     isOurs = false;
@@ -52,7 +54,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
     stdout.write(ENTER);
     onChange();
   };
-  // After `kill -STOP` the screen is still active, but the shell has changed the terminal's mode.
+  // After `kill -STOP` the alternate screen is still active, but the shell has changed the
+  // terminal's mode.
   const resume = () => {
     setRaw(stdin, false);
     enter();
@@ -83,7 +86,7 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   enter();
   return {
     frame(lines) {
-      // Between Ctrl-Z and `fg` the shell owns the screen, so draw nothing.
+      // Between Ctrl-Z and `fg` the shell uses the screen, so nothing is drawn.
       if (!isOurs) return '';
       const before = lines.length === shown.length ? shown : [];
       shown = lines;
@@ -103,7 +106,7 @@ function drawChanges(lines: readonly string[], before: readonly string[]): strin
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
-/** Passes keys on. Signal keys raise their signals. */
+/** Passes keys on. A key that stands for a signal sends the signal. */
 function handKeys(text: string, onKey: (key: Key) => void): void {
   for (const key of readKeys(text)) {
     const signal = SIGNAL_KEYS.get(key);
@@ -116,13 +119,13 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
   } catch {
-    // Ignore the error: a terminal that is gone has no mode.
+    // The error is ignored: a closed terminal has no mode.
   }
 }
 
 /**
- * Does what a signal key does outside raw mode. On Windows `process.kill` would end the program at
- * once, and Ctrl-Z does nothing.
+ * Does what a key such as Ctrl-C does outside raw mode. On Windows `process.kill` would end the
+ * program at once, and Ctrl-Z does nothing.
  */
 function raise(signal: NodeJS.Signals): void {
   if (signal === 'SIGTSTP' && process.platform === 'win32') return;

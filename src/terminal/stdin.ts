@@ -5,7 +5,7 @@ import { reasonOf, usageError } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 import type { Io } from './io.js';
 
-/** The limit of an input that is kept whole. */
+/** The limit for an input that is kept in memory as a whole. */
 const STDIN_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /** The parts of the context for reading stdin. */

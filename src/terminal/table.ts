@@ -11,11 +11,14 @@ export interface Cell {
   color?: Color | undefined;
 }
 
-/** The time in milliseconds since the epoch, and whether a person or a program reads the cell. */
+/**
+ * The current time in milliseconds since the epoch, and whether a person or a program reads the
+ * cell.
+ */
 export interface CellContext {
   now: number;
   terminal: boolean;
-  /** Whether nothing is shortened: `-o wide` and `--no-truncate`. */
+  /** Whether nothing is shortened, as with `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
 }
 
@@ -23,11 +26,11 @@ export interface CellContext {
 interface ColumnFit {
   /** Columns with lower numbers are shrunk and dropped first. */
   keep: number;
-  /** Below this width the column is dropped instead of cut. */
+  /** A column is not cut below this width, but dropped. */
   minimum?: number;
   /** The maximum width. */
   maximum?: number;
-  /** Room that is reserved if there is space, because later rows may need it. */
+  /** Space that is reserved, if there is enough, because later rows may need it. */
   room?: number;
   /** Whether the user named the column. Such a column is never dropped. */
   isAsked?: boolean;
@@ -35,11 +38,16 @@ interface ColumnFit {
 
 export interface Column<T> extends ColumnFit {
   header: string;
-  /** The header for programs, if it differs: a time instead of an age. */
+  /**
+   * The header for programs, when it differs from the header for people: a time instead of an age.
+   */
   programHeader?: string;
-  /** The field of the service as a dotted path, or fleet's name for a column of several fields. */
+  /**
+   * The field of the service as a path with dots, or fleet's name for a column that consists of
+   * several fields.
+   */
   field: string;
-  /** Returns the cell of a value; by default the text of the field. */
+  /** Returns the cell of a value. Default: the text of the field. */
   cell?(value: T, at: CellContext): Cell;
   /** Whether the cells are web addresses, which a workbook shows as links. */
   isLink?: boolean;
@@ -54,12 +62,12 @@ export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
 }
 
 /**
- * The maximum padding, so that one long cell does not lengthen every line. Longer cells shift their
- * line.
+ * The maximum padding, so that one long cell does not lengthen every line. In a line with a longer
+ * cell, the following cells are shifted.
  */
 const WIDEST_COLUMNS = 1000;
 
-/** Two spaces, because one can be part of a cell. */
+/** Columns are separated by two spaces, because a cell can contain one. */
 export const GAP_COLUMNS = 2;
 
 /** A column with its width. */
@@ -69,16 +77,16 @@ export interface Laid<T> {
 }
 
 /**
- * Returns the minimum width of a column: its own minimum or its header and a few letters, but at
- * most its content.
+ * Returns the minimum width of a column: the minimum of the column, or its header and a few
+ * letters, but never more than its content.
  */
 function floorOf<T>({ column, width }: Laid<T>): number {
   return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));
 }
 
 /**
- * Chooses the columns that fit and their widths, based on the cells of the first rows. Without a
- * width all columns stay. With uncut cells the columns are those that would fit if they were cut.
+ * Chooses the columns that fit, and their widths, by the cells of the first rows. Without a width
+ * all columns are kept. When cells are not cut, the columns are the same as if they were.
  */
 export function layOut<T>(
   columns: readonly Column<T>[],

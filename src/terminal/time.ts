@@ -10,8 +10,8 @@ const ISO_TIME = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\
 
 /**
  * Returns a time of the service (ISO 8601) in milliseconds since the epoch, or undefined for other
- * values. Without an offset it is UTC, as in the interface (section 2.1). `parseTypedTime` reads
- * times that people type.
+ * values. A time without an offset is in UTC, as in the interface (section 2.1). `parseTypedTime`
+ * reads times that people type.
  */
 export function readTime(value: unknown): number | undefined {
   if (typeof value !== 'string') return undefined;
@@ -33,7 +33,7 @@ export function age(iso: unknown, now: number): string {
 }
 
 /**
- * Formats a time for programs: unchanged, cleaned when it is not ISO 8601, and `-` for null or
+ * Formats a time for programs: a valid time unchanged, any other text cleaned, and `-` for null or
  * missing.
  */
 export function toIso(value: unknown): string {

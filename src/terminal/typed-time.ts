@@ -12,14 +12,17 @@ import {
 } from '../system/time-zone.js';
 import { parseDuration, readTime } from './time.js';
 
-/** The present time and the time zone, from which a typed time is computed. */
+/** The current time and the time zone, from which a typed time is computed. */
 export interface Now {
   /** Milliseconds since the epoch. */
   ms: number;
   zone: TimeZone;
 }
 
-/** A typed time that is read: its instant depends on the time zone, that of an age or a word also on the present time. */
+/**
+ * A typed time after it was read. Its instant depends on the time zone. The instant of an age or a
+ * word also depends on the current time.
+ */
 export type TypedTime = (now: Now) => number;
 
 type CalendarDay = Pick<LocalTime, 'year' | 'month' | 'day'>;
@@ -37,8 +40,8 @@ const FORMS =
   'for example yesterday, monday, 2h, 7d, 1w, 2026-11-23, "2026-11-23 08:00", 23.11.2026 or 2026-11-23T08:00:00Z';
 
 /**
- * Parses a typed time: an age (`2h`, `-2h`, `1w`), a day (`today`, `yesterday`, `monday`,
- * `2026-11-23`, `23.11.2026`), either with a time of day behind it (`monday 08:00`), or ISO 8601
+ * Parses a typed time: an age (`2h`, `-2h`, `1w`); a day (`today`, `yesterday`, `monday`,
+ * `2026-11-23`, `23.11.2026`), with or without a time of day after it (`monday 08:00`); or ISO 8601
  * with a zone. Returns undefined for anything else, also for a date that does not exist.
  */
 export function parseTypedTime(typed: string): TypedTime | undefined {
@@ -100,7 +103,9 @@ function weekdayOf({ ms, zone }: Now): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
 }
 
-/** Returns the date this number of days before today; a day of 23 or 25 hours counts as one. */
+/**
+ * Returns the date this number of days before today. A day with 23 or 25 hours counts as one day.
+ */
 function daysBefore({ ms, zone }: Now, days: number): CalendarDay {
   const { year, month, day } = localTimeAt(ms, zone);
   const date = new Date(Date.UTC(year, month - 1, day) - days * DAY_MS);

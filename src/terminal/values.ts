@@ -47,14 +47,14 @@ export function pointOf(
 }
 
 /**
- * Longer names are not paths. A service can send a field name with a million dots, and each dot
+ * A longer name is not a path. A service can send a field name with a million dots, and each dot
  * would be tried as the end of the first field, which takes quadratic time.
  */
 const LONGEST_PATH_CHARACTERS = 1000;
 
 /**
- * Returns the value at a dotted path such as `extra.location.coordinates` or `roles.0`, or
- * undefined. A field name that contains a dot works too.
+ * Returns the value at a path with dots such as `extra.location.coordinates` or `roles.0`, or
+ * undefined. A field name that contains a dot also works.
  */
 export function readPath(value: unknown, path: string): unknown {
   if (typeof value !== 'object' || value === null || writtenNumber(value) !== undefined)

@@ -9,14 +9,14 @@ import { showState } from './bicycle.js';
 /**
  * The outcomes of a change (cli.md, bicycles act):
  * - `done`: the service accepted it.
- * - `unchanged`: the bicycle already has these values, so nothing was sent.
+ * - `unchanged`: the bicycle already had these values, so nothing was sent.
  * - `refused`: the service rejected it.
  * - `changed`: another user changed the bicycle since it was read, so nothing was sent.
- * - `gone`: the service does not show the bicycle of a plan any more, so nothing was sent.
+ * - `gone`: the service no longer shows the bicycle of a plan, so nothing was sent.
  * - `failed`: it was certainly not carried out, and a later attempt may succeed.
  * - `unknown`: it was sent, and no answer proves its outcome.
- * - `skipped`: an earlier run did it, according to the journal.
- * - `not-sent`: the run ended before its turn.
+ * - `skipped`: an earlier run carried it out, according to the journal.
+ * - `not-sent`: the run ended before this task was sent.
  */
 export const OUTCOMES = [
   'done',
@@ -32,7 +32,7 @@ export const OUTCOMES = [
 
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Whether an outcome leaves something to do. */
+/** Whether the operator must still do something after this outcome. */
 export function isBad(outcome: Outcome): boolean {
   return outcome !== 'done' && outcome !== 'unchanged' && outcome !== 'skipped';
 }
@@ -46,7 +46,7 @@ export interface ChangeResult {
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
-  /** The reason when it is not done, in the service's words if possible. */
+  /** The reason why it is not done, in the service's words if possible. */
   message: string | null;
 }
 
@@ -86,7 +86,7 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   header: 'OUTCOME',
   field: 'outcome',
   keep: 5,
-  // The width of the longest outcome, because a later row may have it.
+  // The width of the longest outcome. It is reserved because a later row may have this outcome.
   room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
@@ -105,7 +105,10 @@ export const ACTION: Shape<Ended> = {
   ],
 };
 
-/** The room for a sentence of the service, because later rows may have longer reasons. */
+/**
+ * The width for a sentence of the service. It is reserved because later rows may have longer
+ * reasons.
+ */
 const MESSAGE_ROOM_COLUMNS = 70;
 
 const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
@@ -115,14 +118,14 @@ const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
   { header: 'REQUEST', field: 'request_id', keep: 1 },
 ];
 
-/** The results for many bicycles. The table shows those that are not done. */
+/** The results for many bicycles. The table shows only bicycles whose change is not done. */
 export const ACTIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ACTION_FIELDS,
   columns: [{ header: 'UUID', field: 'uuid', keep: 6 }, ...FAILURE_COLUMNS],
 };
 
-/** The results for many new bicycles. The table shows those that are not created. */
+/** The results for many new bicycles. The table shows only bicycles that were not created. */
 export const CREATIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ['row', 'name', 'uuid', ...RESULT_FIELDS],

@@ -61,7 +61,7 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
     fields: ALERT_FIELDS,
     columns: [
       { ...timeColumn('AGE', 'created', 4), programHeader: 'CREATED', minimum: 10 },
-      // Wide enough for most types; `bicycle.outside_operational_period` of section 2.3 is longer.
+      // Wide enough for most types. `bicycle.outside_operational_period` of section 2.3 is longer.
       { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
       {
         header: 'STATE',

@@ -18,7 +18,7 @@ export interface StateLook {
   readonly sign: string;
   /** Used where only ASCII works. */
   readonly letter: string;
-  /** The colour in pictures on white and black. */
+  /** The colour in pictures on a white and on a black background. */
   readonly hex: string;
 }
 
@@ -34,7 +34,7 @@ const STATES: ReadonlyMap<unknown, StateLook> = new Map([
 
 const OTHER_STATE: StateLook = { color: undefined, sign: '+', letter: '?', hex: '#4b5563' };
 
-/** Returns the appearance of a state. Unknown states look alike. */
+/** Returns the appearance of a state. All unknown states have the same appearance. */
 export function lookOf(state: unknown): StateLook {
   return STATES.get(state) ?? OTHER_STATE;
 }
@@ -45,15 +45,15 @@ export function showState(state: unknown): Cell {
 }
 
 /**
- * Returns the text of a cell: cleaned, and `-` for null and missing. Longer texts are cut before
- * they are cleaned.
+ * Returns the text of a cell: cleaned, and `-` for null and missing. A longer text is cut before it
+ * is cleaned.
  */
 export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINITY): Cell {
   return { text: clean((textOf(value) ?? MISSING).slice(0, mostCharacters)) };
 }
 
 /**
- * Returns the state of charge: `57 %` for people, and the number as sent for programs. Assumed: it
+ * Returns the state of charge: `57 %` for people, and for programs the number as sent. Assumed: it
  * is in percent.
  */
 export function showCharge(charge: unknown, at: CellContext): Cell {
@@ -66,8 +66,8 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
 }
 
 /**
- * Returns latitude and longitude in degrees: for people rounded, by default to five decimals (a
- * metre); for programs as sent.
+ * Returns latitude and longitude in degrees. For people they are rounded, by default to five
+ * decimals (a metre). For programs they are as sent.
  */
 export function showPosition(
   latitude: unknown,
@@ -84,12 +84,12 @@ export function showPosition(
   return { text: texts.join(', ') };
 }
 
-/** The number of digits of a UUID on a terminal. Every command accepts them. */
+/** The number of digits of a UUID on a terminal. Every command accepts this many digits. */
 export const ID_DIGITS = 8;
 
 /**
- * Returns a UUID: its first digits for people, unless they want whole values, and the whole for
- * programs. Other texts are unchanged.
+ * Returns a UUID: its first digits for people, unless they asked for whole values, and the whole
+ * UUID for programs. Other texts are unchanged.
  */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
@@ -99,7 +99,7 @@ export function showId(uuid: unknown, at: CellContext): Cell {
   );
 }
 
-/** Returns a time: its age for people, and ISO 8601 as sent for programs. */
+/** Returns a time: for people its age, and for programs ISO 8601 as sent. */
 export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
@@ -126,9 +126,9 @@ export function mapColumn<T>(position: NonNullable<Shape<T>['position']>): Colum
 const bicyclePosition = ({ latitude, longitude }: Bicycle) => pointOf(longitude, latitude);
 
 /**
- * Bicycles in every format. `unrecoverable` and `in_maintenance` are the longest states, and `59
- * min ago` is the longest age. The ID identifies a bicycle in other commands, and fits into 80
- * columns.
+ * The shape of bicycles in every format. `unrecoverable` and `in_maintenance` are the longest
+ * states, and `59 min ago` is the longest age. The ID identifies a bicycle in other commands, and
+ * the line fits into 80 columns.
  */
 export const BICYCLES: Shape<Bicycle> = {
   noun: BICYCLE,

@@ -1,5 +1,5 @@
-// The questions of the board: the transitions to choose from, the question before a change, and
-// texts to copy.
+// The dialogs of the board: the transitions to choose from, the question before a change, and texts
+// to copy.
 
 import { cut, pad, widthOf, wrap } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
@@ -25,13 +25,16 @@ export type BoardDialog =
       readonly transition: string;
       /** Names the number of bicycles and the transition. */
       readonly question: string;
-      /** The text that must be typed before Enter; undefined when Enter is enough. */
+      /** The text that must be typed before Enter; undefined when Enter alone is enough. */
       readonly proof: string | undefined;
       readonly typed: string;
     }
   | { readonly type: 'text'; readonly title: string; readonly text: string };
 
-/** Returns the lines of a dialog, the keys last; at most `height`, with a sign for hidden lines. */
+/**
+ * Returns the lines of a dialog, at most `height`. The keys are on the last line. A sign stands for
+ * hidden lines.
+ */
 export function dialogLines(
   dialog: BoardDialog,
   { width, height, paint }: { width: number; height: number; paint: Paint },

@@ -1,4 +1,4 @@
-// The keys of the board and the state of its connections, for its help and footer.
+// The help and the footer of the board: its keys, and the state of its connections.
 
 import { cut, widthOf } from '../terminal/cells.js';
 import { clean } from '../terminal/clean.js';
@@ -8,7 +8,7 @@ import { showDuration } from '../terminal/time.js';
 
 /** The connection of a topic. */
 export interface BoardConnection {
-  /** `connecting` until the first connection. */
+  /** The state is `connecting` until the first connection. */
   state: 'connecting' | 'open' | 'lost';
   /** Since when, on the monotonic clock. */
   sinceMs: number;
@@ -50,7 +50,10 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
 /** The sign for hints that do not fit. */
 const MORE_HINTS = ' …';
 
-/** Returns as many key hints as fit, at least the first, and a sign when some do not fit. */
+/**
+ * Returns as many key hints as fit, at least the first one. A sign shows that some hints do not
+ * fit.
+ */
 export function keyHints(hints: readonly string[], width: number): string {
   const all = hints.join('  ');
   if (widthOf(all) <= width) return all;
@@ -73,8 +76,8 @@ export function helpLines(
 }
 
 /**
- * Returns the state of the connections: one text if all are open, otherwise that of the first that
- * is not.
+ * Returns the state of the connections: one text when all are open, otherwise the state of the
+ * first one that is not.
  */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,

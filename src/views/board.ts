@@ -45,7 +45,7 @@ export interface BoardView {
   /** The panel that help or a card covers. */
   home: 'fleet' | 'map';
   sort: Sort;
-  /** The text or conditions that bicycles and changes must match; empty for all. */
+  /** The text or conditions that bicycles and changes must match; empty to match all. */
   filter: string;
   isTyping: boolean;
   /** The row that Enter opens, and the first visible row. */
@@ -55,7 +55,7 @@ export interface BoardView {
   marked: ReadonlySet<string>;
   /** The question or text above the footer. */
   dialog: BoardDialog | undefined;
-  /** A line in the footer instead of the keys. */
+  /** A line that the footer shows instead of the keys. */
   message: string | undefined;
   /** Whether a change is running. */
   isBusy: boolean;
@@ -78,7 +78,7 @@ export interface BoardInput {
   alerts: readonly Alert[];
   /** Why the comparison after the last gap is not complete; undefined when it is. */
   doubt?: string | undefined;
-  /** Set while the list of alerts cannot be read; the alerts are those of the last reading. */
+  /** Why the list of alerts cannot be read; the alerts are then those of the last reading. */
   staleAlerts?: StaleAlerts | undefined;
 }
 
@@ -132,7 +132,7 @@ const FLEET_HINTS = [
 ];
 const CARD_HINTS = ['q quit', 'Esc back', 'a act', '↑↓ scroll', 'c copy ID', 'y command'];
 
-/** How many rows each part of the board could fill. */
+/** How many rows each part of the board needs. */
 export interface BoardNeeds {
   /** The bicycles that match the filter. */
   readonly bicycles: number;
@@ -143,7 +143,7 @@ export interface BoardNeeds {
 /** The heading of the list, and the headings of its columns. */
 const LIST_HEADINGS = 2;
 
-/** Returns the number of rows for bicycles. The caller fetches no more. */
+/** Returns how many rows the board has for bicycles. The caller reads no more bicycles. */
 export function bicycleRows(height: number, needs: BoardNeeds): number {
   return Math.max(0, shareHeight(height, needs).top - LIST_HEADINGS);
 }
@@ -156,14 +156,14 @@ interface BoardHeights {
   readonly alerts: number;
 }
 
-/** The fewest rows of changes that are worth showing, with their heading. */
+/** The smallest number of rows for changes, with their heading, that is worth showing. */
 const FEWEST_CHANGE_ROWS = 4;
-/** Below this many rows there is no room for alerts. */
+/** With fewer rows than this, there is no room for alerts. */
 const FEWEST_ROWS_WITH_ALERTS = 9;
 
 /**
- * Shares the height: the list gets the rows that changes and alerts do not need, and the changes get
- * those that the list does not need.
+ * Divides the height. The list gets the rows that changes and alerts do not need, and the changes
+ * get the rows that the list does not need.
  */
 function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
   // Title, traffic, doubt and footer.
@@ -185,7 +185,9 @@ function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
   return { top, alerts, changes: Math.max(0, left - top - alerts) };
 }
 
-/** Returns the lines of the board: as many as the height, and none wider than the width. */
+/**
+ * Returns the lines of the board. Their number is the height, and no line is wider than the width.
+ */
 export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   const { panel } = input.view;
   const footer = footerLine(input, place);
@@ -207,7 +209,7 @@ function panelLines(input: BoardInput, place: BoardPlace): string[] {
   return fleetLines(input, place);
 }
 
-/** Replaces the last line by a sign when lines do not fit. */
+/** When some lines do not fit, replaces the last line by a sign. */
 function withHiddenSign(
   lines: readonly string[],
   rows: number,
@@ -218,7 +220,7 @@ function withHiddenSign(
   return [...lines.slice(0, rows - 1), paint.dim(cut(`… ${count(hidden, 'more line')}`, width))];
 }
 
-/** Cuts or fills a list of lines to a number. */
+/** Cuts a list of lines to a number, or adds empty lines. */
 function fill(lines: readonly string[], count: number): string[] {
   return Array.from({ length: Math.max(0, count) }, (_, index) => lines[index] ?? '');
 }
@@ -267,7 +269,7 @@ function changesHeading(
   return ['CHANGES', ...(hidden.length === 0 ? [] : [hidden.join('; ')])].join(GUTTER);
 }
 
-/** Returns the line about an incomplete comparison, or an empty line. */
+/** Returns the line that says why a comparison is incomplete, or an empty line. */
 function doubtLine({ doubt }: BoardInput, { width, paint }: BoardPlace): string {
   if (doubt === undefined) return '';
   const text = `the comparison after the last gap is not complete: ${clean(doubt)}`;
@@ -307,7 +309,7 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
-/** Keeps as many rows as fit; the last of them says how many states do not fit. */
+/** Keeps as many rows as fit. The last of them says how many states do not fit. */
 function hideRows(lines: readonly string[], rows: number, width: number): readonly string[] {
   if (lines.length <= rows || rows < 2) return lines;
   const hidden = lines.length - rows + 1;
@@ -346,8 +348,8 @@ function statesHeading({ known, total, isWhole }: BoardFleet): string {
 }
 
 /**
- * Returns the documented states, followed by others. Counts are marked as incomplete while some
- * bicycles are unknown.
+ * Returns the documented states, followed by other states. The counts are marked as incomplete
+ * while some bicycles are not known.
  */
 function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint): string[] {
   const states = [...new Set<string>([...BICYCLE_STATES, ...[...counts.keys()].sort()])];
@@ -382,7 +384,7 @@ function bicyclesHeading({
   return `BICYCLES ${place}${marks}by ${view.sort}${filter}${extent}`;
 }
 
-/** The columns of a list in half the width of the screen. The name is shortened first. */
+/** The columns of a list in half of the screen. The name is shortened first. */
 const LIST_COLUMNS = {
   state_of_charge: {},
   name: { keep: 4.5, minimum: 8 },
@@ -414,7 +416,10 @@ function listRows({ view, fleet, nowMs }: BoardInput, width: number, paint: Pain
   return [`  ${heading}`, ...drawn];
 }
 
-/** Counts the open alerts among the newest alerts; undefined when none is about the bicycle. */
+/**
+ * Returns the number of open alerts of a bicycle among the newest alerts; undefined when there are
+ * none.
+ */
 function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
   const wanted = textOf(uuid)?.toLowerCase();
   const isAbout = ({ bicycle, state }: Alert) =>
@@ -436,7 +441,8 @@ function cardLines(
     { width, paint, now: nowMs, zone },
   );
   const [name = '', ...rows] = text.trimEnd().split('\n');
-  // Long words are not split in a card, so cut the lines at the end of the screen after wrapping.
+  // Long words are not split in a card, so after wrapping the lines are cut at the end of the
+  // screen.
   return [
     name,
     ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width))),
@@ -448,7 +454,7 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
   const hints = view.panel.type === 'fleet' ? FLEET_HINTS : CARD_HINTS;
-  // A result is more important than the connection, which comes back with the next key.
+  // The footer shows a result before the connection. The next key brings the connection back.
   if (view.message !== undefined && !view.isTyping) {
     const { mark, text: line } = splitMark(view.message);
     const shown = cut(clean(line), width);
@@ -464,8 +470,9 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
 }
 
 /**
- * Returns `count` bicycles that match the filter, from number `from`, and the number of matches.
- * The bicycles arrive least recently updated first, which is the reverse of `last change`.
+ * Returns `count` bicycles that match the filter, starting with number `from`, and the number of
+ * matches. The bicycles arrive with the least recently updated one first, which is the reverse of
+ * the order `last change`.
  */
 export function pickRows(
   bicycles: Iterable<Bicycle>,

@@ -1,5 +1,5 @@
-// One bicycle as a card: its name, the most important facts, the other fields, the newest alerts and
-// the last changes.
+// One bicycle as a card: its name, the most important facts, the other fields, the newest alerts
+// and the last changes.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -28,7 +28,7 @@ export interface CardContent {
 
 export interface OpenAlerts {
   count: number;
-  /** Whether all alerts were counted, not only the newest ones. */
+  /** Whether all alerts were counted, and not only the newest. */
   isWhole: boolean;
 }
 
@@ -73,8 +73,8 @@ export function drawCard(
 }
 
 /**
- * Returns the other fields with values in the form for people, and the names of fields without a
- * value.
+ * Returns the other fields that have a value, in the form for people, and the names of the fields
+ * without one.
  */
 function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
@@ -138,8 +138,8 @@ function showField(
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
   const atMs = readTime(value);
   if (atMs !== undefined) return `${age(value, now)} (${showLocalTime(atMs, zone)})`;
-  // Show the UUID of a link, which other commands accept. The bicycle's own UUID is shown whole for
-  // copying.
+  // Of a link, the card shows the UUID, which other commands accept. The UUID of the bicycle itself
+  // is shown completely, so that it can be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined))

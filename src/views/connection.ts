@@ -19,15 +19,15 @@ export interface WatchCounts {
   readonly reconnects: number;
   readonly gapCount: number;
   readonly downMs: number;
-  /** Events that were broken, cut off or too big. */
+  /** The number of events that were broken, cut off or too big. */
   readonly dropped: number;
   /** Changes that the list showed after a gap. */
   readonly caughtUp: number;
-  /** Bicycles in the list after a gap that were not known before. */
+  /** The number of bicycles in the list after a gap that were not known before. */
   readonly unknown: number;
   /** Bicycles that left the list. */
   readonly gone: number;
-  /** Moves that are too short to be shown without `--all`. */
+  /** The number of moves that are too short to be shown without `--all`. */
   readonly hiddenMoves: number;
 }
 
@@ -41,13 +41,16 @@ export interface WatchSummary extends WatchCounts {
   gaps: readonly Gap[];
   /** Topics that were never connected, with the reason. */
   neverConnected: readonly { readonly topic: string; readonly message: string }[];
-  /** Whether the watch ended before the list was read for the last gap. */
+  /** Whether the watch ended before the list was read after the last gap. */
   isUnread: boolean;
   /** Messages that the reader of the output had not received when the watch ended. */
   undelivered: number;
 }
 
-/** The maximum number of gaps in the summary for people. Programs get all stored gaps. */
+/**
+ * The maximum number of gaps in the summary for people. The summary for programs has all stored
+ * gaps.
+ */
 const NAMED_GAPS = 10;
 
 function seconds(milliseconds: number): number {
@@ -91,7 +94,7 @@ export function streamLine(
   }
 }
 
-/** Describes a requested pause that is too long. */
+/** Describes a requested pause that is longer than fleet waits. */
 export function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined
     ? ''
@@ -107,8 +110,8 @@ export function errorFields(error: FleetError): {
 }
 
 /**
- * Returns an event for programs as an object for one JSON line; undefined for messages, which go to
- * stdout.
+ * Returns an event for programs as the object of a JSON line. Returns undefined for messages, which
+ * go to stdout.
  */
 export function streamRecord(event: StreamEvent): { [field: string]: unknown } | undefined {
   if (event.type === 'message' || event.type === 'resync') return undefined;
@@ -153,7 +156,7 @@ function gapFields(gap: Gap): { [field: string]: unknown } {
   };
 }
 
-/** Returns the parts of `2 changes caught up, 1 bicycle gone`, without zeros. */
+/** Returns parts such as `2 changes caught up` and `1 bicycle gone`. Zeros are left out. */
 export function describeFound(changes: number, unknown: number, gone: number): string[] {
   return [
     ...countSome(changes, 'change', 'caught up'),
@@ -162,7 +165,7 @@ export function describeFound(changes: number, unknown: number, gone: number): s
   ];
 }
 
-/** Returns a number with its noun and verb; an empty list for zero. */
+/** Returns a number with its noun and verb, or an empty list when the number is zero. */
 function countSome(number: number, one: string, what: string): string[] {
   return number === 0 ? [] : [`${count(number, one)} ${what}`];
 }
@@ -208,7 +211,7 @@ export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: 
   return lines;
 }
 
-/** Returns the summary for programs: the last of the stream's own events. */
+/** Returns the summary for programs. It is the last event of the stream. */
 export function summaryRecord(summary: WatchSummary): { [field: string]: unknown } {
   return {
     event: 'closed',

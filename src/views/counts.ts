@@ -1,4 +1,5 @@
-// Counts bicycles and alerts by group. Only this file decides which value a bicycle has in a group.
+// Counts bicycles and alerts by group. Only this file decides to which value of a group a bicycle
+// belongs.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -34,14 +35,17 @@ const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => str
 /** The groups that are counted by default. */
 export const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
 
-/** The order of the values of some groups. Other groups are ordered by count. */
+/**
+ * The order of the values in some groups. The values of other groups are ordered by their count.
+ */
 const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['charge', [...CHARGE_GROUPS, NONE]],
   ['silence', SILENCE_GROUPS],
 ]);
 
 /**
- * Creates a counter of bicycles by groups. `now` is for silence, in milliseconds since the epoch.
+ * Creates a counter of bicycles by groups. `now` is used for silence, in milliseconds since the
+ * epoch.
  */
 export function openCounter(groups: readonly string[], now: number) {
   const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));
@@ -77,7 +81,7 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
 }
 
 /**
- * The maximum length of a counted value. Longer values with the same beginning are counted
+ * The maximum length of a counted value. Longer values that begin with the same text are counted
  * together.
  */
 const LONGEST_NAME_CHARACTERS = 200;
@@ -102,7 +106,8 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
     [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
-    // Empty ranges of the battery charge are shown. Empty groups `none` and `never` are not.
+    // Ranges of the battery charge are shown even when they are empty. The groups `none` and
+    // `never` are shown only when they are not.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

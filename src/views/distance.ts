@@ -1,4 +1,4 @@
-// The distance between two places, and the DISTANCE column of lists with an area.
+// The distance between two places, and the column DISTANCE of lists with an area.
 
 import { greatCircleMetres } from '../globe/projection.js';
 import type { ListedItem, Shape } from '../terminal/formats.js';
@@ -12,7 +12,7 @@ export interface LatLon {
   longitude: number;
 }
 
-/** Fields of the service, which can be missing, null, or numbers as strings. */
+/** Fields of the service. They can be missing, null, or numbers in strings. */
 export interface Placed {
   latitude?: unknown;
   longitude?: unknown;
@@ -41,8 +41,8 @@ export function showDistance(metres: number): string {
 const DISTANCE_FIELD = 'distance_m';
 
 /**
- * Adds `distance_m` as the last field of a row. The row is unchanged when the distance is unknown
- * or the service already has the field.
+ * Adds `distance_m` as the last field of a row. The row is unchanged when the distance is not known
+ * or the service already has a field with this name.
  */
 export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): ListedItem<T> {
   if (metres === undefined || Object.hasOwn(row.value as object, DISTANCE_FIELD)) return row;
@@ -56,7 +56,8 @@ export function addDistance<T>(row: ListedItem<T>, metres: number | undefined): 
 }
 
 /**
- * Adds a DISTANCE column after the first two: `1.2 km` for people, and whole metres for programs.
+ * Adds a column DISTANCE after the first two columns: `1.2 km` for people, and whole metres for
+ * programs.
  */
 export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const most = Math.max(...shape.columns.map(({ keep }) => keep));

@@ -9,23 +9,23 @@ import { ID_DIGITS, showId } from './bicycle.js';
 import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
-  /** The width of the terminal; undefined where nothing is cut and all bicycles are listed. */
+  /** The width of the terminal; undefined when nothing is cut and all bicycles are listed. */
   width: number | undefined;
   paint: Paint;
 }
 
-/** The maximum number of bicycles of a group on a terminal. */
+/** The maximum number of bicycles that a terminal shows of a group. */
 const MOST_LISTED = 50;
 
-/** Matches the subject of an error, which is the same for all bicycles or is listed below. */
+/** Matches the beginning of an error. It is the same for all bicycles, or is printed below. */
 const SUBJECT =
   /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
 
 const NOT_ALLOWED = /^Action '[^']*' not allowed from current state '([^']*)'/;
 
 /**
- * Returns the reason in the service's words without the parts that differ between bicycles; empty
- * without a reason.
+ * Returns the reason in the service's words, without the parts that differ between bicycles. It is
+ * empty when there is no reason.
  */
 export function endReasonOf({ message }: ChangeResult): string {
   return clean(
@@ -34,8 +34,8 @@ export function endReasonOf({ message }: ChangeResult): string {
 }
 
 /**
- * Returns groups such as `33 not allowed from state rented` with their bicycles, in the order of
- * first occurrence.
+ * Returns groups such as `33 not allowed from state rented`, with their bicycles, in the order in
+ * which they first occur.
  */
 export function showEndings(endings: readonly Ended[], options: EndingsOptions): string {
   const { width, paint } = options;
@@ -64,7 +64,7 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return `${count} ${outcome.replace('-', ' ')}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** The row in the input, the name and the UUID. */
+/** The row in the input, the name and the UUID of a bicycle. */
 const ENDED_COLUMNS: readonly Column<Ended>[] = [
   {
     header: '',
@@ -87,7 +87,7 @@ const ENDED_COLUMNS: readonly Column<Ended>[] = [
   },
 ];
 
-/** Returns one line per bicycle; uncut for programs. */
+/** Returns one line for each bicycle. Lines for programs are not cut. */
 function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): string[] {
   const columns = ENDED_COLUMNS.filter(({ field }) =>
     ended.some((one) => one[field as keyof Ended]),
@@ -96,7 +96,7 @@ function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): stri
   return drawTable({ ...ACTIONS, columns }, ended, options).map((line) => `  ${line}`);
 }
 
-/** Returns `✓ Emmy 0001: rented` for one bicycle. `mark` is empty in a pipe. */
+/** Returns the line `✓ Emmy 0001: rented` for one bicycle. `mark` is empty in a pipe. */
 export function showSuccess(
   { name, uuid, state, outcome }: Ended,
   transition: string,

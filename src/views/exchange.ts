@@ -12,11 +12,13 @@ export interface LogOptions {
   trace?: boolean;
   verbose?: boolean;
   quiet?: boolean;
-  /** Whether each line is an object with one key: `request`, `response`, `trace` or `retry`. */
+  /**
+   * Whether each line is an object with one of the keys `request`, `response`, `trace` and `retry`.
+   */
   isJson: boolean;
 }
 
-/** Creates the log of the HTTP client. `write` receives one clean line. */
+/** Creates the log of the HTTP client. `write` receives each line after it was cleaned. */
 export function openHttpLog(
   { trace, verbose, quiet, isJson }: LogOptions,
   write: (line: string) => void,

@@ -1,4 +1,4 @@
-// How the figures of `fleet report` look to people: names, values with units, and marks.
+// The form of the figures of `fleet report` for people: names, values with units, and marks.
 
 import { MISSING } from '../terminal/values.js';
 

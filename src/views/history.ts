@@ -1,4 +1,4 @@
-// The history of a bicycle: one change or gap per row.
+// The history of a bicycle. Each row is a change or a gap.
 
 import { clean } from '../terminal/clean.js';
 import type { Shape } from '../terminal/formats.js';
@@ -14,10 +14,10 @@ export interface HistoryRow {
   transition: string | null;
   /** The author, by name if known. */
   by: string | null;
-  /** `service`, or the source in the mirror: `push` or `list`. */
+  /** The source: `service`, or in a mirror `push` or `list`. */
   source: string | null;
   version: unknown;
-  /** Describes a gap with its end, and the arrival and departure of a bicycle. */
+  /** Describes a gap with its end, and the appearance and the departure of a bicycle. */
   note: string | null;
 }
 

@@ -16,7 +16,7 @@ export interface JournalReport {
 
 const NARROWEST_COLUMN = 10;
 const WIDEST_COLUMN = 60;
-/** The width of a longer text is not measured: its column has the maximum width. */
+/** The width of a longer text is not measured. Its column has the maximum width. */
 const MEASURED_CHARACTERS = 200;
 
 /** Draws the report as a workbook with one sheet. */
@@ -24,7 +24,7 @@ export function drawReportWorkbook({ title, facts, header, rows }: JournalReport
   const lines: (readonly string[])[] = [[title], [], ...facts, [], header, ...rows];
   const cells = lines.map((line) => line.map((text) => xlsxCellOf(text, '', 'UTC')));
   const columnWidths = header.map((name, column) => {
-    // The title may flow over the columns beside it.
+    // The title may extend over the columns to its right.
     const texts = [name, ...facts.slice(0, column === 0 ? undefined : 0).map(([label]) => label)];
     for (const row of rows) texts.push(row[column] ?? '');
     const widest = texts.reduce(

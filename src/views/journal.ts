@@ -4,16 +4,19 @@ import type { Shape } from '../terminal/formats.js';
 import { type ChangeResult, showOutcome } from './action.js';
 import { showId, timeColumn } from './bicycle.js';
 
-/** A row. Values of the answer are null without an answer. */
+/** A row. The values of the answer are null when there was no answer. */
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
   /** The number of a creation in its file. */
   row?: number;
   name: string | null;
-  /** The state before, or the values that an edit replaced; null where the journal does not say. */
+  /**
+   * The state before the change, or the values that an edit replaced; null when the journal does
+   * not contain them.
+   */
   before: string | null;
-  /** The state after the change, or the new values; null where it was not carried out. */
+  /** The state after the change, or the new values; null when the change was not carried out. */
   after: string | null;
   at: string | null;
   run: string;

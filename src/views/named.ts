@@ -14,7 +14,7 @@ const NAME: Column<Named> = {
   room: 24,
   maximum: 60,
 };
-/** Not shortened, so that it can be copied. */
+/** The value is not shortened, so that it can be copied. */
 const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, minimum: 36 };
 const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
 
@@ -33,8 +33,8 @@ export const NAMED_SHAPES = {
 } satisfies { [kind: string]: Shape<Named> };
 
 /**
- * Returns the outline of a zone as the service sent it, which may have invalid parts. Assumed: it is
- * a GeoJSON geometry in one of these fields.
+ * Returns the outline of a zone as the service sent it, which may have parts that are not valid.
+ * Assumed: it is a GeoJSON geometry in one of these fields.
  */
 export function sentOutline(zone: Named): object | undefined {
   return [zone['polygon'], zone['geometry'], zone['area']].find(isGeometry);

@@ -6,7 +6,7 @@ import type { Cell } from '../terminal/table.js';
 import { MISSING } from '../terminal/values.js';
 import { UNCERTAIN } from './fleet-report.js';
 
-/** The counts of one hour, day or week. Null counts cannot be known. */
+/** The counts of one hour, day or week. A count that cannot be known is null. */
 export interface OverTimeRow {
   /** The local start: `2026-11-23`, or `2026-11-23 14:00`. */
   readonly part: string;
@@ -16,7 +16,7 @@ export interface OverTimeRow {
   readonly returns: number | null;
   readonly changes: number | null;
   readonly alerts: number | null;
-  /** The share that the mirror saw, in percent. */
+  /** The share of the time that the mirror saw, in percent. */
   readonly coverage: number;
   /** Whether the mirror saw every change. */
   readonly certain: boolean;
@@ -34,17 +34,19 @@ export const COUNT_LABELS: { readonly [name in OverTimeCount]: string } = {
 };
 
 const BAR_COLUMNS = 20;
-/** Fills the share of a bar that the mirror did not see. */
+/** The character that fills the part of a bar for the time that the mirror did not see. */
 const HATCH = '╱';
 
-/** Formats a count; `-` for an unknown one. Alerts do not depend on what the mirror saw. */
+/**
+ * Formats a count; `-` for an unknown count. Counts of alerts do not depend on what the mirror saw.
+ */
 export function showCount(row: OverTimeRow, name: OverTimeCount): string {
   const value = row[name];
   if (value === null) return MISSING;
   return `${row.certain || name === 'alerts' ? '' : UNCERTAIN}${value}`;
 }
 
-/** Returns the table. With bars it fits a terminal. */
+/** Returns the table. A table with bars fits a terminal. */
 export function overTimeShape(
   { by, rows }: { readonly by: string; readonly rows: readonly OverTimeRow[] },
   hasBars: boolean,
@@ -90,7 +92,7 @@ export function overTimeShape(
   };
 }
 
-/** Returns a bar for the rentals, with hatching for the share that the mirror did not see. */
+/** Returns a bar for the rentals, with a hatched part for the time that the mirror did not see. */
 function barCell({ rentals, coverage }: OverTimeRow, most: number): Cell {
   const hatched = Math.ceil(((100 - coverage) / 100) * BAR_COLUMNS);
   const room = BAR_COLUMNS - hatched;

@@ -7,7 +7,9 @@ import { openTable } from '../terminal/formats/table.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Cell, Column } from '../terminal/table.js';
 
-/** A cell with the width to which it is cut or padded; without `width` it keeps its width. */
+/**
+ * A cell with the width to which it is cut or padded. Without `width` it is neither cut nor padded.
+ */
 export interface PlacedCell extends Cell {
   width?: number | undefined;
   align?: Column<unknown>['align'] | undefined;
@@ -25,7 +27,7 @@ export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
 }
 
 export interface RowsOptions {
-  /** The width of the terminal; undefined where nothing is cut. */
+  /** The width of the terminal; undefined when nothing is cut. */
   width: number | undefined;
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
@@ -37,7 +39,7 @@ export interface RowsOptions {
   hasHeader?: boolean;
 }
 
-/** Returns one line per value, with the columns of the shape that fit. */
+/** Returns one line for each value, with those columns of the shape that fit. */
 export function drawTable<T>(
   shape: Shape<T>,
   values: readonly T[],

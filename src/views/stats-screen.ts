@@ -13,10 +13,10 @@ export interface StatsPlace {
   paint: Paint;
 }
 
-/** From this width on, the groups are in two columns. */
+/** From this width on, the groups are drawn in two columns. */
 const TWO_COLUMNS_WIDTH = 80;
 const GUTTER_COLUMNS = 3;
-/** The groups of the right column have short names. */
+/** The groups in the right column. They have short names. */
 const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
 /** Wide enough for the longest type of alert with a bar. */
@@ -28,7 +28,7 @@ const LONGEST_BAR_COLUMNS = 20;
 /** Shorter bars show too little. */
 const SHORTEST_BAR_COLUMNS = 4;
 
-/** The smallest screen that is filled, and its lines for the total and the prompt. */
+/** The smallest screen that is filled, and the lines that it needs for the total and the prompt. */
 const USUAL_HEIGHT = 24;
 const LINES_BELOW = 3;
 
@@ -65,7 +65,7 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
   });
 }
 
-/** Sums up the least frequent values of the last group when the groups need too many lines. */
+/** When the groups need too many lines, adds up the least frequent values of the last group. */
 function limitLast(groups: readonly Group[], most: number): Group[] {
   const needed = groups.reduce((sum, [, rows]) => sum + rows.length + 2, -1);
   const last = groups.at(-1);

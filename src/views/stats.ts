@@ -10,7 +10,7 @@ export interface StatsRow {
   group: string;
   value: string;
   count: number;
-  /** The share of the group, with one decimal. */
+  /** The share of the group in percent, with one decimal. */
   percent: number;
 }
 
@@ -24,7 +24,7 @@ export const STATS: Shape<StatsRow> = {
       header: 'VALUE',
       field: 'value',
       keep: 4,
-      // On a terminal only the bars have colours.
+      // On a terminal only the bars are coloured.
       cell: (row, { terminal }) => ({
         ...showText(row.value),
         color: terminal ? undefined : colorOfStats(row),
@@ -49,7 +49,7 @@ export function showPercent(percent: number): string {
 /** Returns the colour of a bar or value. */
 export function colorOfStats({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
-  // A group of charges is named by its lower bound.
+  // A group of charges is named after its lower bound.
   if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';
   if (group === 'silence' && (value === 'longer ago' || value === NEVER_HEARD)) return 'yellow';
   return 'cyan';

@@ -14,7 +14,7 @@ import { lookOf, showCharge, showPosition, showText } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 import { drawRow, type PlacedCell } from './rows.js';
 
-/** A change that moved a bicycle into the selection or out of it. */
+/** The change moved the bicycle into the selection or out of it. */
 export type Crossing = 'entered' | 'left';
 
 /** The data of one line. */
@@ -22,16 +22,16 @@ export type ShownEntry =
   | {
       type: 'bicycle';
       /**
-       * `late`: older than data that was shown before. `caught-up`: found in the list after a gap.
+       * `late`: older than data that was already shown. `caught-up`: found in the list after a gap.
        */
       kind: 'update' | 'late' | 'caught-up';
       uuid: string | undefined;
       before: Bicycle | undefined;
       after: Bicycle;
-      /** The fields that differ, without bookkeeping fields. */
+      /** The fields that differ, without fields such as `modified` that only the service uses. */
       fields: readonly string[];
       crossing?: Crossing | undefined;
-      /** The time of the change by the service, if the message or list has it. */
+      /** The time of the change by the service's clock, if the message or list item has it. */
       eventMs?: number | undefined;
     }
   /** Assumed: the state of a `bicycle_leaving_state` message is the state that the bicycle left. */
@@ -45,7 +45,7 @@ export type ShownEntry =
   | {
       type: 'alert';
       alert: Alert;
-      /** The previous state, if known and different. */
+      /** The previous state, if it is known and differs. */
       before?: string | undefined;
       mark?: 'caught-up' | undefined;
       /** The name of the bicycle, if the mirror knows it. */
@@ -60,16 +60,19 @@ export type ShownEntry =
 export interface LinePlace {
   /** The width of the terminal; undefined where nothing is cut. */
   width: number | undefined;
-  /** Whether people read it: ages and local times. Programs get ISO 8601 and numbers as sent. */
+  /**
+   * Whether people read the line. They get ages and local times. Programs get ISO 8601, and numbers
+   * as sent.
+   */
   terminal: boolean;
   /** The time zone of local times. */
   zone: TimeZone;
   paint: Paint;
-  /** The time of receipt, which `-o wide` adds; undefined without it. */
+  /** The time of receipt, which `-o wide` adds; otherwise undefined. */
   receivedMs?: number | undefined;
 }
 
-/** The columns of a line. A narrow terminal drops the place first and then the charge. */
+/** The columns of a line. On a narrow terminal, the place is dropped first and then the charge. */
 const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'time', keep: 5, minimum: 9 },
   { header: '', field: 'name', keep: 4, minimum: 8, room: 16 },
@@ -79,7 +82,7 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'received', keep: 0, minimum: 17 },
 ];
 
-/** Fields that follow from place or charge, or only show that a message arrived. */
+/** Fields that repeat the place or the charge, or only show that a message arrived. */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
   'longitude',
@@ -90,15 +93,21 @@ export const MEASUREMENTS: readonly string[] = [
   'estimated_state_of_charge',
 ];
 
-/** The maximum number of named fields, and the maximum length of names and texts that are read. */
+/**
+ * The maximum number of fields that a line names, and the maximum length of the names and texts in
+ * it.
+ */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
 const TEXT_CHARACTERS = 10_000;
 
-/** Four decimals of a degree are about ten metres. More decimals do not fit into 80 columns. */
+/**
+ * Four decimals of a degree are about ten metres. With more decimals the line would not fit into 80
+ * columns.
+ */
 const PLACE_DECIMALS = 4;
 
-/** Smaller changes of place are noise of the satellite receiver. */
+/** A smaller change of place is noise of the satellite receiver. */
 const STANDSTILL_METRES = 5;
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
@@ -107,7 +116,7 @@ function stateCell(state: unknown, before = '', color = lookOf(state).color): Ce
   return { text: before + textCell(state).text, color };
 }
 
-/** Whether the line of a change names the change. */
+/** Whether the line of a change says what changed. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }
@@ -118,7 +127,7 @@ export function isMove({ before, after, fields }: ShownEntry & { type: 'bicycle'
   return isMoved && (distanceMetres(before ?? {}, after) ?? 0) > 0;
 }
 
-/** Describes the change, with the crossing first. */
+/** Describes the change. The description begins with `entered` or `left`. */
 function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { crossing, before } = entry;
   const change = describeFields(entry);
@@ -172,7 +181,7 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** Undefined when the description of the change needs the room of this cell. */
+  /** Undefined when the description of the change needs the space of this cell. */
   charge?: Cell;
   place?: Cell;
   /** The time of receipt with `-o wide`. */
@@ -250,7 +259,7 @@ function ofAlert(
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // Without charge and place, show the message instead of two dashes.
+  // Without charge and place, the line shows the message instead of two dashes.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
@@ -287,7 +296,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
       .join('  ');
   }
-  // The mark replaces the time of the change, which is unknown.
+  // The mark replaces the time of the change, because it is not known.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
   const columns = COLUMNS.filter(({ field }) => field !== 'received' || received !== undefined);
@@ -295,7 +304,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time, received }[field];
-    // Without charge and place, the description uses their room.
+    // Without charge and place, the description uses their space.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined
       ? []

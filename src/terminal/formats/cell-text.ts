@@ -6,26 +6,27 @@ import { isJsonNumber, textOf } from '../values.js';
 import { LONGEST_CELL_CHARACTERS, xlsxCellText } from './xlsx-cell.js';
 
 /**
- * Returns the text of a value in a file: null and missing are empty, objects are compact JSON, and
- * numbers have the digits that the service sent. Line breaks and tabs stay; other control
- * characters are replaced as in tables.
+ * Returns the text of a value in a file. Null and missing values are empty, objects are compact
+ * JSON, and numbers have the digits that the service sent. Line breaks and tabs are kept; other
+ * control characters are replaced as in tables.
  */
 export function cellText(value: unknown): string {
   return cleanCell(textOf(value) ?? '');
 }
 
 /**
- * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, as `--excel` does. A text
- * that already begins with such an apostrophe gets a second one, so that reading is unambiguous.
+ * Puts an apostrophe before a text that a spreadsheet would evaluate as a formula, as `--excel`
+ * does. A text that already begins with such an apostrophe gets a second one, so that an import can
+ * tell the two apart.
  */
 export function guardFormula(text: string): string {
   return /^'*[=+\-@\t\r]/.test(text) ? `'${text}` : text;
 }
 
 /**
- * Whether a cell is the export of a value, in csv, tsv or xlsx, with or without `--excel`. Numbers
- * with a decimal point are compared as numbers. Line ends are compared without their CR, because
- * spreadsheets change them.
+ * Whether a cell of an exported file (csv, tsv or xlsx, with or without `--excel`) stands for a
+ * value. Numbers with a decimal point are compared as numbers. Line ends are compared without their
+ * CR, because spreadsheets change them.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';
@@ -43,21 +44,24 @@ export function isExportOf(cell: string, value: unknown): boolean {
   );
 }
 
-/** Below this length a cell of a workbook was not cut. */
+/** A text below this length was not cut by a workbook. */
 const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {
   return text.replace(/\r\n?/g, '\n');
 }
 
-/** Whether two texts are the same number. `100.0` is `100`; digits beyond a double still count. */
+/**
+ * Whether two texts are the same number. `100.0` is `100`, and digits that a double cannot hold
+ * also count.
+ */
 export function isSameNumber(one: string, other: string): boolean {
   if (one === other) return true;
   if (!isJsonNumber(one) || !isJsonNumber(other)) return false;
   return normalizeNumber(one) === normalizeNumber(other);
 }
 
-/** Writes a JSON number as sign, digits without zeros at either end, and a power of ten. */
+/** Writes a JSON number as its sign, its digits without zeros at both ends, and a power of ten. */
 function normalizeNumber(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '';

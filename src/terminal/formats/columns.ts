@@ -10,17 +10,17 @@ import { MISSING, readPath, textOf } from '../values.js';
 import type { RendererTools, Shape } from './renderer.js';
 
 /**
- * Assumed: fields with these names hold times. The interface names `created`, `modified` and
+ * Assumed: fields with these names contain times. The interface names `created`, `modified` and
  * `latest_gps_timestamp`.
  */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
-/** Whether a field holds times, by its name. */
+/** Whether a field contains times, by its name. */
 export function isTimeField(path: string): boolean {
   return TIME_FIELD.test(path);
 }
 
-/** Returns a column for a field without a view. */
+/** Returns a column for a field that has no formatting of its own. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
   const isTime = isTimeField(path);
   return {
@@ -47,8 +47,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
 }
 
 /**
- * Finds the columns when the first values arrive: the typed ones, otherwise `own`. Refuses
- * impossible columns at once, and columns that the first values lack (exit 2).
+ * Chooses the columns when the first values arrive: the columns that the user typed, otherwise
+ * `own`. Refuses impossible columns at once, and columns that the first values lack (exit 2).
  */
 function findColumns<T>(
   shape: Shape<T>,
@@ -64,8 +64,8 @@ function findColumns<T>(
 }
 
 /**
- * Returns the columns of a table: the typed ones, those of the shape, or every field of the first
- * values.
+ * Returns the columns of a table: the columns that the user typed, the columns of the shape, or
+ * every field of the first values.
  */
 export function openTableColumns<T>(shape: Shape<T>, words: readonly string[] | undefined) {
   const own = (values: readonly T[]) => fieldColumns(fieldsOf(values), shape);
@@ -78,9 +78,10 @@ export function firstSegment(path: string): string {
 }
 
 /**
- * Returns the columns of `--columns`. A word is, in this order: a documented field or a path that
- * starts with one, a header of the table in any case, a field in another case, or a field that only
- * the service knows. A narrow terminal drops the last columns first.
+ * Returns the columns of `--columns`. A word is one of these, in this order: a documented field or
+ * a path that begins with a documented field, a header of the table in any case, a field in another
+ * case, or a field that only the service knows. On a narrow terminal the last columns are dropped
+ * first.
  */
 function pickColumns<T>(
   words: readonly string[],
@@ -106,8 +107,8 @@ function pickColumns<T>(
 }
 
 /**
- * Throws (exit 2) for a column that neither the interface nor the first batch has, with the closest
- * one and the list.
+ * Throws (exit 2) for a column that neither the interface nor the first batch has. The error
+ * contains the closest name and the list.
  */
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
@@ -126,12 +127,12 @@ export function hasField(values: readonly unknown[], path: string): boolean {
   );
 }
 
-/** Returns all columns with a view of their own. */
+/** Returns all columns that have a formatting of their own. */
 function viewsOf<T>({ columns, furtherColumns = [] }: Shape<T>): readonly Column<T>[] {
   return [...columns, ...furtherColumns];
 }
 
-/** Whether a column shows a field unchanged, and is not made from several. */
+/** Whether a column shows a single field unchanged. */
 function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   return (
     shape.fields.includes(firstSegment(field)) ||
@@ -139,7 +140,7 @@ function isField<T>({ field }: Column<T>, shape: Shape<T>): boolean {
   );
 }
 
-/** Returns the fields of the values, in the order of first occurrence. */
+/** Returns the fields of the values, in the order in which they first occur. */
 export function fieldsOf<T>(values: readonly T[]): string[] {
   const fields = new Set<string>();
   for (const value of values) {
@@ -154,8 +155,8 @@ export function fieldColumns<T>(fields: readonly string[], shape: Shape<T>): Col
 }
 
 /**
- * Returns the columns of a file: the documented fields, or the fields of the values with the
- * documented ones first.
+ * Returns the columns of a file: the documented fields, or the fields of the values, starting with
+ * the documented ones.
  */
 function fieldsOfFile<T>(shape: Shape<T>, values: readonly T[]): Column<T>[] {
   const { fields, areFieldsOpen } = shape;
@@ -177,8 +178,8 @@ interface FileCells<T> {
 }
 
 /**
- * Opens the cells of a file. The columns are found when the first values arrive. Missing values are
- * null. `further` are columns behind the fields; `--columns` replaces them.
+ * Opens the cells of a file. The columns are chosen when the first values arrive. Missing values
+ * are null. `further` are columns after the fields; `--columns` replaces them.
  */
 export function openFileCells<T>(
   shape: Shape<T>,

@@ -8,11 +8,12 @@ import { openFileCells } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Writes a header of field names, then one record per resource, with every documented field or the
- * fields of `--columns`. Null and missing values are empty, objects are compact JSON, numbers are
- * unchanged, and times are ISO 8601. In a file or a pipe, line breaks and tabs stay inside a quoted
- * cell (RFC 4180); on a terminal they are replaced too. Records end in LF, because `cut`, `awk` and
- * `sort` do not accept CR. A text such as `=1+1` is unchanged without `--excel`.
+ * Writes a header with the names of the fields, then one record for each resource, with every
+ * documented field or the fields of `--columns`. Null and missing values are empty, objects are
+ * compact JSON, numbers are unchanged, and times are ISO 8601. In a file or a pipe, line breaks and
+ * tabs are kept inside a quoted cell (RFC 4180); on a terminal they are replaced. Records end in
+ * LF, because `cut`, `awk` and `sort` do not accept CR. A text such as `=1+1` is unchanged without
+ * `--excel`.
  */
 export function openCsv<T>(
   shape: Shape<T>,
@@ -24,7 +25,7 @@ export function openCsv<T>(
   let isBegun = false;
 
   const mustBeQuoted = (text: string) => text.includes(delimiter) || /["\n\r\t]/.test(text);
-  // An empty line is not a record, so a single empty cell needs quotes.
+  // An empty line is not a record, so a record with a single empty cell is quoted.
   const quote = (text: string, isOnly: boolean) =>
     mustBeQuoted(text) || (text === '' && isOnly) ? `"${text.replace(/"/g, '""')}"` : text;
   const write = (cells: readonly string[]) =>

@@ -5,14 +5,17 @@ export interface ExcelLocale {
   decimal: '.' | ',';
 }
 
-/** Regions with semicolons between values and points in numbers. */
+/** Regions with semicolons between values and decimal points in numbers. */
 const SEMICOLON_AND_POINT_REGIONS = ['CH', 'LI'];
 
 const POINT: ExcelLocale = { separator: ',', decimal: '.' };
 const COMMA: ExcelLocale = { separator: ';', decimal: ',' };
 const SWISS: ExcelLocale = { separator: ';', decimal: '.' };
 
-/** Returns the conventions of the locale in the environment; those of English for one that is unset or unknown. */
+/**
+ * Returns the conventions of the locale in the environment. Without a locale, or for an unknown
+ * one, returns the conventions of English.
+ */
 export function excelLocale(env: NodeJS.ProcessEnv): ExcelLocale {
   const [name = ''] = (env['LC_ALL'] || env['LC_NUMERIC'] || env['LANG'] || '').split(/[.@]/, 1);
   if (name === '' || name === 'C' || name === 'POSIX') return POINT;

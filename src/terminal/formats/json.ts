@@ -1,4 +1,4 @@
-// JSON as an array or object, and JSON lines. The text of the service is not parsed and written
+// JSON as an array or object, and JSON lines. The service's text is copied, not parsed and written
 // again.
 
 import { indent, squeeze } from '../../json/text.js';
@@ -6,8 +6,8 @@ import { escapeJson } from '../clean.js';
 import type { ListedItem, Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Writes an array for a list of any length, or an object for a single result. Programs get one
- * unchanged item per line; people get indented JSON.
+ * Writes an array for a list of any length, or an object for a single result. Programs get each
+ * item unchanged on one line. People get indented JSON.
  */
 export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools): Renderer<T> {
   const isList = shape.single !== true;

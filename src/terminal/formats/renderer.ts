@@ -4,7 +4,10 @@ import type { Paint } from '../colour.js';
 import type { Column } from '../table.js';
 import type { ExcelLocale } from './excel-locale.js';
 
-/** A resource: its JSON text as the service sent it, and its value. Mirrors Item of src/http. */
+/**
+ * A resource: its JSON text as the service sent it, and its value. The same type is `Item` in
+ * src/http.
+ */
 export interface ListedItem<T> {
   readonly json: string;
   readonly value: T;
@@ -13,58 +16,63 @@ export interface ListedItem<T> {
 /** The properties of a resource that formats need. */
 export interface Shape<T> {
   noun: { readonly one: string; readonly many: string };
-  /** The columns of the table, in order. If empty, every field of the first batch. */
+  /**
+   * The columns of the table, in order. When it is empty, the columns are the fields of the first
+   * batch.
+   */
   columns: readonly Column<T>[];
-  /** Further columns of workbooks, which other formats only show when `--columns` names them. */
+  /** Further columns of workbooks. Other formats show them only when `--columns` names them. */
   furtherColumns?: readonly Column<T>[];
   /** The name of the sheet in a workbook. By default the noun. */
   sheetName?: string | undefined;
-  /** The documented fields, in order. If empty, the fields of the first batch. */
+  /** The documented fields, in order. When it is empty, the fields of the first batch are used. */
   fields: readonly string[];
   /** Returns the position in degrees, or undefined without one. */
   position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
-  /** Whether an output file contains every field of the first batch. `fields` come first then. */
+  /** Whether an output file contains every field of the first batch, starting with `fields`. */
   areFieldsOpen?: boolean;
-  /** The fields of the position, which GeoJSON does not repeat. */
+  /** The fields with the position. GeoJSON does not repeat them as properties. */
   positionFields?: readonly string[];
   /** Whether the result is one object instead of a list, such as a creation or a status. */
   single?: boolean;
   /**
-   * Whether the rows are a short report, such as settings. Its cells are wrapped instead of cut.
+   * Whether the rows are a short report, such as settings. Long cells are then wrapped instead of
+   * cut.
    */
   isReport?: boolean;
 }
 
 /**
- * A renderer: `begin`, any number of batches, `end`. Each returns text that is written unchanged.
+ * A renderer: one call of `begin`, any number of batches, one call of `end`. Each call returns text
+ * that is written unchanged.
  */
 export interface Renderer<T> {
   begin?(): string;
   rows(rows: readonly ListedItem<T>[]): string;
   end?(): string;
-  /** Returns a file that is complete only at the end. */
+  /** Returns the bytes of a file that can only be made at the end, such as a workbook. */
   finish?(): Promise<Buffer>;
-  /** Returns notices about content that is missing from the output, one line each. */
+  /** Returns notices about content that the output lacks, one line each. */
   notices?(): string[];
 }
 
 export interface RendererOptions {
-  /** The fields of `--columns` as dotted paths, or headers of the table in any case. */
+  /** The fields of `--columns`, as paths with dots, or as headers of the table in any case. */
   columns?: readonly string[] | undefined;
-  /** Whether nothing is shortened: `-o wide` and `--no-truncate`. */
+  /** Whether nothing is shortened, as with `-o wide` and `--no-truncate`. */
   isWhole?: boolean;
   /**
-   * The locale of csv for Excel: a byte order mark, the separator, the decimal sign, and guarded
-   * formulas.
+   * The locale of a csv file for Excel. The file then has a byte order mark, the separator and
+   * decimal sign of the locale, and apostrophes before formulas.
    */
   excel?: ExcelLocale | undefined;
   /** Whether tables and files have a header. */
   hasHeader?: boolean;
-  /** Returns the heading of a field in a file. By default the name of the field. */
+  /** Returns the heading of a field in a file. Default: the name of the field. */
   headingOf?: ((field: string) => string) | undefined;
-  /** The IANA name of the zone of local times; the machine's zone by default. */
+  /** The IANA name of the zone of local times. Default: the machine's zone. */
   timezone?: string | undefined;
   terminal: boolean;
   /** The width of the terminal; undefined in a pipe and with `-o wide`. */

@@ -1,9 +1,9 @@
-// The table of a list. It is drawn page by page, with widths from the first page, and never wider
-// than the terminal.
+// The table of a list. It is drawn page by page, with the widths of the first page, and is never
+// wider than the terminal.
 //
-// Right-to-left text keeps its place by width. A terminal that reorders text may swap it with a
-// number in the next column. Marks that prevent this are invisible characters, which would be
-// copied from the screen, so they are not written.
+// Right-to-left text keeps its place because cells are padded by their width. A terminal that
+// reorders text may swap such a text with a number in the next column. Marks that prevent this are
+// invisible characters, and users would copy them from the screen, so they are not written.
 
 import { exactValue } from '../../json/exact.js';
 import { cut, widthOf, wrap } from '../cells.js';
@@ -20,7 +20,10 @@ import {
 import { openTableColumns } from './columns.js';
 import type { Renderer, RendererTools, Shape } from './renderer.js';
 
-/** Opens a table. For people it fits the terminal; programs get the same columns uncut. */
+/**
+ * Opens a table. For people it fits the terminal. Programs get the same columns, and their cells
+ * are not cut.
+ */
 export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   const { paint, terminal, now, isWhole = false, hasHeader = true } = tools;
   const at: CellContext = { now, terminal, isWhole };
@@ -45,7 +48,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
     return `${drawn.join(' '.repeat(GAP_COLUMNS))}\n`;
   }
 
-  /** Chooses the columns and their widths by the first rows. Returns the header line. */
+  /** Chooses the columns and their widths by the first rows. Returns the line with the headers. */
   function begin(values: readonly T[]): string {
     const columns = columnsOf(values);
     const cells = values.map((value) => columns.map((column) => cellOf(column, value, at)));
@@ -71,7 +74,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       }
       return text;
     },
-    // Returns the header of a table without rows. Programs get it, people do not.
+    // Returns the header of a table without rows. It is printed for programs, not for people.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
     notices: () =>
       hidden.length === 0

@@ -13,7 +13,7 @@ export function openUuids<T>(shape: Shape<T>): Renderer<T> {
       let text = '';
       for (const row of rows) {
         // The interface does not allow a number as a uuid. If a service sends one, its digits are
-        // not rounded.
+        // printed without rounding.
         const uuid = textOf(readPath(exactValue(row), 'uuid')) ?? '';
         if (uuid === '') without += 1;
         else text += `${clean(uuid)}\n`;

@@ -12,7 +12,7 @@ export type XlsxCell =
   | { readonly kind: 'empty' }
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'boolean'; readonly value: boolean }
-  /** Milliseconds since 1970 of the local time, read as if it were UTC. */
+  /** The milliseconds since 1970 of the local time, as if that time were UTC. */
   | { readonly kind: 'time'; readonly localMs: number }
   /** A text that opens a web address. */
   | { readonly kind: 'link'; readonly url: string; readonly text: string }
@@ -31,7 +31,7 @@ export const LONGEST_CELL_CHARACTERS = 32_767;
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
-/** The text is longer than any double with all its digits. */
+/** A text longer than this is longer than any double with all its digits. */
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
@@ -39,8 +39,8 @@ const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
 const EMPTY: XlsxCell = { kind: 'empty' };
 
 /**
- * Returns the cell for the value of a field. Numbers become texts when a double does not hold them
- * exactly. Times become local times when the name of the field says that it holds times.
+ * Returns the cell for the value of a field. A number becomes a text when a double cannot hold it
+ * exactly. A time becomes a local time when the name of the field says that it contains times.
  */
 export function xlsxCellOf(value: unknown, field: string, timezone: string): XlsxCell {
   if (value === null || value === undefined || value === '') return EMPTY;
@@ -55,10 +55,10 @@ export function xlsxCellOf(value: unknown, field: string, timezone: string): Xls
   return textCell(cleanCell(textOf(value) ?? ''), false);
 }
 
-/** Excel refuses longer texts inside a formula. */
+/** Excel refuses a longer text inside a formula. */
 const LONGEST_LINK_CHARACTERS = 255;
 
-/** Returns the cell of a web address: a link with a short text, or the address as text. */
+/** Returns the cell of a web address: a link with a short text, or the address as a text. */
 export function linkCellOf(value: unknown): XlsxCell {
   if (typeof value !== 'string' || value === '') return EMPTY;
   if (value.length > LONGEST_LINK_CHARACTERS) return textCell(cleanCell(value), false);
@@ -71,7 +71,7 @@ function textCell(text: string, isNumber: boolean): XlsxCell {
 }
 
 /**
- * Returns the text that `readWorkbook` returns for the value after it was written into a workbook;
+ * Returns the text that `readWorkbook` returns for a value after it was written into a workbook;
  * null for an empty cell. Times have the form `2026-03-01T08:30:00` in the time zone.
  */
 export function xlsxCellText(value: unknown, field: string, timezone: string): string | null {
@@ -98,8 +98,8 @@ export function timeHeader(field: string, timezone: string): string {
 }
 
 /**
- * Splits a header that `timeHeader` wrote into field and time zone. Any other header is the name of
- * a field.
+ * Splits a header that `timeHeader` wrote into a field and a time zone. Any other header is the
+ * name of a field.
  */
 export function splitTimeHeader(header: string): { field: string; timezone: string | undefined } {
   const start = header.lastIndexOf(' (');
@@ -115,9 +115,9 @@ export function machineTimezone(): string {
   return canonicalTimeZone(name) === undefined ? 'UTC' : name;
 }
 
-/** Whether Excel holds the decimal number exactly, and fleet reads the same value back. */
+/** Whether Excel can hold the decimal number exactly, so that fleet reads the same value back. */
 function isSpreadsheetNumber(written: string): boolean {
-  // The patterns below take quadratic time on long numbers.
+  // The patterns below take quadratic time for long numbers.
   if (written.length > LONGEST_NUMBER_CHARACTERS) return false;
   const value = Number(written);
   const size = Math.abs(value);
@@ -126,7 +126,7 @@ function isSpreadsheetNumber(written: string): boolean {
   return shortest === written || normalizeDecimal(shortest) === normalizeDecimal(written);
 }
 
-/** Writes equal decimal numbers alike: `100.0`, `1e2` and `100` become `+1e3`. */
+/** Writes equal decimal numbers in the same way: `100.0`, `1e2` and `100` become `+1e3`. */
 function normalizeDecimal(decimal: string): string {
   const [mantissa = '', exponent = '0'] = decimal.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '+';

@@ -17,7 +17,7 @@ export interface SheetChart {
   /** The column with the names of the bars. */
   readonly categoryColumn: number;
   readonly series: readonly { readonly name: string; readonly column: number }[];
-  /** Hatched bars that have no column, for times without data. */
+  /** Hatched bars without a column of their own, for times without data. */
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }
 

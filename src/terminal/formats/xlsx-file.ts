@@ -19,14 +19,14 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 /** The compression method of zip entries. */
 const DEFLATED = 8;
 
-/** Serial number 0 of Excel for dates from March 1900 on. */
+/** The day with the serial number 0 in Excel, for dates from March 1900 on. */
 const DAY_ZERO_MS = Date.UTC(1899, 11, 30);
 const TEXT_FORMAT = 49;
 const TIME_FORMAT = 164;
 const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
 const LONGEST_SHEET_NAME = 31;
 
-/** The indexes in `cellXfs` of the styles that are defined below. */
+/** The indexes of the styles in `cellXfs`. The styles are defined below. */
 const STYLE = { header: 1, time: 2, text: 3, lines: 4, link: 5 } as const;
 const CELL_STYLES = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
@@ -48,8 +48,8 @@ export interface SheetLayout {
 }
 
 /**
- * The compressed XML of the rows. The widths of the columns precede the rows in the file, but are
- * known only at the end.
+ * The compressed XML of the rows. In the file, the widths of the columns come before the rows, but
+ * they are known only at the end.
  */
 export type PackedRows = Uint8Array;
 
@@ -72,7 +72,7 @@ interface WorkbookSheet {
   readonly chart?: SheetChart;
 }
 
-/** Makes a file with several sheets. Their names must differ. */
+/** Makes a file with several sheets. No two sheets may have the same name. */
 export async function writeXlsxSheets(sheets: readonly WorkbookSheet[]): Promise<Buffer> {
   const { strToU8, Zip, ZipDeflate } = await import('fflate');
   const file: Uint8Array[] = [];
@@ -193,7 +193,7 @@ function cellXml(cell: XlsxCell, reference: string): string {
   }
 }
 
-/** A formula, because a sheet can have only 65,530 hyperlinks. */
+/** The link is a formula, because a sheet can have only 65,530 hyperlinks. */
 function linkXml(reference: string, { url, text }: XlsxCell & { kind: 'link' }): string {
   const formula = `HYPERLINK(${formulaText(url)},${formulaText(text)})`;
   return `<c r="${reference}" s="${STYLE.link}" t="str"><f>${escapeMarkup(formula)}</f><v>${escapeMarkup(text)}</v></c>`;
@@ -210,9 +210,9 @@ function textXml(reference: string, text: string, style: number): string {
 }
 
 /**
- * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring), so an underscore that begins such
- * an escape is escaped too. XML readers turn a carriage return into a line feed, so it is written
- * as `_x000D_`, whose first underscore can end an escape.
+ * Excel reads `_x0041_` as the letter A (ECMA-376, ST_Xstring). Therefore an underscore that begins
+ * such a sequence is escaped too. XML readers turn a carriage return into a line feed, so it is
+ * written as `_x000D_`. Its first underscore can be the end of another such sequence.
  */
 function escapeCell(text: string): string {
   const escaped = text.replace(/_(?=x[0-9a-f]{4}[_\r])/gi, '_x005F_');

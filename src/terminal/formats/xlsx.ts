@@ -1,4 +1,5 @@
-// Renders rows as a workbook with one sheet. Numbers, times and booleans become typed cells; texts stay texts.
+// Renders rows as a workbook with one sheet. Numbers, times and booleans become cells of their
+// type, and texts become text cells.
 
 import { usageError } from '../../errors.js';
 import { exactValue } from '../../json/exact.js';
@@ -21,7 +22,7 @@ const MOST_COLUMNS = 16_384;
 const NARROWEST_COLUMN = 6;
 const WIDEST_COLUMN = 60;
 const TIME_WIDTH = 19;
-/** The width of a longer text is not measured: its column has the maximum width. */
+/** The width of a longer text is not measured. Its column has the maximum width. */
 const MEASURED_CHARACTERS = 500;
 /** The button of the filter in a header. */
 const FILTER_WIDTH = 3;
@@ -83,7 +84,7 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
   };
 }
 
-/** Tracks the width of each column, and whether the column contains times. */
+/** Tracks the width of each column, and whether it contains times. */
 class ColumnSummary {
   readonly #widths: number[] = [];
   readonly #timeColumns = new Set<number>();
@@ -115,7 +116,7 @@ function cellWidth(cell: XlsxCell): number {
   return Math.max(...lines.map(widthOf));
 }
 
-/** Counts the cells that lost a part of their value or show it in another form. */
+/** Counts the cells that lost a part of their value or show the value in another form. */
 class LossList {
   #numberCount = 0;
   readonly #numberFields = new Set<string>();

@@ -12,8 +12,8 @@ import { isJsonNumber } from '../values.js';
 import type { Renderer, Shape } from './renderer.js';
 
 /**
- * Returns the escape of a character in a double-quoted YAML text. Unlike JSON, YAML has one escape
- * for the whole character (YAML 1.2, 5.7).
+ * Returns the escape of a character in a double-quoted YAML text. Unlike JSON, YAML has a single
+ * escape for a character above U+FFFF (YAML 1.2, 5.7).
  */
 function yamlEscape(character: string): string {
   const code = (character.codePointAt(0) ?? 0).toString(16);
@@ -21,13 +21,14 @@ function yamlEscape(character: string): string {
 }
 
 /**
- * Rows per conversion. The library needs thirty times the memory of a row, so convert few at once.
+ * The number of rows that are converted at once. It is small, because the library needs thirty
+ * times the memory of a row.
  */
 const ROWS_AT_ONCE = 20;
 
 /**
- * Writes values as sent: numbers keep their digits, and hidden characters are escaped. Words that
- * YAML 1.1 reads differently, such as `no` or a time, are quoted.
+ * Writes values as the service sent them: numbers keep their digits, and hidden characters are
+ * escaped. Words that YAML 1.1 reads differently, such as `no` or a time, are quoted.
  */
 export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
   const { stringify } = await import('yaml');
@@ -37,8 +38,8 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
     stringify(isList ? values : values[0], {
       version: '1.2',
       compat: 'yaml-1.1',
-      // Do not fold texts, and do not write aliases for equal objects, so that each item can be
-      // read alone.
+      // Texts are not wrapped, and equal objects are not written as aliases, so that each item can
+      // be read alone.
       lineWidth: 0,
       aliasDuplicateObjects: false,
       customTags: (tags) => [
@@ -55,7 +56,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
           // `=` is a separate type in YAML 1.1.
           identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
-          // JSON's escapes for C0, quote and backslash also work in YAML.
+          // The JSON escapes for C0 controls, quotes and backslashes are also valid in YAML.
           stringify: ({ value }) => escapeHidden(JSON.stringify(value), yamlEscape),
         },
         ...tags,
@@ -74,7 +75,10 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
   };
 }
 
-/** A value of a YAML document, and its line from 1. Maps and lists contain such values. */
+/**
+ * A value of a YAML document, with its line number, counted from 1. Maps and lists contain such
+ * values.
+ */
 export interface LinedValue {
   readonly value: string | number | boolean | null | LinedMap | readonly LinedValue[];
   readonly line: number;
@@ -111,12 +115,12 @@ export async function readYamlWithLines(text: string): Promise<LinedValue> {
   return read(document.contents, 0);
 }
 
-/** Collections that are nested deeper than this limit are refused, as in JSON (promise 6). */
+/** Collections with deeper nesting are refused, as in JSON (promise 6). */
 const DEPTH_LIMIT = 500;
 
 /**
- * Returns a number that YAML spells in its own way: `007`, `0x1F`, `+5`, `.5`. Infinity and NaN,
- * which JSON does not have, become their texts.
+ * Returns the value of a number in a form that only YAML has: `007`, `0x1F`, `+5`, `.5`. Infinity
+ * and NaN, which JSON does not have, become texts.
  */
 function readSpelledNumber(source: string, value: number): unknown {
   if (!Number.isFinite(value)) return source;
@@ -129,9 +133,8 @@ function readSpelledNumber(source: string, value: number): unknown {
 
 /**
  * Reads a YAML 1.2 sequence. Numbers keep their digits, as in `readExact`, and their spelling
- * (`spellingOf`). Texts that fleet quoted
- * become the same texts again. Throws an Error with the reason for broken YAML, for aliases, and
- * for a value that is not a sequence.
+ * (`spellingOf`). Texts that fleet quoted become the same texts again. Throws an Error with the
+ * reason for broken YAML, for aliases, and for a value that is not a sequence.
  */
 export async function readYamlSequence(text: string): Promise<unknown[]> {
   const { isAlias, isMap, isScalar, isSeq, parseDocument } = await import('yaml');

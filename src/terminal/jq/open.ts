@@ -11,21 +11,21 @@ import { openThread, type Reply } from './thread.js';
 
 export interface JqOptions {
   /**
-   * Whether a person reads the output: objects are indented, and strings are cleaned except for
-   * line breaks and tabs.
+   * Whether a person reads the output. Objects are then indented, and strings are cleaned except
+   * for line breaks and tabs.
    */
   terminal: boolean;
   paintKey?: (name: string) => string;
-  /** Receives the lines of `debug` and `stderr`, not cleaned. */
+  /** Receives the lines of `debug` and `stderr` before they are cleaned. */
   say?: (line: string) => void;
-  /** Aborted when the program should end. A run is stopped half a second later. */
+  /** Aborted when the program should end. A run in progress is stopped half a second later. */
   signal?: AbortSignal;
   clock?: Clock;
 }
 
 /**
- * The output limit of one item. A batch starts with less, and its items run one by one when that is
- * not enough.
+ * The limit for the output of one item. A batch begins with a lower limit. When a batch exceeds it,
+ * its items are run one by one.
  */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
@@ -34,18 +34,18 @@ const BATCH = { characters: 2 ** 20 };
 /** How much of an item its error quotes. */
 const QUOTED_CHARACTERS = 200;
 
-/** Matches a program that starts with the items of an array; `.[] |= …` does not. */
+/** Matches a program that begins with the items of an array. `.[] |= …` does not match. */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
-/** Programs with these words need one run per input. */
+/** A program with one of these words needs a run of its own for each input. */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
-/** The prefix of jq's errors; the path does not belong to a file. */
+/** The prefix of jq's errors. The path in it does not belong to a file. */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**
  * Starts jq and compiles the program without running it. Throws a usage error with jq's message
- * when it does not compile. Assumed: numbers without arithmetic keep all their digits, as jq 1.8
- * promises.
+ * when the program does not compile. Assumed: numbers that are not calculated keep all their
+ * digits, as jq 1.8 promises.
  */
 export async function openJq(program: string, options: JqOptions): Promise<Jq> {
   const thread = openThread(options.clock ?? systemClock());
@@ -87,8 +87,8 @@ function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
   }
 
   /**
-   * Runs jq for all items at once, or one by one when that fails because of an error, too much
-   * output, or a program that reads more than its item.
+   * Runs jq for all items at once. Runs it for one item after the other when the first run fails
+   * because of an error, too much output, or a program that reads more than its item.
    */
   async function runBatch(
     items: readonly string[],
@@ -138,12 +138,12 @@ const LIMITS = {
 const LIMIT_HINT =
   'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
 const MANUAL = 'jq manual: https://jqlang.org/manual/';
-/** The error of jq's `input` without a further input. */
+/** The error of jq when `input` finds no further input. */
 const NO_INPUT = 'break';
 
 /**
- * Returns the error of a run, or undefined. Messages count too, because the exit code is that of
- * the last input.
+ * Returns the error of a run, or undefined. Error messages also count, because the exit code is
+ * only the one of the last input.
  */
 function errorOf(reply: Reply, item: string): FleetError | undefined {
   if ('failure' in reply)
@@ -151,7 +151,7 @@ function errorOf(reply: Reply, item: string): FleetError | undefined {
   const lines = linesOf(reply.stderr);
   const complaints = lines.filter((line) => COMPLAINT.test(line));
   if (reply.exitCode === 0 && complaints.length === 0) return undefined;
-  // The user's jq program chooses the text of `halt_error`, so it can contain anything.
+  // The user's jq program chooses the text of `halt_error`, so the text can contain anything.
   const texts = (complaints.length > 0 ? complaints : lines).map((line) =>
     line.replace(COMPLAINT, '').trim().replace(/:$/, ''),
   );

@@ -5,7 +5,8 @@ import type { FleetError } from '../../errors.js';
 /** The result of one item. */
 export interface JqResult {
   /**
-   * One line per result with its newline. Strings are raw. With an error: the results before it.
+   * The results, one on each line. Strings are printed without quotes. When there is an error,
+   * these are the results before it.
    */
   text: string;
   /** jq's message as a usage error. Its hint shows the beginning of the item. */
@@ -13,22 +14,24 @@ export interface JqResult {
 }
 
 /**
- * Runs the program for JSON texts. The program sees one text per run, and `input` finds no more.
- * Half a second after the abort of the signal jq is stopped, and the run rejects with the reason.
+ * Runs the program for JSON texts. Each run gets one text, and `input` finds no further one. Half a
+ * second after the signal is aborted jq is stopped, and the run rejects with the signal's reason.
  */
 export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
 /** A compiled jq program. */
 export interface Jq {
   /**
-   * Returns a result per item, in order. Overlapping runs end in the order in which they began. A
-   * failing item does not affect others. One call with many items is faster than many calls,
-   * because jq starts once per batch (about a millisecond). Rejects only with the signal's reason.
+   * Returns a result for each item, in order. Overlapping runs end in the order in which they
+   * began. An item that fails does not affect the others. One call with many items is faster than
+   * many calls, because jq starts once for each batch (about a millisecond). Rejects only with the
+   * signal's reason.
    */
   readonly run: JqRun;
   /**
-   * The same for the items of an array, so that the array need not be in memory; undefined when the
-   * program needs the whole array. A program that starts with `.[] |` needs one item at a time.
+   * The same for the items of an array, so that the array need not be in memory as a whole.
+   * Undefined when the program needs the whole array. A program that begins with `.[] |` needs only
+   * one item at a time.
    */
   readonly runItems: JqRun | undefined;
   /** Stops jq. A run in progress then never settles. */
@@ -36,8 +39,8 @@ export interface Jq {
 }
 
 /**
- * Writes the results in order, then throws the first error. Results before the failing item are
- * printed, later ones are not.
+ * Writes the results in order, then throws the first error. Results before the item that failed are
+ * printed, and later ones are not.
  */
 export async function writeResults(
   results: readonly JqResult[],

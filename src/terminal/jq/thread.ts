@@ -1,4 +1,4 @@
-// The thread of jq: it handles one run at a time, and is ended when a run does not end.
+// The thread that runs jq. It handles one run at a time, and is ended when a run does not end.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -10,7 +10,8 @@ import { BUN_VERSION, distPath } from '../../system/program-files.js';
 const GRACE_MS = 500;
 
 /**
- * The reply of the thread: jq's output, or the reason why it was stopped. Mirrors `jq-worker.cjs`.
+ * The reply of the thread: jq's output, or the reason why it was stopped. `jq-worker.cjs` has the
+ * same type.
  */
 export type Reply =
   | { stdout: string; stderr: string; exitCode: number }
@@ -22,7 +23,7 @@ export function openThread(clock: Clock) {
   let last: Promise<unknown> = Promise.resolve();
 
   function start(): Worker {
-    // Without the environment, which contains the token.
+    // The thread does not get the environment, which contains the token.
     const started = new Worker(distPath('jq-worker.cjs'), {
       env: {},
       execArgv: [],
@@ -36,8 +37,8 @@ export function openThread(clock: Clock) {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    // Bun cannot end WebAssembly in a loop, and would wait for it at exit. The thread ends with the
-    // program.
+    // Bun cannot end a loop in WebAssembly, and would wait for it at the exit. Here the thread ends
+    // with the program.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }
@@ -73,7 +74,7 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // A run that waited behind a stopped one gets no additional half second.
+      // A run that waited behind a stopped run does not get another half second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });

@@ -1,14 +1,20 @@
-// The coastline as lines of the square world.
+// The coastline, as lines in the square world.
 
 import { type Extent, toDots, type View, worldX, worldY } from '../../globe/projection.js';
 
-/** Rings of land: alternating x and y of points of the world. */
+/** The rings of land. Each has alternating x and y coordinates of points of the world. */
 export type Coast = readonly Float64Array[];
 
-/** The 1:110m coastline is a few kilometres off; it is hidden below this many metres per column. */
+/**
+ * The 1:110m coastline is wrong by a few kilometres. It is hidden when a column is narrower than
+ * this many metres.
+ */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
-/** Antarctica surrounds the pole and is cut at the edge of the map; in hundredths of a degree. */
+/**
+ * Antarctica surrounds the pole and is cut at the edge of the map. The value is in hundredths of a
+ * degree.
+ */
 const SOUTHERN_LAND = -6_000;
 
 /**
@@ -34,15 +40,15 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
 }
 
 /**
- * Whether a line is an edge of the map and not a coast: the eastern and western edge, and the south
- * of Antarctica.
+ * Whether a line is an edge of the map and not a coast. Such lines are the eastern and western
+ * edge, and the south of Antarctica.
  */
 function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   const isEdge = (x: number) => x === 0 || x === 1;
   return (isEdge(x1) && isEdge(x2)) || (y1 >= 0.99 && y2 >= 0.99);
 }
 
-/** Calls back for each dot of the coast in a drawing. */
+/** Calls `take` for each dot of the coast in a drawing. */
 export function forCoast(
   coast: Coast,
   view: View,
@@ -58,7 +64,7 @@ export function forCoast(
         toDots(view, extent, { x: x2, y: y2 }),
       ];
       const [right, down] = [to[0] - left, to[1] - top];
-      // Skip a line with one end on each side of the seam.
+      // A line with one end on each side of the edge of the world is skipped.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {

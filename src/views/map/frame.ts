@@ -1,4 +1,4 @@
-// A map of the terminal while it is drawn: its cells, and the cells that are taken.
+// A terminal map during its drawing: its cells, and which cells must not be overwritten.
 
 import type { Graticule } from '../../globe/graticule.js';
 import type { Extent, Point, View } from '../../globe/projection.js';
@@ -15,9 +15,9 @@ export interface MapLine {
 }
 
 export interface TerminalInput extends MapInput {
-  /** The line is drawn below the bicycles. A view that shows everything includes it. */
+  /** This line is drawn below the bicycles. A view that shows everything includes it. */
   readonly lines?: readonly MapLine[];
-  /** The visible part; everything by default. */
+  /** The part of the world that is visible. Default: everything. */
   readonly view?: View | undefined;
   /** The selected dot or cluster, which is marked. */
   readonly selected?: BicyclePoint | undefined;
@@ -32,26 +32,26 @@ export interface DrawnMap {
   readonly extent: Extent;
 }
 
-/** A Braille cell has two by four dots, which makes the dots square. */
+/** A Braille cell has two by four dots, so that the dots are square. */
 export const BRAILLE = { across: 2, down: 4 };
-/** The characters of the drawing and their ASCII replacements. */
+/** The characters of the drawing, and the ASCII characters that replace them. */
 export const SIGNS = {
   unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂' },
   ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<' },
 } as const;
 
-/** A drawing; its canvas is the map without the legend. */
+/** A drawing. Its canvas is the map without the legend. */
 export interface Frame extends Omit<DrawnMap, 'layout'> {
   readonly input: TerminalInput;
   readonly look: Look;
   readonly signs: { readonly [name in keyof typeof SIGNS.unicode]: string };
   readonly layout: Layout & { readonly grid: Grid };
   readonly ticks: Graticule;
-  /** 1 for cells that must not be overwritten. */
+  /** 1 for each cell that must not be overwritten. */
   readonly isBusy: Uint8Array;
 }
 
-/** Whether these cells of a row are inside the map and empty. */
+/** Whether these cells of a row are inside the map and free. */
 export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to: number): boolean {
   const start = row * canvas.width;
   return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);

@@ -30,7 +30,8 @@ export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;
   /**
-   * Returns the clusters, largest first, or single bicycles without clusters. Computed on demand.
+   * Returns the clusters, starting with the largest. Without clusters, returns the single bicycles.
+   * Computed only when it is needed.
    */
   targets(): readonly MapTarget[];
   /** Returns the dot or cluster of a bicycle. */
@@ -39,10 +40,10 @@ export interface MapSeen {
 
 export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 
-/** The step of an arrow as a share of the view, and the zoom of `+`. */
+/** How far an arrow key moves, as a share of the view, and the zoom factor of `+`. */
 const STEP = 0.25;
 const ZOOM = 2;
-/** A cluster that would spread less than this cannot be opened. */
+/** A cluster cannot be opened when its bicycles would spread less than this. */
 const LEAST_SPREAD = 1.3;
 
 const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([
@@ -92,8 +93,8 @@ function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | und
 }
 
 /**
- * Opens the selection, or the target nearest to the middle: zooms into a cluster, or opens the card
- * of a bicycle.
+ * Opens the selection, or the cluster or bicycle that is nearest to the middle: zooms into a
+ * cluster, or opens the card of a bicycle.
  */
 function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
   const target =

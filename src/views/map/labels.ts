@@ -1,4 +1,4 @@
-// Puts the labels of a terminal map where there is space: degrees, names of single bicycles, towns.
+// Puts labels on a terminal map where there is room: degrees, names of single bicycles, towns.
 
 import { placeTowns } from '../../globe/towns.js';
 import { put } from '../../terminal/canvas.js';
@@ -7,12 +7,12 @@ import { clean } from '../../terminal/clean.js';
 import { BRAILLE, type Frame, isFree, occupy } from './frame.js';
 import { nameOf } from './scene.js';
 
-/** Up to this many bicycles get their names. */
+/** The names of bicycles are shown when there are at most this many. */
 const MOST_NAMED = 24;
 const NAME_COLUMNS = 18;
 const MOST_TOWNS = 16;
 
-/** Draws degrees at the left and bottom edge, with a free column around them. */
+/** Draws degrees at the left and the bottom edge, with a free column on both sides. */
 export function drawDegrees(frame: Frame): void {
   const { canvas, ticks } = frame;
   const write = (column: number, row: number, label: string) => {
@@ -41,7 +41,10 @@ export function drawNames(frame: Frame): void {
   }
 }
 
-/** Draws the largest towns on their row or the next. All other content has priority. */
+/**
+ * Draws the names of the largest towns, on the row of the town or the next one. Everything else has
+ * priority.
+ */
 export function drawTowns(frame: Frame): void {
   const { input, view, extent, canvas } = frame;
   placeTowns(input.towns ?? [], { view, extent, most: MOST_TOWNS }, ({ name }, x, y) => {

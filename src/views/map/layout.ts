@@ -1,15 +1,16 @@
-// Draws every visible bicycle as a dot or as part of a cluster with a number.
+// Draws every visible bicycle as a dot, or as part of a cluster with a number.
 //
-// The grid is divided into bins. If every bicycle of a bin finds a free dot near its place, the bin
-// has dots. All dots of a cell have one state, because a cell has one colour. Otherwise the bin is
-// a cluster. Its label stays inside the bin, so that labels overlap neither dots nor each other.
+// The grid is divided into bins. When every bicycle of a bin finds a free dot near its place, the
+// bin has dots. All dots of a cell have the same state, because a cell has only one colour.
+// Otherwise the bin is a cluster. Its label stays inside the bin, so that labels never overlap dots
+// or each other.
 
 import { eastOf, toDots, type View } from '../../globe/projection.js';
 import { type BicyclePoint, MOST_STATES } from './scene.js';
 
 /**
- * The character cells of a drawing. A Braille cell has 2 by 4 dots, a cell with another character
- * has one.
+ * The character cells of a drawing. A Braille cell has 2 by 4 dots. A cell with another character
+ * has one dot.
  */
 export interface Grid {
   readonly columns: number;
@@ -20,7 +21,7 @@ export interface Grid {
   readonly cell: { readonly width: number; readonly height: number };
   /** The maximum distance of a drawn bicycle from its place, in dots. */
   readonly reachDots: number;
-  /** The minimum size of a bin in cells: one column more than the widest label. */
+  /** The minimum size of a bin in cells. It is one column wider than the widest label. */
   readonly bin: { readonly columns: number; readonly rows: number };
   /** Returns the size of a cluster's label in cells. */
   labelOf(count: number): { readonly columns: number; readonly rows: number };
@@ -34,10 +35,10 @@ interface Block {
   readonly rows: number;
 }
 
-/** Bicycles that are drawn as a number. The block is that of the label. */
+/** Bicycles that are drawn as a number. The block is the place of the label. */
 export interface Cluster extends Block {
   readonly count: number;
-  /** The number of bicycles by the index of their state. */
+  /** The number of bicycles of each state, by the index of the state. */
   readonly byState: readonly number[];
   readonly members: readonly BicyclePoint[];
 }
@@ -59,8 +60,8 @@ export interface Layout {
 }
 
 /**
- * A cell with more bicycles than this factor times its dots, and at least four, becomes part of a
- * cluster.
+ * A cell becomes part of a cluster when it has more bicycles than this factor times its dots, and
+ * at least four bicycles.
  */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
@@ -115,7 +116,7 @@ function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
   };
 }
 
-/** Divides a length into equal parts of at least `least`. */
+/** Divides a length into equal parts, each at least `least` long. */
 function partsOf(length: number, least: number) {
   const count = Math.max(1, Math.floor(length / least));
   const start = (part: number) => Math.floor((part * length) / count);
@@ -130,7 +131,7 @@ function partsOf(length: number, least: number) {
 
 type Step = readonly [right: number, down: number];
 
-/** Returns the steps to the dots around a dot, nearest first. */
+/** Returns the steps to the dots around a dot, the nearest first. */
 function stepsWithin(reach: number): Step[] {
   const away = Array.from({ length: 2 * reach + 1 }, (_, index) => index - reach);
   const steps = away.flatMap((down) => away.map((right): Step => [right, down]));
@@ -139,8 +140,8 @@ function stepsWithin(reach: number): Step[] {
 }
 
 /**
- * Gives each bicycle of a block the nearest free dot. Returns undefined when one finds no dot
- * within reach, or a cell is crowded.
+ * Gives each bicycle of a block the nearest free dot. Returns undefined when a bicycle finds no dot
+ * near enough, or when a cell is crowded.
  */
 function placeDots(
   wanted: readonly Dot[],
@@ -181,7 +182,7 @@ function byPlace(a: Dot, b: Dot): number {
   return a.y - b.y || a.x - b.x || a.place.state - b.place.state;
 }
 
-/** Turns the bicycles of a block into a cluster at their middle. */
+/** Turns the bicycles of a block into a cluster in their middle. */
 function clusterOf(
   members: readonly BicyclePoint[],
   block: Block,
@@ -193,8 +194,8 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // Measure from one of them the shorter way, because the mean of longitudes is wrong across the
-    // antimeridian.
+    // The middle is measured from one of the bicycles, the shorter way round, because the mean of
+    // longitudes is wrong across the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }

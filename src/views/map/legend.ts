@@ -1,4 +1,5 @@
-// The legend below a map: states with counts, the scale, and the bicycles that are not on the map.
+// The legend below a map: the states with their counts, the scale, and the bicycles that are not on
+// the map.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { scaleBar } from '../../globe/graticule.js';
@@ -37,8 +38,8 @@ const LONGEST_STATE_COLUMNS = 16;
 const MOST_NAMES = 3;
 
 /**
- * Arranges states in rows of a width. States without room become one number. `roomOf` returns the
- * width of an entry with its margin.
+ * Arranges the states in rows of a given width. States that do not fit become one number. `roomOf`
+ * returns the width of an entry with its margin.
  */
 export function flowStates(
   counts: MapInput['counts'],
@@ -69,12 +70,15 @@ export function flowStates(
 }
 
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
-  /** Whether states are drawn as signs instead of coloured dots. */
+  /** Whether states are drawn as signs and not as coloured dots. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
 
-/** Returns the maximum number of lines for states: the remaining lines, and at least half. */
+/**
+ * Returns the maximum number of lines for states: the remaining lines, but at least half of all
+ * lines.
+ */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
 }
@@ -88,8 +92,8 @@ export function legendHeight(input: LegendInput, most: number): number {
 }
 
 /**
- * Returns the states and the bicycles that are not on the map, one per line. The last line has the
- * scale and everything without a line.
+ * Returns the states and the bicycles that are not on the map, each on a line. The last line has
+ * the scale, and everything that has no line of its own.
  */
 export function legendLines(
   input: LegendInput & { layout: Layout; view: View },
@@ -118,7 +122,7 @@ export function legendLines(
 
 function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
   const lines: Piece[][] = [];
-  // Each entry has a mark in front and two columns behind it.
+  // Each entry has a mark before it and two columns after it.
   const entries = flowStates(counts, {
     width: look.width + 2,
     rows,
@@ -156,7 +160,9 @@ export function firstNames(bicycles: readonly Bicycle[]): string {
   return shown.join(', ') + (bicycles.length > MOST_NAMES ? ' …' : '');
 }
 
-/** Describes the selection: `90: 53 available, 14 rented`, or the name and state of a bicycle. */
+/**
+ * Describes the selection: `90: 53 available, 14 rented`, or the name and the state of a bicycle.
+ */
 export function chosenPieces(
   layout: Layout,
   names: readonly string[],

@@ -1,4 +1,5 @@
-// Packs a fleet for the page: the drawn data of each bicycle, and separately all fields as sent.
+// Packs a fleet for the page: the data that the map draws for each bicycle, and separately all
+// fields as sent.
 
 import { constants, deflateRawSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
@@ -55,7 +56,7 @@ function alertRow(alert: Alert): PageAlert {
   };
 }
 
-/** Returns all fields of a bicycle as texts; numbers keep their spelling. */
+/** Returns all fields of a bicycle as texts. Numbers keep their spelling. */
 export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   return Object.entries(exactValue(item)).map(([field, value]) => [
     cutText(field) ?? '',
@@ -65,16 +66,16 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
 
 /** A fleet in the form of the page. */
 export interface PackedFleet {
-  /** The rows of the page as JSON objects with commas between them, in several texts. */
+  /** The rows of the page as JSON objects with commas between them, divided into several texts. */
   rows: readonly string[];
   details: Details;
 }
 
-/** How many bicycles are packed together. Their fields wait in memory until then. */
+/** How many bicycles are packed together. Until then their fields wait in memory. */
 const PACKED_TOGETHER = 1000;
 
 /**
- * Packs bicycles as they arrive. Only the packed form is kept, which needs a tenth of the memory of
+ * Packs bicycles as they arrive. Only the packed form is kept; it needs a tenth of the memory of
  * the bicycles.
  */
 export function openPacker() {
@@ -121,14 +122,16 @@ export function openPacker() {
   };
 }
 
-/** The texts of one field, compressed to about a tenth. */
+/** The texts of one field. Compression makes them about ten times smaller. */
 interface PackedColumn {
   add(texts: readonly (string | null)[]): void;
   /** Returns the JSON array of the texts, compressed, in base64. */
   end(): string;
 }
 
-/** Opens a column with a number of nulls, for the bicycles before the first one with the field. */
+/**
+ * Opens a column. It begins with a null for each bicycle before the first one that has the field.
+ */
 function openColumn(nulls: number): PackedColumn {
   const chunks: Buffer[] = [];
   let isEmpty = true;

@@ -10,8 +10,8 @@ import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
 /**
- * The number of states with their own mark. Further states share one mark, because a service may
- * have any number of states.
+ * The number of states that have a mark of their own. Further states share one mark, because a
+ * service may have any number of states.
  */
 export const MOST_STATES = 16;
 /** The common name of further states. */
@@ -26,7 +26,7 @@ export interface BicyclePoint extends Point {
 
 export interface Scene {
   readonly places: readonly BicyclePoint[];
-  /** The states with their counts, most frequent first. */
+  /** The states with their counts, the most frequent first. */
   readonly counts: readonly StatsRow[];
   /** The names of the states. With more than MOST_STATES states the last one is `other`. */
   readonly states: readonly string[];
@@ -34,7 +34,7 @@ export interface Scene {
   readonly unplaced: readonly Unplaced[];
 }
 
-/** Bicycles without a position, and the reason. */
+/** The bicycles without a position, with the reason. */
 export interface Unplaced {
   readonly label: string;
   readonly bicycles: readonly Bicycle[];
@@ -46,7 +46,7 @@ const POLAR = 'nearer than 5 degrees to a pole';
 
 /** The input of every drawing. */
 export interface MapInput extends Scene {
-  /** The subject and time of the map, not cleaned. */
+  /** The subject and the time of the map, before they are cleaned. */
   readonly title: string;
   readonly moment: string;
   readonly coast: Coast;
@@ -105,7 +105,7 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Returns the name of a bicycle, or the beginning of its UUID; not cleaned. */
+/** Returns the name of a bicycle, or the beginning of its UUID, before it is cleaned. */
 export function nameOf({ name, uuid }: Bicycle): string {
   return textOf(name) || (textOf(uuid) ?? '-').slice(0, ID_DIGITS);
 }

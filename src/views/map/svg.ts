@@ -1,4 +1,4 @@
-// The map as a self-contained SVG picture. The same fleet gives the same picture.
+// The map as an SVG picture that loads nothing. The same fleet always gives the same picture.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { type Extent, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
@@ -31,7 +31,7 @@ const HEAD = 58;
 const LINE = 20;
 const LEAST_MAP_HEIGHT = 40;
 const MARGIN = 20;
-/** The width of a bicycle's mark. Neighbouring marks just touch. */
+/** The width of a bicycle's mark. The marks of neighbouring bicycles just touch. */
 const CELL = 10;
 /** The maximum width of a name or title. */
 const LONGEST_TEXT_COLUMNS = 120;
@@ -109,7 +109,7 @@ function radiusOf(count: number): number {
   return 12 + 3.2 * String(count).length;
 }
 
-/** Formats a coordinate to a tenth of a pixel, which is the same on every machine. */
+/** Formats a coordinate to a tenth of a pixel. The result is the same on every machine. */
 function at(value: number): string {
   return String(Math.round(value * 10) / 10 + 0);
 }
@@ -128,7 +128,7 @@ function hasCoast(view: View): boolean {
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  // SVG draws a line to each point after the first.
+  // In the path, SVG draws a line to each point after the first.
   const path = coast
     .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
     .join('');

@@ -33,14 +33,14 @@ const BRAILLE_BITS = [
 const BRAILLE_START = 0x2800;
 
 /**
- * The maximum distance of a drawn bicycle from its place: two columns in Braille, two cells with
+ * The maximum distance between a bicycle and its mark: two columns with Braille, two cells with
  * signs.
  */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /**
- * Signs are used for fewer than one bicycle in this many cells, because a single Braille dot is
- * easily missed.
+ * Signs are used when there is less than one bicycle in this many cells, because a single Braille
+ * dot is hard to see.
  */
 const CELLS_A_SIGN = 8;
 
@@ -52,7 +52,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const { width, height } = look;
   const title = height < TITLE_ROWS ? [] : [titlePieces(input, width)];
   const footer = input.footer === undefined ? [] : [input.footer];
-  // The legend gets the rows that it needs, up to a quarter of the height.
+  // The legend gets the rows that it needs, but at most a quarter of the height.
   const most = height < 4 ? 0 : Math.max(2, Math.floor(height / 4));
   const legendRows = legendHeight({ ...input, look, hasSigns: true }, most);
   const canvas = openCanvas(width, Math.max(1, height - title.length - legendRows - footer.length));
@@ -91,7 +91,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   return { canvas: whole, layout, view, extent };
 }
 
-/** Puts canvases of one width below each other. */
+/** Puts canvases of the same width below each other. */
 function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   const [texts, inks] = [parts.flatMap((part) => part.texts), parts.flatMap((part) => part.inks)];
   return {
@@ -102,7 +102,7 @@ function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   };
 }
 
-/** Writes lines of pieces, and cuts lines that are too long. */
+/** Writes lines that consist of pieces, and cuts lines that are too long. */
 function linesOf(lines: readonly (readonly Piece[])[], width: number): Canvas {
   const canvas = openCanvas(width, lines.length);
   for (const [row, pieces] of lines.entries()) {
@@ -131,8 +131,9 @@ function writeAscii({ texts }: Canvas): void {
 }
 
 /**
- * Chooses the layout: signs with one cell per bicycle if nothing needs a cluster then; otherwise
- * Braille dots, if the terminal supports Braille and no coast is drawn with it.
+ * Chooses the layout. Signs, with one cell for each bicycle, are used when no cluster is needed.
+ * Otherwise Braille dots are used, if the terminal supports Braille and no coast is drawn with
+ * Braille.
  */
 function layOutFor(
   { places }: MapInput,
@@ -165,7 +166,7 @@ function layOutFor(
   return lay({ ...common, ...BRAILLE, reachDots: REACH_DOTS });
 }
 
-/** Draws degrees as faint lines. Without colour only the crossings are drawn. */
+/** Draws degrees as faint lines. Without colours only the points where they cross are drawn. */
 function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const ink: Ink = 'dim gray';
   const columns = ticks.meridians.map(({ at }) => Math.floor(at / BRAILLE.across));
@@ -211,7 +212,10 @@ function putCell(canvas: Canvas, cell: number, text: string, ink: Ink): void {
   put(canvas, cell % canvas.width, Math.floor(cell / canvas.width), text, ink);
 }
 
-/** Draws a line of Braille dots, or of points without Unicode. The last line of a cell colours it. */
+/**
+ * Draws a line of Braille dots, or of points when there is no Unicode. The last line in a cell
+ * decides its colour.
+ */
 function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLine): void {
   const bits = new Map<number, number>();
   const mark = (x: number, y: number) => {
@@ -222,7 +226,7 @@ function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLin
   const dots = points.map((point) => toDots(view, extent, point).map(Math.floor));
   for (const [index, [x = 0, y = 0]] of dots.entries()) {
     const [nextX = x, nextY = y] = dots[index + 1] ?? [];
-    // A leg that leaves the drawing has at most as many steps as the drawing has dots.
+    // A line that leaves the drawing has at most as many steps as the drawing has dots.
     const steps = Math.min(
       Math.max(Math.abs(nextX - x), Math.abs(nextY - y), 1),
       extent.width + extent.height,
@@ -258,7 +262,7 @@ function drawDots(frame: Frame): void {
   }
   if (selected === undefined) return;
   const [column, row] = [selected % canvas.width, Math.floor(selected / canvas.width)];
-  // Mark the selection where no other bicycle is drawn.
+  // The selection is marked where no other bicycle is drawn.
   if (isFree(frame, row, column - 1, column)) occupy(frame, row, column - 1, signs.left, 'bold');
   if (isFree(frame, row, column + 1, column + 2))
     occupy(frame, row, column + 1, signs.right, 'bold');
@@ -292,8 +296,8 @@ function drawCluster(
 }
 
 /**
- * Returns the state of each cell of the bar, in the order of the legend: the state of the bicycle
- * in the middle of the cell's share.
+ * Returns the state of each cell of the bar, in the order of the legend. It is the state of the
+ * bicycle in the middle of the cell.
  */
 export function shareCells(byState: readonly number[], cells: number): number[] {
   const total = byState.reduce((sum, number) => sum + number, 0);
