@@ -9,8 +9,8 @@ export const JSON_MEDIA_TYPES = /application\/(?:json|\*)|\*\/\*/i;
 export const STREAM_MEDIA_TYPES = /text\/event-stream|application\/json|\*\/\*/i;
 
 /**
- * Throws a 406 Problem when the header does not accept the media type or names another version than
- * 1.0. Assumed: no header, and a header without a version, mean 1.0, unless `needsVersion`, as
+ * Throws a 406 Problem when the header does not accept the media type or names a version other than
+ * 1.0. Assumed: without a header or a version, the version is 1.0, unless `needsVersion` is set, as
  * observed.
  */
 export function checkAccept(

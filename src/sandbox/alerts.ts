@@ -23,7 +23,7 @@ const ALERT_MESSAGES: { [alertType: string]: string } = {
   'zone.low_threshold': 'Fewer bicycles than wanted',
 };
 
-/** The chosen fields of an alert; the others depend on its bicycle. */
+/** The fields of an alert that the caller chooses. The other fields depend on its bicycle. */
 type AlertInput = Pick<
   ServedAlert,
   'uuid' | 'alert_type' | 'state' | 'roles' | 'created' | 'modified'

@@ -45,8 +45,8 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   addAlertRoutes(options, route);
   addLoginRoutes(options, route);
   if (isObserved) addDirectoryRoutes(options, route);
-  // The checks are in the order of Django REST framework: version, token, method, then those of the
-  // handler.
+  // The checks are in the order of Django REST framework: version, token, method, then the checks
+  // of the handler.
   async function answer(exchange: Exchange): Promise<ServedAnswer> {
     const { method, url, headers } = exchange.record;
     const [path = '', query = ''] = url.split(/\?(.*)/s);
@@ -74,7 +74,7 @@ export function createApi(options: ServedApiOptions): (exchange: Exchange) => vo
   };
 }
 
-/** Encodes the answer in iso-8859-1. JSON escapes replace missing characters. */
+/** Encodes the answer in iso-8859-1. Characters that it lacks become JSON escapes. */
 function inLatin1({ body, headers, ...answer }: ServedAnswer): ServedAnswer {
   const type = headers?.['Content-Type'] ?? 'application/json';
   const text = (body ?? '')
@@ -102,8 +102,8 @@ const NOBODY: Viewer = {
 };
 
 /**
- * Assumed: a path without its trailing slash is answered like Django does, with a redirect for
- * reads.
+ * Assumed: for a path without its trailing slash, the sandbox answers as Django does, with a
+ * redirect for reads.
  */
 function answerUnknownPath(routes: readonly Route[], { record }: Exchange): ServedAnswer {
   const [path = '', query] = record.url.split(/\?(.*)/s);

@@ -47,7 +47,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
-      // This answer keeps its rows; the next page is from the shorter list.
+      // The rows of this answer stay as they are, and the next page comes from the shorter list.
       if (isFirstOfSeveral && options.faults.has('shrink'))
         setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
@@ -122,8 +122,8 @@ function editHandler({ fleet }: ServedApiOptions, isWhole: boolean): Handler {
 }
 
 /**
- * With the fault `lag` or `cache`, the same request of the same user gets the same answer for a
- * while. A cache also sends the age of its copy and the date of the stored answer.
+ * With the fault `lag` or `cache`, the same request of the same user gets the same answer for some
+ * time. A cache also sends the age of its copy and the date of the original answer.
  */
 function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler {
   const kept = new Map<string, { atMs: number; answer: Awaited<ReturnType<Handler>> }>();

@@ -3,7 +3,7 @@
 import type { Random } from '../system/random.js';
 import { TYPED_UNITS_MS } from '../system/time-units.js';
 
-/** The properties of a request that decide whether a fault applies. */
+/** The properties of a request by which a fault decides whether it applies. */
 export interface FaultTarget {
   server: 'api' | 'push';
   method: string;
@@ -12,16 +12,17 @@ export interface FaultTarget {
 }
 
 /**
- * The requests to which a fault applies. Default: all. Can only be set in code, not on the command
- * line.
+ * The requests to which a fault applies. Default: all. Only code can set this; the command line
+ * cannot.
  */
 export interface FaultScope {
   only?: (request: FaultTarget) => boolean;
 }
 
 /**
- * - `noreplay`: events during an interruption are not sent again, regardless of Last-Event-ID.
- * - `resend`: all kept events are sent again, even those already received.
+ * - `noreplay`: after an interruption, missed events are not sent again, regardless of
+ *   Last-Event-ID.
+ * - `resend`: all stored events are sent again, even those that were already received.
  * - `norented`: while a bicycle is rented, only its rider gets its state; others only learn that it
  *   left the previous state.
  * - `shrink`: a list of several pages loses its first bicycle after its first page was sent.
@@ -30,7 +31,7 @@ export interface FaultScope {
  * - `links`: lists have `links.next`, `data` and `meta.pagination`.
  * - `linkheader`: lists are bare arrays with a `Link` header.
  * - `latin1`: answers are encoded in iso-8859-1 and declare it.
- * - `trim`: texts of creations and edits lose white space at their ends.
+ * - `trim`: texts of creations and edits lose the white space at their ends.
  */
 const HABITS = [
   'noreplay',
@@ -50,13 +51,13 @@ export type Fault =
   /** Delays every answer, and every opening of a stream, by this time. */
   | ({ kind: 'latency'; milliseconds: number } & FaultScope)
   /**
-   * Refuses this share of the requests (0 to 1), or the next `times` ones, without performing them.
-   * 429 has Retry-After: 1.
+   * Refuses a share of the requests (0 to 1), or the next `times` requests, without carrying them
+   * out. 429 has Retry-After: 1.
    */
   | ({ kind: 'error'; status: number; share: number; times?: number } & FaultScope)
   /**
-   * Performs this share of the requests, or the next `times` ones, but closes the socket before the
-   * answer.
+   * Carries out a share of the requests, or the next `times` requests, but closes the socket before
+   * the answer.
    */
   | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
   /** Cuts a push connection this long after it was opened. */
@@ -69,16 +70,18 @@ export type Fault =
   /** The same user may act on the same bicycle only once in this time; otherwise 429. */
   | { kind: 'throttle'; milliseconds: number }
   /**
-   * A list of bicycles may repeat an answer to the same request for this time, like a lagging
-   * replica.
+   * For this time, a list of bicycles may repeat its answer to the same request, like a replica
+   * that lags.
    */
   | { kind: 'lag'; milliseconds: number }
   /**
-   * Like `lag`, but from a cache in front of the service: the copy has `Age` and the `Date` of the
-   * stored answer.
+   * Like `lag`, but caused by a cache in front of the service: the copy has an `Age`, and the
+   * `Date` of the original answer.
    */
   | { kind: 'cache'; milliseconds: number }
-  /** A token expires this long after it was issued; its push connections are closed then. */
+  /**
+   * A token expires this long after it was issued. Its push connections are closed at that time.
+   */
   | { kind: 'expire'; milliseconds: number };
 
 const FORMS =
@@ -111,12 +114,12 @@ export function parseFault(text: string): Fault {
   throw new Error(`cannot read the fault "${text}"; faults: ${FORMS}`);
 }
 
-/** The current faults, which both servers check. */
+/** The faults that are in effect. Both servers check them. */
 export type Faults = ReturnType<typeof createFaults>;
 
-/** Creates the current faults. The seed determines the requests that a share applies to. */
+/** Creates the faults that are in effect. The seed decides which requests a share applies to. */
 export function createFaults(random: Random, initial: readonly Fault[]) {
-  // Copies the faults, because this code counts down how often each still occurs.
+  // The faults are copied, because this code counts how often each may still occur.
   let current = initial.map((fault) => ({ ...fault }));
 
   function ofKind<Kind extends Fault['kind']>(kind: Kind): Extract<Fault, { kind: Kind }>[] {
@@ -137,18 +140,22 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     set(faults: readonly Fault[]): void {
       current = faults.map((fault) => ({ ...fault }));
     },
-    /** Returns how long this request must wait, in milliseconds. */
+    /** Returns how long the answer to this request is delayed, in milliseconds. */
     latencyMs(request: FaultTarget): number {
       const late = ofKind('latency').filter(({ only }) => only?.(request) !== false);
       return late.reduce((sum, { milliseconds }) => sum + milliseconds, 0);
     },
-    /** Returns the status to answer instead of performing the request, or undefined. */
+    /**
+     * Returns the status with which the request is refused, or undefined when it is carried out.
+     */
     errorStatus: (request: FaultTarget) =>
       ofKind('error').find((fault) => strikes(fault, request))?.status,
-    /** Whether the socket is closed instead of answering. */
+    /** Whether the socket is closed before the answer. */
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
-    /** Returns the time of a fault in milliseconds, or undefined without this fault. */
+    /**
+     * Returns the time of a fault in milliseconds, or undefined when the fault is not in effect.
+     */
     durationMs: (kind: 'drop' | 'stall' | 'late' | 'lag' | 'cache' | 'throttle' | 'expire') =>
       ofKind(kind)[0]?.milliseconds,
   };

@@ -13,7 +13,7 @@ import {
 export interface Organization {
   uuid: string;
   name: string;
-  /** The uuid of the parent organization, if there is one. */
+  /** The uuid of the organization's parent, if it has one. */
   parent: string | undefined;
 }
 
@@ -34,8 +34,8 @@ export interface Model {
 }
 
 /**
- * A served bicycle with the fields of section 2.1. Assumed: `modified` is one of them, because
- * lists can be ordered by it.
+ * A bicycle as the sandbox sends it, with the fields of section 2.1. Assumed: `modified` is one of
+ * them, because lists can be ordered by it.
  */
 export type ServedBicycle = Bicycle & {
   uuid: string;
@@ -57,17 +57,19 @@ export type ServedAlert = Alert & {
 };
 
 interface Row<Body> {
-  /** The position in creation order, which is the order of an unordered list. */
+  /**
+   * The number of the bicycle in the order of creation. A list without an ordering has this order.
+   */
   index: number;
   /** The uuid of the organization. */
   organization: string;
   /**
-   * Microseconds since the epoch. Strictly increasing over all changes, so that `-modified` is
-   * exact.
+   * The time of the last change, in microseconds since the epoch. It increases with each change of
+   * any bicycle, so that the order `-modified` is exact.
    */
   modifiedAt: number;
   body: Body;
-  /** The serialised body, created on first use and dropped at each change. */
+  /** The body as JSON. It is created on first use and dropped at each change. */
   json: string | undefined;
 }
 
@@ -97,13 +99,13 @@ export interface AlertRow extends Row<ServedAlert> {
   bicycle: string | undefined;
 }
 
-/** A message for the push channel. Every topic gets the same text. */
+/** A message for the push channel. All its topics get the same text. */
 export interface Publication {
   sender: string;
   topics: string[];
   /** The topic in the envelope. Default: the subscribed topic. */
   envelopeTopic?: string;
-  /** The serialised `message` of the envelope. */
+  /** The `message` of the envelope, as JSON. */
   message: string;
 }
 
@@ -112,7 +114,10 @@ export interface Surroundings {
   organizations: Organization[];
   zones: Zone[];
   models: Model[];
-  /** The uuids of the users. The first three are the default subjects of the roles. */
+  /**
+   * The uuids of the users. The first three are the users of tokens for which no user is chosen,
+   * one for each role.
+   */
   users: string[];
 }
 
@@ -125,7 +130,7 @@ export interface FleetService {
   /** Milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
-  /** Returns a text of a creation or an edit as the service stores it. */
+  /** Returns a text of a creation or an edit in the form in which the service stores it. */
   storedText: (text: string) => string | null;
   /** Receives each new or changed alert, for the webhook. */
   onAlert: (alert: ServedAlert) => void;
@@ -149,7 +154,7 @@ export function hasOrganization({ organizations }: Surroundings, organization: s
   return organizations.some(({ uuid }) => uuid === organization);
 }
 
-/** How many entries of a bicycle's history are kept. */
+/** How many entries of a bicycle's history are stored. */
 const HISTORY_ENTRIES = 200;
 
 /** Observed: pushed bicycles do not contain hyperlink fields. */
@@ -199,8 +204,8 @@ function nameInHistory({ isObserved }: FleetService, transition: ServedTransitio
 }
 
 /**
- * Returns the transitions of a bicycle, oldest first. Before the first transition, returns a
- * made-up one into the current state.
+ * Returns the transitions of a bicycle, oldest first. When there was none, returns an invented
+ * transition into the current state.
  */
 export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEntry[] {
   if (row.history !== undefined) return row.history;
@@ -215,7 +220,7 @@ export function historyOf(fleet: ServedFleet, row: BicycleRow): ServedHistoryEnt
   ];
 }
 
-/** Changes fields of a bicycle, regardless of transitions, and pushes it. */
+/** Changes fields of a bicycle, without the rules for transitions, and pushes the bicycle. */
 export function changeBicycle(
   fleet: ServedFleet,
   row: BicycleRow,
@@ -228,8 +233,8 @@ export function changeBicycle(
   if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  // Assumed: this message comes before the update, so that a client that merges messages ends with
-  // the new state.
+  // Assumed: this message comes before the update. A client that merges messages then ends with the
+  // new state.
   if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),
@@ -369,8 +374,8 @@ export function linkTo(fleet: { baseUrl: string }, collection: string, uuid: str
 }
 
 /**
- * Returns the time of a change in microseconds: the current time, or slightly later, so that every
- * change has a different time.
+ * Returns the time of a change in microseconds. It is the current time or slightly later, so that
+ * no two changes have the same time.
  */
 export function nextMoment(fleet: ServedFleet): number {
   fleet.version += 1;
@@ -378,7 +383,7 @@ export function nextMoment(fleet: ServedFleet): number {
   return fleet.lastChange;
 }
 
-/** Formats a time as ISO 8601 in UTC with microseconds, or with whole seconds as observed. */
+/** Formats a time as ISO 8601 in UTC, with microseconds, or as observed with whole seconds. */
 export function timeText(fleet: { isObserved: boolean }, microseconds: number): string {
   const milliseconds = Math.floor(microseconds / 1000);
   if (fleet.isObserved) return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;

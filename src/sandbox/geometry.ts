@@ -57,8 +57,8 @@ export function isInside(box: ServedBox, latitude: unknown, longitude: unknown):
 const METRES_A_DEGREE = 111_195;
 
 /**
- * Returns the approximate distance to the centre of a box in metres, as on a flat earth (observed);
- * null without a position.
+ * Returns the approximate distance to the centre of a box in metres, as if the earth were flat
+ * (observed); null without a position.
  */
 export function distanceToMiddle(
   box: ServedBox,

@@ -4,8 +4,8 @@ import { type Problem, refuse } from './problem.js';
 export const LOOPBACK_NAMES: readonly string[] = ['127.0.0.1', 'localhost', '[::1]'];
 
 /**
- * Returns the refusal of a request that is not addressed to this port on loopback or comes from a
- * web page; otherwise undefined.
+ * Returns the refusal of a request that was not addressed to this port on loopback, or that a web
+ * page sent; otherwise undefined.
  */
 export function refusalOf(
   headers: { host?: string | undefined; origin?: string | undefined },
@@ -18,8 +18,8 @@ export function refusalOf(
       'misdirected_request',
     );
   }
-  // Browsers send an Origin with requests to another origin, and the sandbox does not have its own
-  // pages.
+  // A browser sends an Origin with a request to another origin, and the sandbox has no web pages of
+  // its own.
   if (headers.origin !== undefined) {
     return refuse(
       403,

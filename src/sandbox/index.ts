@@ -36,17 +36,17 @@ export interface SandboxWorld {
   /** The number of bicycles at the start. Default: 500. */
   bicycles?: number;
   /**
-   * A recorded fleet instead of generated bicycles. Without `rate`, no events happen automatically
-   * then.
+   * A recorded fleet, in place of generated bicycles. Then no events happen automatically unless
+   * `rate` is set.
    */
   recorded?: Recorded;
   /** The same seed and number of bicycles produce the same fleet. Default: 1. */
   seed?: number;
-  /** Automatic events per second. Default: 2; 0 for none. */
+  /** The number of automatic events per second. Default: 2; 0 for no events. */
   rate?: number;
   /**
-   * Returns the date in milliseconds since the epoch. It dates all data and decides whether tokens
-   * are valid. Tests may move it in both directions.
+   * Returns the date in milliseconds since the epoch. All data is dated by it, and it decides
+   * whether tokens are valid. Tests may move it in both directions.
    */
   now?: () => number;
   /** The receiver of new and changed alerts (section 6.2). */
@@ -55,7 +55,10 @@ export interface SandboxWorld {
 
 /** The addresses and the behaviour of the sandbox. */
 export interface SandboxOptions extends SandboxWorld {
-  /** Returns a text of a creation or an edit as the service stores it. Default: unchanged. */
+  /**
+   * Returns a text of a creation or an edit in the form in which the service stores it. Default:
+   * the text is unchanged.
+   */
   storedText?: (text: string) => string | null;
   /**
    * `observed` adds single bicycles, their history, edits, more filters and orderings, versions,
@@ -75,7 +78,7 @@ export interface SandboxOptions extends SandboxWorld {
   replay?: number;
   /** The interval of comments on a quiet subscription, in milliseconds. Default: 15000. */
   heartbeatMs?: number;
-  /** Called for each request when its answer is sent, or when a subscription opens. */
+  /** Called for each request when its answer is sent, and for each subscription when it opens. */
   onRequest?: (line: RequestLine) => void;
 }
 
@@ -85,7 +88,10 @@ export interface SandboxOptions extends SandboxWorld {
  */
 export type Sandbox = Awaited<ReturnType<typeof startSandbox>>;
 
-/** Enough for the longest test, and a limit for a sandbox that runs for days. */
+/**
+ * How many records are kept. It is enough for the longest test, and bounds the memory of a sandbox
+ * that runs for days.
+ */
 const RECORDED_REQUESTS = 5000;
 const RECORDED_LINES = 20_000;
 
@@ -153,8 +159,8 @@ export async function startSandbox(options: SandboxOptions = {}) {
     ...createSteering(fleet, nextUuid, push.publish),
     ...createPlayback(fleet, recorded?.baseUrl ?? baseUrl),
     /**
-     * Returns how many transitions of this bicycle were requested. Automatic transitions do not
-     * count.
+     * Returns how many transitions of this bicycle were requested. Automatic transitions are not
+     * counted.
      */
     actionCount: (uuid: string) => fleet.bicyclesByUuid.get(uuid)?.actions ?? 0,
     /** Returns the number of open subscriptions. */
@@ -168,7 +174,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
       faults.set(changed);
       push.obeyFaults();
     },
-    /** Returns how many webhooks were delivered, wait, and were dropped. */
+    /** Returns how many webhooks were delivered, how many wait, and how many were dropped. */
     webhookCounts: () => webhook?.counts() ?? { delivered: 0, waiting: 0, lost: 0 },
     /** Stops immediately: closes both ports and all connections, and ends all timers. */
     async close(): Promise<void> {
@@ -180,7 +186,7 @@ export async function startSandbox(options: SandboxOptions = {}) {
   };
 }
 
-/** Appends a line. Removes the oldest lines in batches, which is cheap. */
+/** Appends a line. The oldest lines are removed many at a time, which costs little. */
 function keep<Line>(lines: Line[], line: Line, most: number): void {
   lines.push(line);
   if (lines.length > most * 1.25) lines.splice(0, lines.length - most);

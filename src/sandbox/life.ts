@@ -14,18 +14,18 @@ import { findFrom, pick, pickWeighted, randomUuid } from './random.js';
 import { ALERT_ROLES, findFitting } from './seed.js';
 import type { SandboxState, ServedTransition } from './transitions.js';
 
-/** The shortest timer interval. At high rates, several events share a tick. */
+/** The shortest interval of the timer. At a high rate, several events happen at the same tick. */
 const SHORTEST_TICK_MS = 5;
 
-/** About 50 m: how far a bicycle rides between two messages. */
+/** The distance that a bicycle rides between two messages: about 50 m. */
 const RIDE_DEGREES = 0.0005;
 
 /** How much charge a rented bicycle uses between two messages, in percent. */
 const RIDE_CHARGE = 0.2;
 
 /**
- * Rentals and reservations start and end so that these shares of the bicycles stay rented and
- * reserved.
+ * Rentals and reservations begin and end in such a way that these shares of the bicycles stay
+ * rented and reserved.
  */
 const RENTED_SHARE = 0.12;
 const RESERVED_SHARE = 0.03;
@@ -44,18 +44,21 @@ const EVENT_WEIGHTS: readonly [
   ['stop', 5],
 ];
 
-/** How many bicycles are tried to find one for an event. */
+/** How many bicycles are tried to find a suitable one for an event. */
 const TRIES = 50;
 
-/** Starts automatic events at `rate` per second; 0 for none. Returns a function that stops them. */
+/**
+ * Starts automatic events at `rate` per second; 0 for no events. Returns a function that stops
+ * them.
+ */
 export function startLife(fleet: ServedFleet, random: Random, rate: number): () => void {
   if (rate <= 0) return () => {};
   const startedAt = performance.now();
   let done = 0;
   const timer = setInterval(
     () => {
-      // Counting from the start compensates for late ticks. After the machine has slept, missed
-      // events are skipped.
+      // The events are counted from the start, so that a late tick does not reduce their number.
+      // After the machine has slept, the missed events are skipped.
       const due = Math.floor(((performance.now() - startedAt) / 1000) * rate);
       if (due - done > rate + 1) done = due - 1;
       for (; done < due; done += 1) liveOnce(fleet, random);
@@ -74,8 +77,8 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   const run = (row: BicycleRow, transition: ServedTransition) =>
     runTransition(fleet, row, transition, 'service', rider);
   /**
-   * Ends the state of one bicycle or begins it on another, so that `share` of the bicycles stay in
-   * it.
+   * Ends the state of one bicycle, or begins it for another, so that `share` of the bicycles stay
+   * in this state.
    */
   const turn = (
     state: SandboxState,

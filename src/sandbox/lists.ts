@@ -2,7 +2,7 @@
 
 import type { ServedFleet } from './fleet.js';
 
-/** A sort field and its value in a row; null without a value. */
+/** A sort field, and its value in a row; null when the row has no value. */
 export interface Ordering<Row> {
   name: string;
   descending: boolean;
@@ -11,11 +11,11 @@ export interface Ordering<Row> {
 
 /** The requested rows and their order. */
 export interface Selection<Row> {
-  /** The first ordering has priority. Without any, rows are in order of creation. */
+  /** The first ordering has priority. Without an ordering, rows are in order of creation. */
   orderings: readonly Ordering<Row>[];
   /** Whether a row is selected. */
   accepts: (row: Row) => boolean;
-  /** A cache key for `accepts`. The same key must always mean the same condition. */
+  /** A cache key for `accepts`. Equal keys must always mean equal conditions. */
   acceptsName: string;
 }
 
@@ -25,10 +25,10 @@ export interface Selection<Row> {
  */
 export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
-/** Limits the memory: a selection of 100,000 rows takes almost a megabyte. */
+/** Limits the memory. A selection of 100,000 rows takes almost a megabyte. */
 const REMEMBERED_LISTS = 32;
 
-/** Creates a cache of sorted and filtered lists, which is invalidated when the fleet changes. */
+/** Creates a cache of sorted and filtered lists. A change of the fleet empties it. */
 export function createLists<Row extends { index: number }>(
   fleet: ServedFleet,
   all: readonly Row[],
@@ -52,8 +52,8 @@ export function createLists<Row extends { index: number }>(
 }
 
 /**
- * Assumed: rows without a value come last in both directions, and equal rows keep their order of
- * creation or its reverse.
+ * Assumed: rows without a value come last in both directions. Equal rows stay in the order of
+ * creation, or in its reverse.
  */
 function comparison<Row extends { index: number }>(
   orderings: readonly Ordering<Row>[],

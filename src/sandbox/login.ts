@@ -21,7 +21,7 @@ interface Account {
 
 /**
  * The accounts, by the part of the e-mail address before the `@`. Every password is accepted,
- * except an empty one and "wrong…".
+ * except an empty one and those that begin with "wrong".
  */
 const ACCOUNTS: { [name: string]: Account } = {
   admin: { role: 'admin', hasRefreshToken: true },
@@ -43,7 +43,7 @@ interface Failures {
 export function addLoginRoutes(options: ServedApiOptions, route: AddRoute): void {
   const { fleet, tokens } = options;
   const { isObserved } = fleet;
-  /** Each refresh token is valid once. Its renewal returns the next one. */
+  /** Each refresh token is valid once. The answer to its renewal contains the next one. */
   const refreshTokens = new Map<string, Owner>();
   const failures = new Map<string, Failures>();
 

@@ -32,8 +32,8 @@ export interface ServedAnswer {
 }
 
 /**
- * Returns the answer for a thrown value; other values than a Problem are a fault of the sandbox.
- * Observed: 500 is an HTML page. Assumed: interface.md section 7 says only "not shown", so the
+ * Returns the answer for a thrown value. A value other than a Problem is a fault of the sandbox.
+ * Observed: 500 is an HTML page. Assumed: section 7 of the interface says only "not shown", so the
  * shape is the observed one: `{"detail": {"<field>": [{"message", "code"}]}}`, with a bare array
  * for general errors.
  */

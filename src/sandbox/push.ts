@@ -9,11 +9,12 @@ import { type Exchange, sendAnswer } from './server.js';
 import type { TokenService, Viewer } from './token.js';
 
 /**
- * How much a subscriber may leave unread before it is disconnected. It limits the sandbox's memory.
+ * The maximum amount of data that a subscriber may leave unread. A subscriber that exceeds it is
+ * disconnected, which limits the sandbox's memory.
  */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** The longest timer of Node. A token that lives longer is not watched. */
+/** The longest timer of Node. The end of a token that lives longer is not watched. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** An event that was pushed, for tests. */
@@ -23,7 +24,7 @@ interface Connection {
   asked: Topic;
   viewer: Viewer;
   outgoing: ServerResponse;
-  /** On the monotonic clock, so that a change of the date does not trigger `drop` or `stall`. */
+  /** By the monotonic clock, so that a change of the date does not trigger `drop` or `stall`. */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */
   stalled: boolean;
@@ -36,7 +37,7 @@ export interface PushOptions {
   fleet: ServedFleet;
   tokens: TokenService;
   faults: Faults;
-  /** How many events can be sent again after Last-Event-ID. */
+  /** How many events can be sent again for a Last-Event-ID. */
   replay: number;
   heartbeatMs: number;
   log: PushLine[];
@@ -141,8 +142,8 @@ export class PushChannel {
   }
 
   /**
-   * Returns the missed events. Assumed: ids are whole numbers; after an id that is unknown or no
-   * longer kept, only new events are sent.
+   * Returns the missed events. Assumed: ids are whole numbers. When an id is unknown or its event
+   * is no longer stored, only new events are sent.
    */
   #missedEvents(asked: Topic, lastEventId: string | string[] | undefined): string {
     const { faults, replay, log } = this.#options;
@@ -231,7 +232,7 @@ function encodeTopic(topic: string): string {
   );
 }
 
-/** A topic below `admin`, and the requested role. */
+/** A topic below `admin`, and the role that was requested. */
 interface Topic {
   topic: string;
   role: string;

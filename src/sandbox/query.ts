@@ -7,7 +7,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Observed: "page_size up to 100, clamped silently". */
 const LARGEST_PAGE = 100;
 
-/** Assumed: when a single-valued parameter is repeated, the last value counts. */
+/** Assumed: when a parameter with a single value is repeated, the last value counts. */
 export function lastOf(query: URLSearchParams, name: string): string | undefined {
   return query.getAll(name).at(-1);
 }
@@ -84,8 +84,8 @@ export function readOrderings(
 }
 
 /**
- * Returns the values of a parameter that may be repeated; an empty result means all. Throws a 400
- * Problem for an unknown value.
+ * Returns the values of a parameter that may be repeated. An empty result means that every value is
+ * accepted. Throws a 400 Problem for an unknown value.
  */
 export function readChoices(
   query: URLSearchParams,

@@ -48,7 +48,10 @@ export function randomUuid(random: Random): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20)}`;
 }
 
-/** Returns the first row that fits, searching from a random position and wrapping around. */
+/**
+ * Returns the first row for which `fits` returns true. The search begins at a random position and
+ * continues at the start of the rows.
+ */
 export function findFrom<Row>(
   rows: readonly Row[],
   random: Random,

@@ -19,7 +19,7 @@ import {
 export interface Recorded {
   /** The address of the recorded service. Links below it are changed to the sandbox. */
   baseUrl: string;
-  /** The uuids of its organizations, main one first. */
+  /** The uuids of its organizations. The main organization is the first. */
   organizations: readonly string[];
   bicycles: Iterable<RecordedBicycle>;
 }
@@ -70,7 +70,7 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   for (const each of sorted) addRecordedBicycle(fleet, each, recorded.baseUrl);
 }
 
-/** Adds a bicycle that appeared later. Adding itself pushes nothing. */
+/** Adds a bicycle that appeared after the start of the recording. This alone pushes no message. */
 function addRecordedBicycle(
   fleet: ServedFleet,
   { bicycle, organization }: RecordedBicycle,

@@ -48,10 +48,7 @@ const CITY_RADIUS_DEGREES = 0.045;
 /** Slightly less than the radius, so that a few bicycles are outside the zone of their city. */
 const ZONE_RADIUS_DEGREES = 0.04;
 
-/**
- * The states of the first bicycles. They ensure that even a small fleet has a bicycle in every
- * state.
- */
+/** The states of the first bicycles, so that even a small fleet has a bicycle in every state. */
 const FIRST_STATES: readonly SandboxState[] = [
   'available',
   'rented',
@@ -73,7 +70,10 @@ const STATE_WEIGHTS: readonly [[SandboxState, number], ...[SandboxState, number]
   ['retired', 3],
 ];
 
-/** Enough for many pages. A very large fleet would otherwise need more memory. */
+/**
+ * The maximum number of alerts. They fill many pages, and a very large fleet would otherwise need
+ * more memory.
+ */
 const MOST_ALERTS = 10_000;
 
 /** The roles that may see an alert; section 2.2 names three roles as examples. */
@@ -85,8 +85,8 @@ export const ALERT_ROLES: readonly string[][] = [
 ];
 
 /**
- * Generates the fleet. Its times are before `now()` (milliseconds since the epoch) by amounts that
- * the seed determines.
+ * Generates the fleet. All its times are before `now()` (milliseconds since the epoch); the seed
+ * decides by how much.
  */
 export function seedFleet(
   { seed, bicycles }: { seed: number; bicycles: number },
@@ -159,7 +159,8 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     silentFor -
     Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS -
     randomInteger(random, 0, 59e6);
-  // Some bicycles have never sent a position: lost ones often, others rarely, and number 10 always.
+  // Some bicycles have never sent a position: many of the lost ones, a few others, and always
+  // number 10.
   const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
   const hasCharge = random() >= 0.04 && index !== 11;
   const model = pick(random, fleet.models).url;
@@ -219,7 +220,7 @@ function riderOf(random: Random, fleet: ServedFleet, index: number): string {
 }
 
 function nameOf(random: Random, index: number): string {
-  // One in twelve bicycles has an unusual name; all unusual names are used in turn.
+  // One in twelve bicycles has an unusual name. The unusual names are used in turn.
   if (index % 12 === 6) {
     const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? '';
     return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
@@ -227,7 +228,10 @@ function nameOf(random: Random, index: number): string {
   return `${pick(random, GIVEN_NAMES)} ${String(index + 1).padStart(4, '0')}`;
 }
 
-/** The condition for each alert type; types without a condition fit any bicycle. */
+/**
+ * The condition that a bicycle must meet for an alert type. Without a condition, any bicycle is
+ * suitable.
+ */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
   'bicycle.ride_outside': ({ body }) => body.state === 'rented',
@@ -236,7 +240,10 @@ const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'bicycle.too_long_idle': ({ body }) => body.state === 'available',
 };
 
-/** Finds a bicycle for an alert of this type: one that fits, if possible. */
+/**
+ * Finds a bicycle for an alert of this type. If possible, the bicycle meets the condition of the
+ * type.
+ */
 export function findFitting(
   fleet: ServedFleet,
   random: Random,

@@ -9,8 +9,8 @@ import { lastOf, readBox, readChoices, readOrderings, readQueryWords, readUuid }
 import type { Viewer } from './token.js';
 
 /**
- * The fields of alerts that `ordering` accepts: all in interface.md except roles and extra, which
- * cannot be sorted.
+ * The fields of alerts that `ordering` accepts: all fields in interface.md except roles and extra,
+ * which cannot be sorted.
  */
 const SORTED_ALERT_FIELDS = ALERT_FIELDS.filter((field) => field !== 'roles' && field !== 'extra');
 
@@ -24,7 +24,7 @@ const NUMBER_FIELDS: readonly string[] = [
 /** Observed: the default order. */
 const NEWEST_FIRST = [{ name: 'created', descending: true }];
 
-/** Returns the sort fields: one that interface.md names, or several that were observed to work. */
+/** Returns the sort fields: one field that interface.md names, or several fields, as observed. */
 function orderingsOf(
   { isObserved }: ServedFleet,
   query: URLSearchParams,
@@ -124,7 +124,9 @@ function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolea
     );
 }
 
-/** Returns a cache key for the filters: all parameters except those of the page. */
+/**
+ * Returns a cache key for the filters. It consists of all parameters except the page and its size.
+ */
 function nameOf(query: URLSearchParams, viewer: Viewer): string {
   const asked = [...query].filter(
     ([name]) => name !== 'page' && name !== 'page_size' && name !== 'fields',

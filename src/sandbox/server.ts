@@ -14,7 +14,7 @@ const HOST = '127.0.0.1';
 
 /**
  * Longer than any client keeps an idle connection, so that the server never closes a connection
- * while it is reused.
+ * that a client is about to use.
  */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -26,13 +26,18 @@ export interface RecordedRequest {
   url: string;
   /** By lower-case name. */
   headers: { [name: string]: string | string[] | undefined };
-  /** The body as text; empty without a body or when an error fault refused the request unread. */
+  /**
+   * The body as text. It is empty when there is none, and when a fault refused the request before
+   * the body was read.
+   */
   body: string;
   /** Milliseconds since the epoch. */
   at: number;
   /** The X-Service-RequestId of the answer. */
   requestId: string;
-  /** 0 before the answer, and permanently when the connection was cut. */
+  /**
+   * The status of the answer. It is 0 before the answer, and stays 0 when the connection was cut.
+   */
   status: number;
 }
 
@@ -46,9 +51,9 @@ export interface Exchange {
   incoming: IncomingMessage;
   outgoing: ServerResponse;
   record: RecordedRequest;
-  /** Whether a fault cuts the connection instead of answering. */
+  /** Whether a fault cuts the connection before the answer. */
   cut: boolean;
-  /** Reports the status once, just before the answer is sent; 0 without an answer. */
+  /** Reports the status once, right before the answer is sent; 0 when there is no answer. */
   answered: (status: number) => void;
 }
 
@@ -132,7 +137,7 @@ function openExchange(
     record.status = status;
     options.onRequest?.({ method: record.method, url: record.url, status });
   };
-  // Requests of clients that gave up are also logged.
+  // Requests whose client gave up are also logged.
   outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));
   return { incoming, outgoing, record, cut: false, answered };
 }
@@ -149,8 +154,8 @@ export function sendAnswer(exchange: Exchange, { status, body = '', headers }: S
 }
 
 /**
- * Starts a server on loopback; port 0 is any free port. Rejects with Node's errors, such as
- * EADDRINUSE.
+ * Starts a server on loopback. With port 0, the system chooses a free port. Rejects with Node's
+ * errors, such as EADDRINUSE.
  */
 export async function listen(port = 0): Promise<{ server: Server; url: string }> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }).listen(port, HOST);

@@ -17,8 +17,8 @@ export function createSteering(
     /** Returns a copy of a bicycle as it is served now. */
     bicycle: (uuid: string) => structuredClone(fleet.bicyclesByUuid.get(uuid)?.body),
     /**
-     * Returns copies of all bicycles or those of one organization, in the order of an unordered
-     * list.
+     * Returns copies of all bicycles, or of those of one organization, in the order of a list
+     * without an ordering.
      */
     bicycles(organization?: string): ServedBicycle[] {
       const isWanted = (row: BicycleRow) =>
@@ -27,7 +27,7 @@ export function createSteering(
     },
     /** Returns a copy of an alert as it is served now. */
     alert: (uuid: string) => structuredClone(findAlert(uuid)?.body),
-    /** Returns copies of all alerts in the order of an unordered list. */
+    /** Returns copies of all alerts, in the order of a list without an ordering. */
     alerts: (): ServedAlert[] => copiesInListOrder(fleet, fleet.alerts),
     /** Returns the transitions of a bicycle, oldest first. */
     history: (uuid: string) => structuredClone(historyOf(fleet, bicycleRow(uuid))),
@@ -67,8 +67,8 @@ export function createSteering(
 }
 
 /**
- * Returns the bicycles in the default order: by creation, or newest first with `--service
- * observed`.
+ * Returns the bicycles in the order that lists have by default: by creation, or with `--service
+ * observed` newest first.
  */
 function copiesInListOrder<Body extends { created?: string | null }>(
   fleet: ServedFleet,

@@ -18,7 +18,10 @@ export interface Viewer {
   role: Role;
   /** The uuid of the user. */
   subject: string;
-  /** Assumed: a token with this claim only sees this organization; a token without it sees all. */
+  /**
+   * Assumed: a user with this claim sees only this organization, and a user without it sees all
+   * organizations.
+   */
   organization: string | undefined;
   /** Observed: the roles in each organization; empty when the token does not contain them. */
   affiliations: { [organization: string]: readonly string[] };
@@ -125,7 +128,8 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
    */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // iat is rounded down to whole seconds, so one second is added: a token must not end early.
+    // `iat` is rounded down to whole seconds. One second is added, because a token must not end too
+    // early.
     return limitMs === undefined
       ? viewer.expiresAt
       : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);
@@ -134,7 +138,7 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
   return { sign, check, endOf };
 }
 
-/** The sandbox's own claims in addition to the standard ones. */
+/** The claims that the sandbox adds to the standard ones. */
 type Claims = JWTPayload &
   Pick<Viewer, 'role' | 'organization'> & { affs?: Viewer['affiliations'] };
 

@@ -18,13 +18,13 @@ export interface TransitionRule {
   from: readonly SandboxState[];
   to: SandboxState;
   /**
-   * Who may run it besides operators. Section 3.1 calls two transitions automatic: only the service
-   * runs them. Assumed: a renter may run the transitions for riding.
+   * Who may run the transition besides operators. Section 3.1 calls two transitions automatic: only
+   * the service runs them. Assumed: a renter may run the transitions for riding.
    */
   by?: 'service' | 'renter';
-  /** Observed: only the user who rents or has reserved the bicycle may run it. */
+  /** Observed: only the user who rents or has reserved the bicycle may run the transition. */
   isOwn?: true;
-  /** Observed: a message with the state that is left announces it. */
+  /** Observed: before the transition, a message with the old state announces it. */
   isAnnounced?: true;
   /** interface.md does not name this transition. */
   isObserved?: true;

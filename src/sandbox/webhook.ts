@@ -11,7 +11,10 @@ export interface WebhookOptions {
   secret?: string;
 }
 
-/** How many alerts may wait while the receiver is down. Older ones are dropped. */
+/**
+ * How many alerts may wait while the receiver is down. When there are more, the oldest ones are
+ * dropped.
+ */
 const MOST_WAITING = 10_000;
 
 const RETRY_AFTER_MS = 250;
@@ -73,7 +76,7 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
       queue.push(body);
       // The request in flight keeps its place.
       if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
-      // The work fails when the webhook is closed.
+      // The promise is rejected when the webhook is closed.
       work().catch(() => {});
     },
     counts: () => ({ ...counts, waiting: queue.length }),

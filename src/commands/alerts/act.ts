@@ -52,8 +52,8 @@ export async function actOnAlerts(
 }
 
 /**
- * Explains a missing alert or action. Observed: the service answers "No Alert matches …" for an
- * alert that it does not show, and "Not found." for an unknown action.
+ * Explains why an alert or action is missing. Observed: the service answers "No Alert matches …"
+ * for an alert that it does not show, and "Not found." for an unknown action.
  */
 const explainMissing =
   (verb: string) =>

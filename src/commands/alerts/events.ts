@@ -16,16 +16,18 @@ export interface AlertsPlan extends EndOptions {
   /** The time zone of times in conditions. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
-  /** Filters for the list, without order and page. */
+  /** The filters of the list, without the parameters for order and page. */
   readonly query: Query;
-  /** Shows only alerts of these types, and only when they enter these states. */
+  /**
+   * Shows only alerts of these types, and shows an alert only when it enters one of these states.
+   */
   readonly type?: readonly string[] | undefined;
   readonly state?: readonly string[] | undefined;
   /** The part of the fleet whose alerts are shown; undefined for all alerts. */
   readonly subjects?: AlertSubjects | undefined;
   /** The pause between two reads of the list; undefined to never read it. */
   readonly everyMs: number | undefined;
-  /** Whether the list only adds alerts that webhooks missed. */
+  /** Whether the list is read only to find alerts that webhooks missed. */
   readonly isBackfill: boolean;
   /** Changes since this time are shown at the start. */
   readonly sinceMs?: number | undefined;
@@ -51,17 +53,20 @@ export interface Show {
 
 export type AlertsEffect =
   | Show
-  /** A version that is known from now on without being shown. */
+  /** A version that counts as known from now on, without being shown. */
   | { readonly type: 'learned'; readonly version: Version }
-  /** The list was read up to this time of the service. */
+  /** The list was read up to this time, by the service's clock. */
   | { readonly type: 'cursor'; readonly marks: Marks }
-  /** Requests a page. The answer is one event `page` or `failed`. Only one request is in flight. */
+  /**
+   * Requests a page. The answer is one event `page` or `failed`. Only one request is in progress at
+   * a time.
+   */
   | { readonly type: 'read-page'; readonly query: Query }
   | {
       readonly type: 'unread';
       readonly error: FleetError;
       readonly retryInMs: number;
-      /** The pause that the service asked for, if it is longer than the maximum. */
+      /** The pause that the service asked for, if it is longer than fleet waits. */
       readonly cappedFromMs: number | undefined;
     }
   /** The list was read for the first time. */
@@ -72,6 +77,6 @@ export type AlertsEffect =
   | { readonly type: 'detail'; readonly text: string }
   /** Requests a `tick` after this time. */
   | { readonly type: 'wake'; readonly inMs: number }
-  /** A webhook was received. It is answered after all earlier effects were delivered. */
+  /** A webhook was received. It is answered after all earlier effects were carried out. */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | CommonEffect;

@@ -13,7 +13,9 @@ import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags
 import { addOtherFilters } from '../bicycles/list-flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 
-/** Words that users type for states and types of alerts, by the words of the service. */
+/**
+ * Words that users type for states and types of alerts, and the corresponding words of the service.
+ */
 const OTHER_STATES = { open: 'new,escalated', closed: 'resolved,stopped' };
 const OTHER_TYPES = {
   battery: 'lock.bat.low',

@@ -28,7 +28,7 @@ import type { Webhook } from './webhook-receiver.js';
 
 /** Receives webhooks. */
 export interface Receiver {
-  /** Stores a webhook for forwarding before its alerts are shown. */
+  /** Stores a webhook that must be forwarded, before its alerts are shown. */
   pass(webhook: Webhook): void;
   /** Stops receiving and answers waiting webhooks. Resolves within a second. */
   close(): Promise<void>;
@@ -48,14 +48,14 @@ export interface FollowInput {
 }
 
 /**
- * Effects that are performed in order: a shown alert, or a step that follows after all earlier
+ * Effects that are carried out in order: an alert to show, or a step that follows when all earlier
  * alerts were delivered.
  */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
 /**
- * How many alerts are written together when no step depends on a single alert. More would only
- * delay them.
+ * How many alerts are written together when no step depends on a single alert. Larger batches would
+ * only delay the alerts.
  */
 const TOGETHER = 50;
 
@@ -99,10 +99,11 @@ async function openAlerts(
   const notificationOf = await openNotifications(context, deliver);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
-  // Store the start before anything is shown, so that an interrupted run resumes instead of
-  // starting again.
+  // The start is stored before anything is shown. An interrupted run then continues, and does not
+  // start again.
   memory?.move(state.marks);
-  // With a state file, alerts are printed one at a time, so that a killed run repeats at most one.
+  // With a state file, alerts are printed one at a time, so that after a kill at most one alert is
+  // printed twice.
   const together = receiver === undefined && memory !== undefined ? 1 : TOGETHER;
   const timer = openTimer(clock, () => emit({ type: 'tick' }));
   session.atEnd(timer.cancel);
@@ -120,11 +121,11 @@ async function openAlerts(
       return DELIVERED.includes(effect.type) ? effect : undefined;
     },
     /**
-     * Prints an alert, queues it for --exec and --post, then stores it. A webhook is stored for
-     * forwarding first and answered last.
+     * Prints an alert, queues it for --exec and --post, and stores that it was printed. A webhook
+     * is first stored for forwarding, and is answered last.
      */
     async deliver(items, onDelivered) {
-      // Steps without output do not count as undelivered.
+      // Steps that print nothing do not count as undelivered.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
@@ -165,7 +166,7 @@ async function openAlerts(
 /** The part of the summary without `--exec` and `--post`. */
 const NO_DELIVERIES = { fields: { executed: 0, exec_failed: 0 }, facts: [], isPromise: false };
 
-/** Opens the receivers. Without a state file the waiting alerts are only in memory. */
+/** Opens the receivers. Without a state file, the waiting alerts are only in memory. */
 function openAlertDeliveries(
   context: Context,
   flags: DeliveryFlags,
@@ -204,8 +205,8 @@ async function openPrinting(
 }
 
 /**
- * Requests a page of the list once, and the bicycles of its new alerts. Never rejects. The service's time is the `Date` of the answer,
- * otherwise the machine's time.
+ * Requests a page of the list once, and the bicycles of its new alerts. Never rejects. The
+ * service's time is the `Date` of the answer, or otherwise the machine's time.
  */
 async function readAlerts(
   client: Client,

@@ -1,5 +1,5 @@
-// `--forward`: forwards webhooks to another receiver, one body at a time and in order. Each is
-// retried until it is accepted.
+// `--forward`: sends the received webhooks to another receiver, one body at a time and in order.
+// Each is sent again until the receiver accepts it.
 
 import {
   type MessageStore,
@@ -23,7 +23,7 @@ export interface ForwardOptions {
   onFailure(thrown: unknown): void;
 }
 
-/** A body that was refused ten times is dropped, because it would block all later ones. */
+/** A body that was refused ten times is dropped, because it would block all later bodies. */
 const POLICY: RetryPolicy = {
   firstPauseMs: 250,
   longestPauseMs: 30_000,
@@ -83,7 +83,10 @@ export function openForwarder({
   };
 }
 
-/** Counts the attempts of the first body in this run. They only determine the pauses. */
+/**
+ * Counts the attempts for the first body in this run. The count only decides how long the pauses
+ * are.
+ */
 function countTries(queue: Memory['queue']): MessageStore<Forwarded> {
   let tries = 0;
   return {

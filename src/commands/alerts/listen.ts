@@ -21,7 +21,9 @@ import { openForwarder } from './forward.js';
 import { type Forwarded, type Memory, openMemory } from './state-file.js';
 import { openReceiver, type Webhook } from './webhook-receiver.js';
 
-/** A refusal with the same status is reported again after this time. */
+/**
+ * When a refusal has the same status as the last one, it is reported again only after this time.
+ */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -73,7 +75,8 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
 }
 
 /**
- * Returns the path of the listener's state file. Another service, address or path has another file.
+ * Returns the path of the listener's state file. Each service, address and path has a file of its
+ * own.
  */
 async function statePath(
   context: Context,
@@ -158,10 +161,12 @@ async function receive(
   };
 }
 
-/** Returns the body with the headers that its receiver needs: type, sender and signature. */
+/**
+ * Returns the body with the headers that its receiver needs: content type, sender and signature.
+ */
 function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
   const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];
-  // Node returns each of these headers as one string.
+  // Node returns each of these headers as a single string.
   const headers = Object.fromEntries(
     Object.entries(all).filter(([name, value]) => names.includes(name) && value !== undefined),
   );

@@ -1,9 +1,9 @@
-// A persistent log of JSON lines. It is read and compacted when it is opened, and appended to
-// afterwards.
+// A log of JSON lines on the disk. It is read and compacted when it is opened, and lines are
+// appended afterwards.
 //
-// A line is written after the action that it records. When the process is killed in between, this
-// one action is repeated. Only one process writes a log: it is locked like a journal, with records
-// in the log itself.
+// A line is written after the action that it records. When the process is killed between the two,
+// only this action is repeated. Only one process writes a log. The log is locked as a journal is:
+// with records in the log itself.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -31,18 +31,18 @@ export interface AlertsLogOptions extends LockOptions {
   all(): readonly unknown[];
 }
 
-/** The maximum size of a log, far above the size that the limits allow. */
+/** The maximum size of a log. The limits of its contents keep it far smaller. */
 const LIMIT_BYTES = 400_000_000;
 /**
- * The file is compacted after this many more bytes (about ten thousand lines), or after it doubled
- * when it is larger.
+ * The file is compacted after it has grown by this many bytes (about ten thousand lines). A larger
+ * file is compacted after it has doubled.
  */
 const APPENDED_BYTES = 1024 * 1024;
 
 /**
- * Reads a log that only the operator can write; a missing log is empty. Returns its text, the
- * records of its lines, and the number of invalid lines, such as an incomplete last line. Throws a
- * FleetError of kind `config` when it cannot be read.
+ * Reads a log that only the operator can write. A missing log counts as empty. Returns its text,
+ * the records of its lines, and the number of invalid lines, such as an incomplete last line.
+ * Throws a FleetError of kind `config` when it cannot be read.
  */
 export function readLog(path: string) {
   const text = readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions') ?? '';
@@ -58,9 +58,9 @@ export function readLog(path: string) {
 }
 
 /**
- * Opens and compacts a log for this process; keeps a copy of a damaged log. Throws a FleetError of
- * kind `config` when this fails, and when another process uses the log, which may take some seconds
- * to find out. After opening, write errors are FleetErrors of kind `output`.
+ * Opens and compacts a log for this process. A damaged log is kept as a copy. Throws a FleetError
+ * of kind `config` when this fails, and when another process uses the log, which may take some
+ * seconds to find out. After the opening, errors of writing are FleetErrors of kind `output`.
  */
 export async function openLog(options: AlertsLogOptions) {
   const { path, restore } = options;
@@ -97,8 +97,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     wholeBytes = bytes = Buffer.byteLength(whole);
   };
   /**
-   * Checks that this process still owns the log. Other processes only append claims, and only after
-   * the owner was silent for a long time.
+   * Checks that no other process has taken over the log. Other processes append only claims, and
+   * only after this process was silent for a long time.
    */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
@@ -134,7 +134,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       writing(path, 'output', replace);
     },
     /**
-     * Writes heartbeats until the signal is aborted. Rejects when another process has taken over.
+     * Writes heartbeats until the signal is aborted. Rejects when another process has taken over
+     * the log.
      */
     async beat(over: AbortSignal): Promise<void> {
       const isOver = () => over.aborted;
@@ -145,7 +146,7 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       try {
         append([{ released: claim.claim }]);
       } catch {
-        // A log that another process took over must not be released.
+        // A process does not release a log that another process took over.
       }
       closeFile();
     },
@@ -186,7 +187,7 @@ const CANNOT_WRITE = {
     'the last alerts may be printed again after a restart, and webhooks without an answer must be sent again',
 };
 
-/** Writes to a log. Errors are of kind `config` while the log is opened. */
+/** Writes to a log. While the log is opened, errors are of kind `config`. */
 function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => void): void {
   try {
     write();

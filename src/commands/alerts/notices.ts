@@ -13,7 +13,7 @@ export interface SummaryInput {
   durationMs: number;
   counts: AlertCounts;
   undelivered: number;
-  /** What --exec, --post and the receiver of webhooks add. */
+  /** What --exec, --post and the receiver of webhooks add to the messages. */
   more: readonly SummaryPart[];
 }
 
@@ -21,7 +21,7 @@ export interface SummaryInput {
 export interface SummaryPart {
   readonly fields: LogFields;
   readonly facts: readonly string[];
-  /** Whether the part is printed even with --quiet, because alerts were not delivered. */
+  /** Whether this part is printed even with --quiet, because alerts were not delivered. */
   readonly isPromise: boolean;
 }
 
@@ -41,7 +41,10 @@ export function openAlertsReport(
       const line = `the state file is damaged and was kept as ${keptAs}; alerts since its last change (${since}) are printed, and some of them were printed before`;
       say({ event: 'damaged', kept_as: keptAs, since }, line);
     },
-    /** Reports an effect. Alerts are printed elsewhere; only their marks are recorded here. */
+    /**
+     * Reports an effect. Alerts are printed by another function; here only their marks are
+     * reported.
+     */
     effect(effect: AlertsEffect): void {
       if (effect.type === 'detail') stderr.detail(effect.text);
       else if (effect.type === 'ready') {
@@ -60,7 +63,7 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // The printed line has the mark; this record is for programs.
+        // For people, the printed line has the mark. This record is for programs.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

@@ -10,10 +10,10 @@ import { alertVersionOf } from '../../follower/known-alerts.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { readPath, textOf } from '../../terminal/values.js';
 
-/** States in which an alert needs nobody any more (interface.md section 3.2). */
+/** States of alerts that need no attention any more (interface.md section 3.2). */
 const ENDED_STATES: readonly unknown[] = ['resolved', 'stopped', 'silenced'];
 
-/** Returns the message of an alert; its JSON is unchanged. */
+/** Returns the message for an alert. Its JSON is the unchanged alert. */
 export function deliveryMessageOf(
   item: AlertItem,
   notification: Notification | undefined,

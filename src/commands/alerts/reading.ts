@@ -1,7 +1,7 @@
-// One reading of the feed of alerts for the alerts watch. Decides how far to read.
+// One reading of the list of alerts for the alerts watch. It decides how far the list is read.
 //
-// A quick reading ends at alerts that are all known. A deep reading continues for two more hours to
-// find alerts with wrong times, so that a wrong clock does not hide an alert.
+// A quick reading ends when all alerts of a page are known. A deep reading continues for two more
+// hours of alerts, to find alerts with wrong times, so that a wrong clock does not hide an alert.
 
 import type { Alert } from '../../api/alert.js';
 import { AlertFeed, type AlertOrder } from '../../follower/alert-feed.js';
@@ -10,12 +10,13 @@ import type { Page, Query } from '../../http/types.js';
 
 export type ListReading = ReturnType<typeof startReading>;
 
-/** How far the clocks of the service and of its alerts may be wrong. */
+/** How wrong the clocks of the service and of its alerts may be. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** The maximum number of alerts in one reading. */
 const READING_LIMIT_ITEMS = 20_000;
 /**
- * How many pages are read for changes of older alerts when the service cannot order by `modified`.
+ * How many pages are read to find changes of older alerts when the service cannot sort by
+ * `modified`.
  */
 const CHANGES_LIMIT_PAGES = 20;
 
@@ -24,12 +25,15 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     isDeep,
     feed: new AlertFeed({ filters, order, hasLargePages: isDeep }),
     /**
-     * The time of the first page by the service's clock, or by this machine's clock if it is
+     * The time of the first page by the service's clock, or by this machine's clock if that is
      * earlier; and the time by this machine's clock.
      */
     atMs: 0,
     wallMs: 0,
-    /** The alerts that were found, by version; also those of earlier readings of the same pages. */
+    /**
+     * The alerts that were found, by version, including those of earlier readings of the same
+     * pages.
+     */
     found: new Map<string, AlertItem>(),
     /** The alerts of the pages after the first one. */
     laterItems: [] as AlertItem[],
@@ -42,7 +46,7 @@ export function addPage(reading: ListReading, page: Page<Alert>): void {
   if (reading.feed.pages > 1) reading.laterItems.push(...fresh);
 }
 
-/** Returns a new reading of the same pages, which keeps the alerts that were found. */
+/** Returns a new reading of the same pages that keeps the alerts found so far. */
 export function repeatReading(reading: ListReading): ListReading {
   return { ...reading, feed: reading.feed.repeat(), laterItems: [] };
 }
@@ -57,7 +61,7 @@ export function topOf({ feed, atMs }: ListReading): number {
 
 /**
  * Returns why a reading can stop: at the end of the list, at known alerts (`cursorMs`), or at a
- * limit. Undefined to continue.
+ * limit. Undefined when it must continue.
  */
 export function readDownTo(
   { isDeep, feed }: ListReading,
@@ -73,7 +77,7 @@ export function readDownTo(
 }
 
 /**
- * Sorts alerts by the time of their change. Alerts with the same time or without a time keep the
+ * Sorts alerts by the time of their change. Alerts with the same time, or without a time, keep the
  * order of the list.
  */
 export function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {

@@ -1,4 +1,4 @@
-// The state of the follow commands for alerts that is kept across restarts, in one log: the
+// The state of the follow commands for alerts, which is kept across restarts in one log: the
 // versions that were printed or existed before, the position in the list, the webhooks that wait to
 // be forwarded, and the alerts that wait for --exec and --post.
 
@@ -14,7 +14,7 @@ import { openLog, readLog } from './log.js';
 /** The period in which all alerts were seen. */
 export interface Marks {
   /**
-   * The start of the first watch with this state file, or the time in `--since`, by this machine's
+   * When the first watch with this state file started, or the time of `--since`, by this machine's
    * clock.
    */
   readonly beganMs?: number | undefined;
@@ -30,20 +30,20 @@ export interface Forwarded {
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Format 1 had no source `there`; it used `list` instead. */
+/** Format 1 had no source `there`. It used `list` in its place. */
 const FORMAT = 2;
 /**
- * The possible beginnings of a state file. The second one occurs when a crash happened before the
- * first line was written.
+ * The possible beginnings of a state file. A file has the second one when a crash happened before
+ * its first line was written.
  */
 const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the state file at a path. Creates a missing file; keeps a copy of a damaged file. Throws a
- * FleetError of kind `config` when the file is not a state file, can be written by others, is for
- * another service (such files are not changed), or is in use by another process.
+ * Opens the state file at a path. Creates a missing file, and keeps a damaged file as a copy.
+ * Throws a FleetError of kind `config` when the file is not a state file, can be written by others,
+ * belongs to another service (such files are not changed), or is in use by another process.
  */
 export async function openMemory(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -83,7 +83,7 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the position was lost, alerts may be missing since the file was last written.
+      // When the position was lost, alerts may be missing since the last write to the file.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -110,7 +110,7 @@ export async function openMemory(
     },
     queue,
     deliveries,
-    /** When the file was last changed before it was opened (RFC 3339). */
+    /** When the file was last changed before this process opened it (RFC 3339). */
     writtenAt: new Date(writtenMs).toISOString(),
   };
 }
@@ -147,7 +147,7 @@ function openQueue(append: (records: readonly unknown[]) => void) {
       append([{ done: id }]);
     },
     records: () => [...waiting].map(([id, forwarded]) => recordOfBody(id, forwarded)),
-    /** Restores a record of the log. Other types of records are ignored. */
+    /** Restores one record of the log. Records of other types are ignored. */
     restore({ id, body, headers, done }: { readonly [field: string]: unknown }): void {
       if (typeof done === 'number') forget(done);
       if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
@@ -161,7 +161,7 @@ function refuseOther(path: string, baseUrl: string): void {
   const { text, records } = readLog(path);
   const [head] = records;
   const start = text.trimStart();
-  // After a power cut a file can begin with NULs. It counts as a damaged state file.
+  // After a power failure a file can begin with NULs. Such a file counts as a damaged state file.
   const isCut = start.startsWith('\0');
   if (!isCut && !FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(
@@ -174,7 +174,7 @@ function refuseOther(path: string, baseUrl: string): void {
   throw configError(`${path} remembers the alerts of ${String(found)}, not of ${baseUrl}`, hint);
 }
 
-/** Whether the log has a first line in a known format. A new file only contains claims. */
+/** Whether the log has a first line in a known format. A new file contains only claims. */
 function isWhole(records: readonly unknown[]): boolean {
   const isHead = (record: unknown) =>
     isObject(record) &&

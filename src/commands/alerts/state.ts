@@ -1,11 +1,11 @@
-// The state machine of following alerts: `alertsState(state, event, now)` handles an event and
-// returns the effects to perform. No I/O.
+// The state machine that follows alerts: `alertsState(state, event, now)` handles an event and
+// returns the effects to carry out. No I/O.
 //
-// The state has a table of known versions of each alert, and a cursor: the time up to which the
-// list was read. An alert in the list is new when it is not in the table and not older than the
-// cursor minus the clock margin. New alerts are shown when the read is complete, oldest first, so
-// that a failed read shows nothing. Webhooks and pushed messages deliver alerts sooner. Each
-// version is shown once. The state changes in place.
+// The state has a table of the known versions of each alert, and a cursor, which is the time up to
+// which the list was read. An alert in the list is new when it is not in the table, and not older
+// than the cursor minus an allowance for wrong clocks. New alerts are shown when the reading is
+// complete, oldest first, so that a failed reading shows nothing. Webhooks and pushed messages
+// deliver alerts sooner. Each version is shown once. The state object is changed in place.
 
 import type { Alert } from '../../api/alert.js';
 import { FleetError } from '../../errors.js';
@@ -40,18 +40,18 @@ import {
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 
-/** A cursor that is further ahead of the service's clock is wrong. */
+/** A cursor is wrong when it is ahead of the service's clock by more than this. */
 const AHEAD_MS = 60_000;
-/** A deep read happens after this time or after this many reads. */
+/** A deep reading happens after this time or after this many readings. */
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
-/** When the first answer takes longer, alerts created during this time are shown. */
+/** When the first answer takes longer than this, alerts that were created meanwhile are shown. */
 const LATE_MS = 5_000;
 /** The service's times have whole seconds. */
 /** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** After a successful read, a refusal may be temporary for this time. */
+/** After a successful reading, a refusal may be temporary for this time. */
 const REFUSAL_LIMIT_MS = 60_000;
 
 export type AlertsState = ReturnType<typeof startAlerts>;
@@ -68,16 +68,16 @@ export function startAlerts(
     plan,
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
-    /** Whether the first read starts later than the watch, in this run or an earlier one. */
+    /** Whether the first reading starts later than the watch, in this run or in an earlier one. */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
     reading: undefined as ListReading | undefined,
-    /** Whether a page was requested and has not arrived. */
+    /** Whether a page was requested and has not arrived yet. */
     isAsking: false,
-    /** When the next read begins, and from when it is a deep read, on the monotonic clock. */
+    /** When the next reading begins, and when it becomes a deep reading, on the monotonic clock. */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
-    /** The current failure, which is reported once. */
+    /** The current failure. It is reported once. */
     failure: undefined as { sinceMs: number; error: FleetError; inARow: number } | undefined,
     counts: {
       shown: 0,
@@ -85,7 +85,7 @@ export function startAlerts(
       pages: 0,
       readings: 0,
       failures: 0,
-      /** How long the list could not be read, in milliseconds. */
+      /** For how long the list could not be read, in milliseconds. */
       unreadMs: 0,
     },
   };
@@ -117,11 +117,14 @@ export function alertsState(
 
 // Reading the list
 
-/** Begins a read when it is due or continues a failed read; otherwise schedules it. */
+/**
+ * Begins a reading when it is due, or continues a failed one. Otherwise schedules the next reading.
+ */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
   const inMs = state.dueMs - now.monotonicMs;
-  // Rounded up: a remaining fraction of a millisecond would cause endless wake-ups.
+  // The time is rounded up, because a remaining fraction of a millisecond would wake the program
+  // again and again.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
   state.reading ??= startReading(isDeep, state.plan.query, state.order);
@@ -140,7 +143,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   const { reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
-  // Each page is a success: only consecutive failures increase the pause.
+  // Each page is a success. The pause grows only with consecutive failures.
   if (state.failure !== undefined) state.failure.inARow = 0;
   const { feed } = reading;
   if (feed.pages === 0) {
@@ -152,7 +155,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (feed.lastMs === undefined && feed.order === 'modified' && feed.hasNext)
     return beginByCreated(turn);
-  // The first read of a watch ends at the newest alert that existed before.
+  // The first reading of a watch ends at the newest alert that existed before the watch.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, state.marks.cursorMs ?? startMs);
   if (end === undefined) {
@@ -165,7 +168,10 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   }
 }
 
-/** Returns when the watch began, by the service's clock. The service's times have whole seconds. */
+/**
+ * Returns when the watch began, by the service's clock. The times of the service have whole
+ * seconds.
+ */
 function beganAtMs({ marks }: AlertsState, { atMs, wallMs }: ListReading): number {
   return Math.floor((marks.beganMs - wallMs + atMs) / SECOND_MS) * SECOND_MS;
 }
@@ -197,7 +203,7 @@ export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): A
   return page.items.filter(isNew).map(({ value }) => value);
 }
 
-/** Completes a read: shows new alerts, oldest first, and remembers the others. */
+/** Completes a reading: shows the new alerts, oldest first, and remembers the others. */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
@@ -210,17 +216,17 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
-  // A delayed first read also contains alerts that are newer than the start of the watch.
+  // A delayed first reading also contains alerts that are newer than the start of the watch.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
-  // Asked before the alerts of this read are known.
+  // This must be decided before the alerts of this reading become known.
   const isNew = (item: AlertItem) => known.look(item).source === undefined;
   const isCertain = reading.feed.isProven(reading.laterItems.some(isNew));
   for (const item of oldestFirst(reading.found.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || turn.end !== undefined) continue;
-    // An alert without a time is new unless it existed at the start.
+    // An alert without a time is new unless it existed at the start of the watch.
     const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
     if (before !== undefined || isNews)
       show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
@@ -233,9 +239,9 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (reading.isDeep) {
     const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
     state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
-    // Other kinds of reads do not move the cursor: they find alerts that crossed a page boundary
-    // during an earlier read. A read that may have missed an alert does not move it either, so that
-    // the next read goes as far back.
+    // Other kinds of readings do not move the cursor, because they look for alerts that moved to
+    // another page during an earlier reading. A reading that may have missed an alert does not move
+    // it either, so that the next reading goes back equally far.
     if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -249,7 +255,7 @@ function waitFor({ state, now, effects }: Turn, pauseMs: number) {
 function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: 'failed' }) {
   const { state, now, effects } = turn;
   state.isAsking = false;
-  // Assumed: a service that cannot order by `modified` answers 400, as was observed for other
+  // Assumed: a service that cannot sort by `modified` answers 400, as was observed for other
   // fields.
   const { feed } = state.reading ?? {};
   if (feed?.pages === 0 && feed.isOrderRefused(error)) {
@@ -258,7 +264,7 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  // A missing page may have been the last page of a list that became shorter.
+  // The missing page may have been the last page of a list that became shorter.
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
@@ -277,7 +283,7 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   waitFor(turn, pauseMs);
 }
 
-/** Ends the watch. It fails when its time is over and the list was never read. */
+/** Ends the watch. The watch fails when its time is over and the list was never read. */
 function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   const { state, now } = turn;
   if (state.failure !== undefined) state.counts.unreadMs += now.monotonicMs - state.failure.sinceMs;
@@ -285,7 +291,7 @@ function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   turn.end = { ...event, type: 'end', ...(isUnread ? { error: neverRead(state) } : {}) };
 }
 
-/** Whether the watch depends on the list, and did not read it once. */
+/** Whether the watch depends on the list, but could never read it. */
 function readsList({ plan, counts }: AlertsState): boolean {
   return plan.everyMs !== undefined && !plan.isBackfill && counts.readings === 0;
 }
@@ -304,8 +310,8 @@ function neverRead({ failure }: AlertsState): FleetError {
 }
 
 /**
- * Whether retrying cannot help: the service refuses from the start, or for a minute after a
- * success.
+ * Whether trying again cannot help, because the service refused from the start, or for a minute
+ * after a success.
  */
 function isFinal(
   { kind, status = 0, isLasting }: FleetError,
@@ -326,21 +332,21 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // A webhook that ends the watch before its last alert is not answered, so that the sender
-    // retries it with the next listener.
+    // When a webhook ends the watch before its last alert, it is not answered. The sender then
+    // sends it again to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list had this version first. Record that a webhook also delivered it.
+    // The list already showed this version. Now a webhook has also delivered it.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });
 }
 
 /**
- * Handles an event of the push channel. The list contains the alerts that the channel omits or
- * shows only in part.
+ * Handles an event of the push channel. The list contains the alerts that the channel leaves out or
+ * sends only in part.
  */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
@@ -348,7 +354,7 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
-  // The list shows the alert again, after its bicycle was read.
+  // The list contains the alert again after its bicycle was read.
   if (state.plan.subjects?.isSelected(alert.value) === 'unread') return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);
@@ -395,7 +401,7 @@ function show(
 }
 
 /**
- * Whether the filters include the alert. fleet also checks them because a service may ignore a
+ * Whether the filters include the alert. fleet checks this itself, because a service may ignore a
  * parameter.
  */
 function isWanted({ type, state, subjects }: AlertsPlan, alert: Alert): boolean {

@@ -9,7 +9,9 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import type { BicycleSelection } from '../watch/crossing.js';
 
-/** More bicycles than an alerts watch needs at once. The oldest ones are removed first. */
+/**
+ * An alerts watch does not need more bicycles than this at once. The oldest ones are removed first.
+ */
 const KEPT_BICYCLES = 10_000;
 
 /** How many bicycles are requested at once. */
@@ -19,12 +21,12 @@ export type AlertSubjects = ReturnType<typeof openSubjects>;
 
 /** Keeps the bicycles of alerts, and decides which alerts are about selected bicycles. */
 export function openSubjects(selection: BicycleSelection) {
-  /** By UUID. The value is undefined for a bicycle that the service does not show. */
+  /** The bicycles by UUID. The value is undefined for a bicycle that the service does not show. */
   const bicycles = new Map<string, Bicycle | undefined>();
   return {
     /**
-     * Whether the alert is about a selected bicycle, or `unread` when that bicycle was not read. The
-     * alert's own position counts before the bicycle's present position.
+     * Whether the alert is about a selected bicycle, or `unread` when that bicycle was not read.
+     * The alert's own position has priority over the current position of the bicycle.
      */
     isSelected(alert: Alert): boolean | 'unread' {
       const uuid = uuidOf(alert);
@@ -52,7 +54,7 @@ function uuidOf({ bicycle, extra }: Alert): string | undefined {
   return wholeUuid(String(bicycle ?? readPath(extra, 'bicycle_uuid') ?? ''));
 }
 
-/** Returns the position and the name of the bicycle that the alert itself has. */
+/** Returns the position and the name of the bicycle that the alert itself contains. */
 function seenIn({ extra }: Alert): Partial<Bicycle> {
   const place = ['location.coordinates', 'bicycle_coordinates']
     .map((path) => [0, 1].map((index) => readPath(extra, `${path}.${index}`)))
@@ -64,7 +66,9 @@ function seenIn({ extra }: Alert): Partial<Bicycle> {
   } as Partial<Bicycle>;
 }
 
-/** Reads bicycles at their URLs, and those that are not shown there from the list. */
+/**
+ * Reads bicycles at their URLs. Those that the service does not show there are read from the list.
+ */
 async function readBicycles(
   client: Client,
   wanted: ReadonlySet<string>,

@@ -38,8 +38,8 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     subjects: selection && openSubjects(selection),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      // States are not sent: an alert that leaves the filtered list during a read would move
-      // another alert across a page boundary.
+      // States are not sent as a parameter. If an alert left the filtered list during a reading,
+      // another alert would move to the previous page.
       ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
     everyMs: options.every,

@@ -1,4 +1,4 @@
-// Receives webhooks over HTTP. Strict about method, path, size, signature and timing; tolerant
+// Receives webhooks over HTTP. It is strict about method, path, size, signature and timing, but not
 // about the JSON content.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -23,7 +23,7 @@ export interface ReceiverOptions extends OwnServerOptions {
 /** A webhook that was read and waits for its answer. */
 export interface Webhook {
   readonly items: readonly AlertItem[];
-  /** The received body; a UTF-8 text without its secrets if it held secrets. */
+  /** The received body. A body with secrets is a UTF-8 text in which they are hidden. */
   readonly body: Buffer;
   /** The headers that fit the body. */
   readonly headers: IncomingMessage['headers'];
@@ -85,14 +85,17 @@ export async function openReceiver(options: ReceiverOptions) {
     if (refusal !== BUSY) counts.refused++;
     options.onRefusal(refusal.status, refusal.reason);
     send(response, refusal);
-    // Read the rest of the body: closing the connection earlier would lose the answer. The server
-    // limits the time of the whole request.
+    // The rest of the body is read, because the answer would be lost if the connection were closed
+    // earlier. The server limits the time of the whole request.
     request.resume();
   });
   return {
     url: server.origin + options.path,
     counts,
-    /** Answers waiting webhooks with 503, so that the sender retries, and closes the server. */
+    /**
+     * Answers waiting webhooks with 503, so that the sender sends them again, and closes the
+     * server.
+     */
     async close(): Promise<void> {
       isClosing = true;
       for (const response of waiting) send(response, BUSY);
@@ -102,7 +105,7 @@ export async function openReceiver(options: ReceiverOptions) {
   };
 }
 
-/** Returns why a request is refused based on its headers, or undefined. */
+/** Returns why a request is refused because of its headers, or undefined. */
 function refusalOf(
   { url = '', method, headers }: IncomingMessage,
   options: ReceiverOptions,
@@ -126,11 +129,11 @@ function refusalOf(
  * they exceed it, the oldest one is refused, because a complete webhook arrives within milliseconds.
  */
 function openBodyReader() {
-  /** Functions that refuse an unfinished body, the oldest first. */
+  /** Functions that refuse an unfinished body. The oldest body is first. */
   const unfinished = new Set<() => void>();
   let allBytes = 0;
 
-  /** Resolves with the body. Never resolves when the sender disconnects. */
+  /** Resolves with the body. Does not resolve when the sender disconnects. */
   return (request: IncomingMessage): Promise<Buffer | Refusal> =>
     new Promise((resolve) => {
       let chunks: Buffer[] = [];
@@ -160,7 +163,7 @@ function openBodyReader() {
     });
 }
 
-/** Checks the signature before it parses the body of an unknown sender. */
+/** The signature is checked first, because a body of an unknown sender is not parsed. */
 function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
@@ -184,7 +187,10 @@ function readSigned(
   return { items, body: hidden, headers: headersOfHidden(headers, hidden, options) };
 }
 
-/** Returns the headers of a body in which secrets were hidden. Its old signature is wrong now. */
+/**
+ * Returns the headers of a body in which secrets were hidden. The old signature does not match this
+ * body.
+ */
 function headersOfHidden(
   headers: IncomingMessage['headers'],
   body: Buffer,

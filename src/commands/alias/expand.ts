@@ -1,5 +1,5 @@
-// Expands a typed command line before it is parsed: an alias becomes its line, and the flags of the
-// command get their defaults.
+// Changes a typed command line before it is parsed. An alias is replaced by its line, and the
+// defaults of the command's flags are added.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { pathOf } from '../../cli/help.js';
@@ -30,7 +30,7 @@ const NEVER_DEFAULT: readonly string[] = [
   'uninstall',
 ];
 
-/** Flags that choose what a command changes. They never have a default. */
+/** Flags that decide what a command changes. They never have a default. */
 const CHANGES: { readonly [command: string]: readonly string[] } = {
   'bicycles act': ['field', 'from'],
   'bicycles edit': [
@@ -54,12 +54,12 @@ export function isNeverDefault(command: Command, flag: string): boolean {
   return NEVER_DEFAULT.includes(flag) || CHANGES[commandName(command)]?.includes(flag) === true;
 }
 
-/** Commands that show or repair settings, so that they also run with invalid settings. */
+/** Commands that show or repair settings. They must run even when settings are not valid. */
 const REPAIRS: readonly string[] = ['config', 'alias', 'doctor', 'help', 'completion'];
 
 /**
- * Returns the line that a typed line stands for. `build` declares the commands. A built-in command
- * always wins over an alias. Throws a FleetError of kind `usage` for an alias with missing
+ * Returns the command line for which a typed line stands. `build` declares the commands. A built-in
+ * command has priority over an alias. Throws a FleetError of kind `usage` for an alias with missing
  * arguments, and of kind `config` for invalid aliases or defaults.
  */
 export async function expandLine(
@@ -77,11 +77,11 @@ export async function expandLine(
     : addDefaults(await build(expanded), expanded, defaults, env);
 }
 
-/** Flags that show a text in place of running the command. */
+/** Flags that print a text and do not run the command. */
 const HELP_FLAGS: readonly string[] = ['--help', '-h', '--version', '-V'];
 
 /**
- * Reads aliases and defaults. Returns undefined when the settings cannot be read and the command
+ * Reads aliases and defaults. Returns undefined when the settings cannot be read; the command then
  * runs without them or reports the error.
  */
 async function readSettings(
@@ -96,7 +96,7 @@ async function readSettings(
     const program = await build([]);
     const word = argv[findWord(program, argv)];
     if (word === undefined || REPAIRS.includes(word)) return undefined;
-    // The word can be an alias that could not be read.
+    // The word may be an alias that could not be read.
     if (findBelow(program, word) === undefined) throw thrown;
     const isFileReadable = await loadStored(env).then(
       () => true,
@@ -108,7 +108,7 @@ async function readSettings(
   }
 }
 
-/** Returns the index of the first word behind the flags of every command, or -1. */
+/** Returns the index of the first word after the flags that every command has, or -1. */
 function findWord(program: Command, argv: readonly string[]): number {
   let isValue = false;
   for (const [index, word] of argv.entries()) {
@@ -118,7 +118,7 @@ function findWord(program: Command, argv: readonly string[]): number {
     }
     if (!word.startsWith('-')) return index;
     const { option, value } = readFlag(program, word);
-    // Whether the next word is the value of an unknown flag is not known.
+    // When a flag is unknown, it is not known whether the next word is its value.
     if (option === undefined) return -1;
     isValue = takesValue(option) && value === undefined;
   }
@@ -128,7 +128,7 @@ function findWord(program: Command, argv: readonly string[]): number {
 /** The names of aliases. Other names in a file that a user edited are ignored. */
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
-/** Replaces an alias by its line. With `--help`, by the command of its line. */
+/** Replaces an alias by its line, or with `--help` by the command of its line. */
 async function replaceAlias(
   argv: readonly string[],
   aliases: LineSettings['aliases'],
@@ -152,8 +152,9 @@ async function replaceAlias(
 const PLACEHOLDER = /\$([1-9@])/g;
 
 /**
- * Returns the words of an alias with its arguments: `$1` to `$9` are single arguments, and `$@` as a
- * word of its own is all of them; inside a word, such as `--name=$@`, they are joined. Arguments that no placeholder uses follow the line.
+ * Returns the words of an alias with its arguments. `$1` to `$9` are single arguments. `$@` as a
+ * word of its own stands for all arguments; inside a word, such as `--name=$@`, they are joined.
+ * Arguments that no placeholder uses are added at the end.
  */
 export function fillAlias(name: string, line: string, given: readonly string[]): string[] {
   const words = wordsOf(line) ?? [];
@@ -173,7 +174,9 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
   return hasAll ? filled : [...filled, ...given.slice(most)];
 }
 
-/** Adds the defaults of the command to a line. Typed flags and environment variables win. */
+/**
+ * Adds the defaults of the command to a line. Typed flags and environment variables have priority.
+ */
 function addDefaults(
   program: Command,
   line: readonly string[],
@@ -189,7 +192,8 @@ function addDefaults(
     if (!takesValue(option)) return String(value) === 'true' ? [`--${flag}`] : [];
     return isText(value) ? [`--${flag}=${value}`] : [];
   });
-  // At the end, a default could become the value of a flag without one: `edit SN-1 --name`.
+  // At the end of the line, a default could become the value of a flag whose value is missing:
+  // `edit SN-1 --name`.
   return [...line.slice(0, commandEnd), ...added, ...line.slice(commandEnd)];
 }
 
@@ -197,7 +201,7 @@ function isText(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** Returns the name of a command as a default names it: `bicycles list`. */
+/** Returns the name of a command in the form in which defaults name it: `bicycles list`. */
 export function commandName(command: Command): string {
   return pathOf(command).replace(/^\S+ ?/, '');
 }
@@ -208,10 +212,16 @@ export function findFlag(command: Command, name: string): Option | undefined {
   return flagsOf(command).find(({ long }) => long === `--${name}`);
 }
 
-/** The flags that choose the form of the output. Any of them replaces the defaults of the others. */
+/**
+ * The flags that decide the form of the output. When one of them is typed, the defaults of the
+ * others do not apply.
+ */
 const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
 
-/** Flags that exclude each other. A typed flag replaces the defaults of the others. */
+/**
+ * Flags that exclude each other. When one of them is typed, the defaults of the others do not
+ * apply.
+ */
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['--all', '--page'],
   ['--limit', '--count'],

@@ -16,7 +16,8 @@ const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
  * path outside the base URL's prefix.
  */
 export function readAddress(text: string, baseUrl: URL): Address {
-  // URL removes control characters, so that another address would be requested.
+  // URL removes control characters. The request would then go to another address than the typed
+  // one.
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
       'the path holds a line end or another control character',

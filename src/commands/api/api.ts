@@ -50,7 +50,7 @@ const ANYTHING: Shape<Resource> = {
   positionFields: ['latitude', 'longitude'],
 };
 
-/** The formats that show items instead of the whole answer. */
+/** The formats that show the items of an answer instead of the whole answer. */
 const FORMATS_OF_ITEMS: readonly Format[] = [
   'table',
   'jsonl',
@@ -75,7 +75,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // Check the format before the request is sent. This writes nothing.
+  // The format is checked before the request is sent. This writes nothing.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
@@ -105,12 +105,12 @@ export async function callApi(context: Context, path: string, options: ApiOption
   );
 }
 
-/** Names of fields that hold a password or a token. */
+/** Names of fields that contain a password or a token. */
 const SECRET_FIELD = /"[^"]*(?:passw|passphrase|secret|token|\bpin\b|otp)[^"]*"\s*:/i;
 
 /**
- * Whether a body contains a password or a token. The answer can quote it in any encoding, so the
- * error does not show the answer then.
+ * Whether a body contains a password or a token. The answer can quote the secret in any encoding,
+ * so the error does not show the answer then.
  */
 function hasPassword(body: HttpRequest['body']): boolean {
   return typeof body === 'string' && SECRET_FIELD.test(body);
@@ -171,7 +171,7 @@ async function sendOne(
   if (answer.bytes.length > 0) await printBody(context, answer, format);
 }
 
-/** Prints a refusal for --include. Headers and body may quote the secret of the request. */
+/** Prints a refusal for --include. Its headers and body may quote the secret of the request. */
 async function printRefusal(
   context: Context,
   refusal: HttpAnswer,
@@ -183,8 +183,8 @@ async function printRefusal(
 }
 
 /**
- * Returns the status line and headers with an empty line after them, like `curl -i`. The client
- * only uses HTTP/1.1.
+ * Returns the status line and the headers, followed by an empty line, as `curl -i` prints them. The
+ * client only uses HTTP/1.1.
  */
 function headOf({ status, headers }: HttpAnswer): string {
   const lines = Object.entries(redact(headers)).map(([name, value]) => clean(`${name}: ${value}`));
@@ -207,8 +207,8 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 }
 
 /**
- * Returns the items of a list: always for a bare array, and for an envelope when the format shows
- * items. Otherwise undefined.
+ * Returns the items of a list. For a bare array this is always possible; for an envelope, items are
+ * returned only when the format shows items. Otherwise returns undefined.
  */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
@@ -223,7 +223,7 @@ function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resour
 }
 
 /**
- * Prints the original body: its bytes in a pipe, its text without control characters on a terminal.
+ * Prints the original body: in a pipe its bytes, on a terminal its text without control characters.
  */
 async function printRaw(context: Context, { bytes, headers }: HttpAnswer): Promise<void> {
   const { io, notice } = context;

@@ -53,7 +53,10 @@ export function bodyOf(fields: readonly Field[]): string {
   return writeJson(Object.fromEntries(body));
 }
 
-/** Headers that the operator cannot set: those with the token, the address and the connection. */
+/**
+ * Headers that the operator cannot set, because fleet sets the token, the address and the
+ * connection.
+ */
 const OURS =
   /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
 
@@ -61,8 +64,8 @@ const OURS =
 const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
 /**
- * Parses lines `Name: value`. Names are in lower case; a repeated name has both values. Throws a
- * usage error for other text.
+ * Parses lines of the form `Name: value`. The names are returned in lower case. A repeated name
+ * gets both values. Throws a usage error for other text.
  */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers = new Headers();

@@ -21,8 +21,8 @@ import type { ApplyOptions } from './flags.js';
 import { showPlan } from './show-plan.js';
 
 /**
- * Carries out the plan in a file. Throws a FleetError of kind `usage` for a plan that was edited, is
- * too old, or belongs to another service or organization, and what carryOut throws.
+ * Carries out the plan in a file. Throws the errors of carryOut. Throws a FleetError of kind
+ * `usage` for a plan that was edited, is too old, or belongs to another service or organization.
  */
 export async function applyPlan(
   context: Context,
@@ -94,7 +94,10 @@ async function isCarriedOut(
   return done.length === targets.length;
 }
 
-/** Throws a FleetError of kind `usage` for a plan that must not be carried out here and now. */
+/**
+ * Throws a FleetError of kind `usage` when this plan must not be carried out now, or not with these
+ * settings.
+ */
 async function checkPlan(
   context: Context,
   path: string,

@@ -1,5 +1,5 @@
-// Remembers where each plan was applied, so that a copy of a plan is not carried out a second time on
-// this machine.
+// Remembers where each plan was applied first, so that a copy of the plan is not carried out a
+// second time on this machine.
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,9 +11,9 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../syste
 import { writeWholeFile } from '../../system/whole-file.js';
 
 /**
- * Returns the path under which this plan is applied: that of the first `fleet apply`, when its
- * folder still exists, otherwise the given path. Two runs of copies then share one journal, which
- * only one of them can use. Without a state folder it is the given path.
+ * Returns the path under which this plan is applied. It is the path of the first `fleet apply` when
+ * its folder still exists, and otherwise the given path. Two runs with copies of a plan then use
+ * the same journal, which only one of them can open. Without a state folder it is the given path.
  */
 export async function claimPlan(
   { io }: Pick<Context, 'io'>,
@@ -28,7 +28,7 @@ export async function claimPlan(
     writeWholeFile(claim, text, { isNew: true, mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
-    // Without this record a copy is still recognised by the service's history.
+    // Even without this record, the service's history shows that a copy was carried out.
     if (!hasCode(error, 'EEXIST')) return path;
   }
   const first = await readClaim(claim);

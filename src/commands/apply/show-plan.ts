@@ -1,4 +1,4 @@
-// `fleet apply --dry-run`: shows the targets of a plan, and which of them changed since.
+// `fleet apply --dry-run`: shows the targets of a plan, and which of them have changed since.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -45,8 +45,8 @@ const ROWS: Shape<PlanRow> = {
 const READS_AT_ONCE = 8;
 
 /**
- * Prints the targets. Throws a FleetError of kind `partial` after the table when some of them
- * changed since the plan.
+ * Prints the targets. When some of them have changed since the plan, throws a FleetError of kind
+ * `partial` after the table.
  */
 export async function showPlan(context: Context, file: PlanFile, journal: string): Promise<void> {
   const { header, targets } = file;

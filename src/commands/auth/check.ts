@@ -1,4 +1,4 @@
-// Checks the address, organization and token of a login with one request.
+// Checks the address, the organization and the token of a login with one request.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -14,7 +14,7 @@ import { describeTotal, findPrefix } from './prefix.js';
 /** The maximum time for a check, even with a longer timeout in the settings. */
 const LONGEST_CHECK_MS = 10_000;
 
-/** The service and token of a login. Without a token, requests are anonymous. */
+/** The service and the token of a login. Without a token, requests are sent without one. */
 export interface LoginPlace {
   settings: Settings;
   baseUrl: URL;
@@ -37,8 +37,8 @@ export function clientOfLogin(
 }
 
 /**
- * Requests a page of bicycles with the new token. The token is also saved when the service cannot
- * be reached (VPN, first setup). Throws when the service refuses the token.
+ * Requests a page of bicycles with the new token. When the service cannot be reached (VPN, first
+ * setup), the token is saved all the same. Throws when the service refuses the token.
  */
 export async function checkLogin(
   context: Context,
@@ -67,8 +67,8 @@ export async function checkLogin(
 }
 
 /**
- * Adds a hint to an error when the service answers under another prefix. That prefix is requested
- * without a token.
+ * Adds a hint to an error when the service answers under another prefix. The request to that prefix
+ * has no token.
  */
 export async function withPrefixHint(
   context: Context,

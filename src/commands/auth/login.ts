@@ -1,4 +1,4 @@
-// `fleet auth login`: gets an access token (directly, or for an e-mail address and a password),
+// `fleet auth login`: gets an access token (directly, or with an e-mail address and a password),
 // checks it, and stores it with the addresses.
 
 import { isUtf8 } from 'node:buffer';
@@ -36,7 +36,7 @@ import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
 import type { LoginOptions } from './flags.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
 
-/** A token has a few hundred bytes. Longer input is a mistake. */
+/** A token has a few hundred bytes. A longer input is a mistake. */
 const STDIN_LIMIT_BYTES = 65_536;
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
@@ -56,7 +56,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  // The name may come from the address; refuse it before the user types a password.
+  // The name of the profile may come from the address. It is refused here, before the user types a
+  // password.
   checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
@@ -64,7 +65,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
   const isKnown = ({ shown, origin }: Setting) =>
     shown !== null && (origin !== 'profile' || profile === inUse);
-  // A login with `--base-url` needs the push address as much as one that asks for both.
+  // A login with `--base-url` needs the push address too, as a login that asks for both does.
   const needsPush = isNewPlace || (asks && settings.baseUrl.origin === 'flag');
   const sseUrl =
     needsPush && !isKnown(settings.sseUrl)
@@ -88,8 +89,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // Values from the environment are only saved when the login goes to another profile than the one
-  // in use.
+  // Values from the environment are saved only when the login is for a profile that is not in use.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -106,16 +106,16 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /**
- * The profile of a login: the named one, otherwise the one in use if it is for the same service,
- * otherwise one named after the host.
+ * The profile of a login. It is the named profile, or the one in use if it is for the same service,
+ * or one that is named after the host.
  */
 interface LoginTarget {
   profile: string;
-  /** Why it is another profile than the one in use; undefined when it is that one. */
+  /** Why the profile differs from the one in use; undefined when it does not. */
   reason?: string;
   /**
-   * The previous address of the profile, when it was for another service. Its other values are
-   * removed.
+   * The previous address of the profile, if it was for another service. The other values of the
+   * profile are then removed.
    */
   replaced?: URL;
 }
@@ -226,7 +226,7 @@ async function obtain(
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
-  // Input typed here would be visible on the screen.
+  // Text that the user types here would be visible on the screen.
   if (context.io.stdin.isTTY === true)
     throw usageError(
       `${flag} reads the ${what} from a pipe or a file`,
@@ -240,7 +240,7 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
   );
 }
 
-/** Saves the values and the token. Removes values of the profile's previous service. */
+/** Saves the values and the token. Removes the values of the profile's previous service. */
 async function save(
   { notice }: Context,
   stored: Stored,
@@ -262,7 +262,7 @@ async function save(
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  // The first profile, and a profile that the login chose automatically, become the profile in use.
+  // The first profile, and a profile that the login chose itself, become the profile in use.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;
@@ -289,7 +289,7 @@ async function reportEnd(
   await notice(`it expires ${when}${end}`);
 }
 
-/** Warns when a setting overrides the saved token or addresses. */
+/** Warns when another setting has priority over the saved token or addresses. */
 async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });

@@ -9,9 +9,9 @@ import type { HttpAnswer, Page } from '../../http/types.js';
 const PREFIX = '/api';
 
 /**
- * Returns the first address that answers like the service, with a list or a request to
- * authenticate. Tries the path with and without the prefix, and no path. Returns undefined when
- * none answers. `ask` requests the list of bicycles at an address.
+ * Returns the first address that answers as the service does: with a list, or with a request for a
+ * token. Tries the path with and without the prefix, and no path. Returns undefined when no address
+ * answers so. `ask` requests the list of bicycles at an address.
  */
 export async function findPrefix(
   baseUrl: URL,
@@ -43,8 +43,8 @@ export function describeTotal(page: Page<unknown>): string {
 }
 
 /**
- * Returns the number of items of a list, or at least those on this page; undefined when the answer
- * is not a list.
+ * Returns the number of items of a list, or at least of those on this page. Returns undefined when
+ * the answer is not a list.
  */
 export function countOf(answer: HttpAnswer): number | undefined {
   if (answer.status !== 200) return undefined;

@@ -14,7 +14,7 @@ import { clientOfLogin, type LoginPlace } from './check.js';
 const INSTEAD =
   'pass the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** Asks for an address. Returns undefined when the user leaves it open. */
+/** Asks for an address. Returns undefined when the user types none. */
 export async function askAddress(
   context: Context,
   message: string,
@@ -33,7 +33,7 @@ export async function askAddress(
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/** Asks for a token. `where` names profile and address. */
+/** Asks for a token. `where` names the profile and the address. */
 export async function askToken(context: Context, where: string): Promise<string> {
   return askSecret(context, {
     message: `Access token for ${where}`,
@@ -51,16 +51,16 @@ export async function askPassword(context: Context, email: string, where: string
     instead: `pass the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
     refuse(typed) {
       if (typed === '') return 'the password is empty';
-      // The terminal sent bytes that are not UTF-8; the password would be sent changed.
+      // The terminal sent bytes that are not UTF-8. The password would not be sent as it was typed.
       return typed.includes('\uFFFD') ? 'the password is not UTF-8' : undefined;
     },
   });
 }
 
 /**
- * Asks for the default organization: one of those in the token, or of the service's list when the
- * token names none. Returns undefined when the user leaves it open. When no organization is known,
- * it only asks if the address is new. Without a place, it sends nothing.
+ * Asks for the default organization. It offers those in the token, or those of the service's list
+ * when the token names none. Returns undefined when the user chooses none. When no organization is
+ * known, it asks only if the address is new. Without a place it sends no request.
  */
 export async function askOrganization(
   context: Context,
@@ -69,7 +69,7 @@ export async function askOrganization(
   isNewPlace: boolean,
 ): Promise<string | undefined> {
   const client = place === undefined ? undefined : await clientOfLogin(context, place);
-  // The names of the organizations, if the service returns them quickly.
+  // The names of the organizations, if the service sends them quickly.
   const names = await (client &&
     readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);

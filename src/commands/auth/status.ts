@@ -77,7 +77,7 @@ const STATUS: Shape<object> = {
   single: true,
 };
 
-/** Returns the object for `--json`, with `null` for unknown values. */
+/** Returns the object for `--json`. Unknown values are `null`. */
 function tokenStatus(
   settings: Settings,
   place: TokenPlace | undefined,
@@ -104,7 +104,7 @@ function tokenStatus(
   };
 }
 
-/** Formats a time in a zone for people, or in ISO 8601 for programs. */
+/** Formats a time: for people in a time zone, for programs in ISO 8601. */
 function showTime(iso: string, zone: TimeZone | undefined): string {
   return zone === undefined ? iso : showLocalTime(Date.parse(iso), zone);
 }

@@ -19,8 +19,8 @@ const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS
 
 /**
  * Assumed: the target state that the name of a transition suggests (section 3: "target states … not
- * shown"). Only used for a bicycle with a lost answer, until another answer of the service shows
- * the target.
+ * shown"). It is used only for a bicycle whose answer was lost, until another answer of the service
+ * shows the target state.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -59,7 +59,7 @@ export async function actOnBicycles(
 }
 
 /**
- * Explains a 404. Assumed: the bicycle is missing. Observed: a service that does not know the
+ * Explains a 404. Assumed: the bicycle does not exist. Observed: a service that does not know the
  * transition also answers 404.
  */
 function explainUnknown(error: FleetError, uuid: string, transition: string): FleetError {

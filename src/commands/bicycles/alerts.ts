@@ -1,4 +1,4 @@
-// Reads the alerts of bicycles. The caller continues without them when this fails.
+// Reads the alerts of bicycles. When this fails, the caller continues without alerts.
 
 import { ALERT, type Alert, isOpenState } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -15,7 +15,7 @@ const OPEN_STATES = [
   ['state', 'escalated'],
 ] as const;
 
-/** Returns new and escalated alerts, or undefined like `readAlertsOf`. */
+/** Returns new and escalated alerts. Returns undefined in the same cases as `readAlertsOf`. */
 export async function readOpenAlerts(
   context: Context,
   asked: string | undefined,
@@ -27,8 +27,8 @@ export async function readOpenAlerts(
 }
 
 /**
- * Returns the same alerts as `readOpenAlerts`, for a caller that reads them again and again. Reads
- * one page at a time, to burden the service less.
+ * Returns the same alerts as `readOpenAlerts`, for a caller that reads them again and again. It
+ * reads one page at a time, to burden the service less.
  */
 export async function readOpenAlertFeed(
   context: Context,
@@ -36,7 +36,7 @@ export async function readOpenAlertFeed(
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
   const scope = await scopeOf(context, asked);
-  // The pages can be read again after a deletion, and then contain the same alerts again.
+  // After a deletion the pages are read again, and then contain the same alerts again.
   const found = new Map<string, Item<Alert>>();
   return orWithoutAlerts(context, async () => {
     await readAlertFeed({
@@ -80,7 +80,10 @@ export interface NewestAlerts {
   readonly isWhole: boolean;
 }
 
-/** Reads one page of the newest alerts of a bicycle. Returns undefined like `readAlertsOf`. */
+/**
+ * Reads one page of the newest alerts of a bicycle. Returns undefined in the same cases as
+ * `readAlertsOf`.
+ */
 export async function readNewestAlerts(
   context: Context,
   uuid: string,
@@ -114,7 +117,7 @@ async function orWithoutAlerts<T>(
   }
 }
 
-/** Whether the alert is open. fleet checks it, because a service may ignore a filter. */
+/** Whether the alert is open. fleet checks this itself, because a service may ignore a filter. */
 export function isOpenAlert({ value: { state } }: Item<Alert>): boolean {
   return isOpenState(state);
 }

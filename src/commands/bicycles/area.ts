@@ -15,14 +15,14 @@ const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
 /**
- * If a box would be wider than this across the date line, its corners are swapped: no fleet spans
- * half the globe there.
+ * When a box across the date line would be wider than this, its corners are in the wrong order,
+ * because no fleet is spread over half the globe.
  */
 const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
 
 /**
- * The service may round the positions that it shows, so a bicycle on the edge may appear this far
- * outside: 0.1 m.
+ * The service may round the positions that it shows. A bicycle on the edge may therefore seem to be
+ * outside by this much: 0.1 m.
  */
 const EDGE_DEGREES = 1e-6;
 
@@ -40,8 +40,8 @@ function readNumbers(text: string, count: number): number[] | undefined {
 }
 
 /**
- * Decimals of a corner, about a centimetre. Rounding must not exclude a bicycle on the edge of a
- * circle.
+ * The number of decimals of a corner, about a centimetre. Rounding must not exclude a bicycle on
+ * the edge of a circle.
  */
 const DECIMALS = 7;
 
@@ -80,8 +80,8 @@ export function crossesDateLine([east, , west]: Box): boolean {
 }
 
 /**
- * Splits a box that crosses the date line into the boxes west and east of it. Assumed: the service
- * does not support a box with an east smaller than its west and swaps the corners.
+ * Splits a box that crosses the date line into a western and an eastern box. Assumed: the service
+ * does not support a box whose east is smaller than its west, and swaps the corners.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];
@@ -113,10 +113,13 @@ export interface Circle {
   radiusMetres: number;
 }
 
-/** Half the circumference of the earth. No place is further away. */
+/** Half the circumference of the earth. No place is farther away than this. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
-/** Added on each side of the box of a circle; the exact circle filters the result afterwards. */
+/**
+ * The margin on each side of the box of a circle. Afterwards the result is filtered by the circle
+ * itself.
+ */
 const MARGIN_DEGREES = 1e-7;
 
 /** In radians. */
@@ -152,8 +155,8 @@ export function readMetres(flag: string): (text: string) => number {
 export const parseRadius = readMetres('--radius');
 
 /**
- * Returns the circle of --near and --radius, or undefined without both. Refuses one flag without
- * the other.
+ * Returns the circle of --near and --radius, or undefined without both flags. Refuses one flag
+ * without the other.
  */
 export function readCircle(
   near: LatLon | undefined,
@@ -168,15 +171,16 @@ export function readCircle(
 }
 
 /**
- * Returns a box around a circle. It has every longitude when the circle crosses the date line or
- * contains a pole.
+ * Returns a box around a circle. It contains every longitude when the circle crosses the date line
+ * or contains a pole.
  */
 export function boxAround({ centre, radiusMetres }: Circle): Box {
   const angle = radiusMetres / EARTH_RADIUS_METRES;
   const latitude = centre.latitude * DEGREE;
   const north = Math.min(90, round((latitude + angle) / DEGREE + MARGIN_DEGREES));
   const south = Math.max(-90, round((latitude - angle) / DEGREE - MARGIN_DEGREES));
-  // The outermost meridian that the circle touches. A circle beyond a pole touches all meridians.
+  // The farthest meridian that the circle touches. A circle that contains a pole touches all
+  // meridians.
   const sine = Math.sin(angle) / Math.cos(latitude);
   const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);

@@ -35,10 +35,10 @@ type Body = Partial<NewBicycle>;
 /** Fields that two bicycles cannot share. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
 
-/** The longest text of all bodies together that is kept in memory. */
+/** The maximum length of all bodies together. They are kept in memory. */
 const MOST_CHARACTERS = 256 * 1024 * 1024;
 
-/** After this many problems the rest of the file is not read. */
+/** After this many problems, the rest of the file is not read. */
 const MOST_PROBLEMS = 1000;
 
 /** How many further problems the hint of an error shows. */
@@ -56,10 +56,10 @@ const READ_ONLY_COLUMNS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads bicycles from an input; all of them are kept in memory. `given` are the fields for rows that
- * lack them. If rows have no organization then, the organization is looked up. Throws a FleetError
- * of kind `usage` with every problem and its place: unreadable text, unknown columns, missing names,
- * invalid links, duplicates.
+ * Reads bicycles from an input. All of them are kept in memory. `given` are fields for rows that
+ * lack them. When rows still have no organization, the organization is looked up. Throws a
+ * FleetError of kind `usage` with every problem and its place: unreadable text, unknown columns,
+ * missing names, invalid links, duplicates.
  */
 export async function readNewBicycles(
   context: Context,
@@ -100,9 +100,12 @@ class CreationReader {
   readonly #source: string;
   #defaults: Body;
   #characters = 0;
-  /** Where each body, serial number and lock occurred first. */
+  /** The first place of each body, serial number and lock. */
   readonly #places = new Map<string, RowPlace>();
-  /** Columns that a creation cannot set, and unknown columns, with the place of the first. */
+  /**
+   * The columns that a creation cannot set, and the unknown columns, each with the place where it
+   * occurred first.
+   */
   readonly #readOnly = new Set<string>();
   readonly #unknown = new Map<string, RowPlace>();
 
@@ -127,7 +130,7 @@ class CreationReader {
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
-      // The row's fields come first, in their order, and keep their values.
+      // The fields of the row come first, in their order, and have priority.
       const all: Body = { ...own, ...this.#defaults, ...own };
       const { name = '', organization = '', ...rest } = all;
       const body = { name, organization, ...rest };
@@ -163,7 +166,10 @@ class CreationReader {
     else if (!this.#unknown.has(name)) this.#unknown.set(name, place);
   }
 
-  /** Finds the organization of rows without one. This is not a problem of the row when it fails. */
+  /**
+   * Finds the organization for rows that have none. When this fails, it is not a problem of the
+   * row.
+   */
   async #findOrganization(fields: ReadonlyMap<string, unknown>): Promise<void> {
     const isGiven = (fields.get('organization') ?? null) !== null;
     if (isGiven || this.#defaults.organization !== undefined) return;
@@ -197,7 +203,7 @@ class CreationReader {
     return { ...body, ...(note === undefined ? {} : { note }), ...others };
   }
 
-  /** Refuses a row that repeats an earlier bicycle, or one of its unique fields. */
+  /** Refuses a row that repeats an earlier bicycle, or a field that must be unique. */
   #refuseTwin(body: Body, text: string, place: RowPlace): void {
     const own = UNIQUE_FIELDS.filter((field) => (body[field] ?? '') !== '').map(
       (field) => `${field} "${body[field]}"`,
@@ -212,8 +218,8 @@ class CreationReader {
   }
 
   /**
-   * Records one problem for all columns that are no field of the service. A further field of the
-   * service, which its own bicycles have, is only ignored.
+   * Records one problem for all columns that the service does not have. A column that bicycles of
+   * the service have, but a creation cannot set, is ignored.
    */
   async checkColumns(): Promise<void> {
     if (this.#unknown.size === 0) return;
@@ -231,7 +237,7 @@ class CreationReader {
     if (first !== undefined) this.complain(first, describeUnknown(unknown));
   }
 
-  /** The fields that a bicycle of the service has now; empty when it cannot be read. */
+  /** The fields that bicycles of the service have; empty when no bicycle can be read. */
   async #fieldsOfService(): Promise<Set<string>> {
     const context = this.#context;
     const list = {
@@ -252,7 +258,7 @@ class CreationReader {
   }
 }
 
-/** Removes the apostrophes that guard formulas in files of Excel and `--excel`. */
+/** Removes the apostrophes that Excel and `--excel` write before formulas. */
 function withoutGuards(fields: { [column: string]: string | null }): RowFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),
@@ -267,7 +273,7 @@ function textOfField(field: string, value: unknown): string {
   throw usageError(`${field} must be text, not ${writeJson(value).slice(0, 40)}`);
 }
 
-/** A list or an object, such as `tags`, which csv has as JSON. */
+/** A list or an object, such as `tags`. In csv it is written as JSON. */
 function readCell(field: string, cell: string): unknown {
   try {
     parseJson(cell);

@@ -84,7 +84,7 @@ export function creationTask(creation: Creation): Task {
   return { key: keyOfBody(row, writeJson(body)), uuid: null, name: body.name, creation };
 }
 
-/** Returns the plan of creations; `source` is where they come from. */
+/** Returns the plan of creations. `source` is the input from which they come. */
 export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   return {
     change: {
@@ -110,8 +110,8 @@ export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPla
 }
 
 /**
- * Refuses a file with rows that were changed since the journal was started: they would be created
- * again, or never.
+ * Refuses a file whose rows were changed since the journal was started. These bicycles would be
+ * created twice, or never.
  */
 function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
   for (const key of keys) {

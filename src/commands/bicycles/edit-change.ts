@@ -46,12 +46,12 @@ export interface Edit {
 /** The name of the request in messages. */
 export const SUBJECT = 'the edit';
 
-/** The status when the service knows the address but not the method. */
+/** The status of a service that knows the address but not the method. */
 export const METHOD_NOT_SERVED = 405;
 
 /**
- * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the
- * unchanged row of a file; the key in a journal depends on it, or on the wanted fields without it.
+ * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the unchanged
+ * row of a file. The key in a journal is made from this row, or otherwise from the wanted fields.
  */
 export async function prepareEdit(
   context: Context,
@@ -174,11 +174,12 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
 }
 
 /**
- * Returns the request of an edit. `PUT` sends the writable fields as read with the changes applied,
- * `PATCH` only the changes. Both send the version of the row, or else the one that was read.
+ * Returns the request of an edit. `PUT` sends all writable fields, the changed ones with their new
+ * value and the others as they were read. `PATCH` sends only the changes. Both send the version of
+ * the row, or otherwise the version that was read.
  */
 function requestFor(method: EditMethod, { task, before, changed, version }: Edit): HttpRequest {
-  // Assumed: an edit can write the fields that a creation takes (section 4.2).
+  // Assumed: an edit can write the fields that a creation can set (section 4.2).
   const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
   // Observed: the service does not check an edit without a version.
   const sentVersion = version ?? before[VERSION_FIELD] ?? null;
@@ -198,8 +199,8 @@ function requestFor(method: EditMethod, { task, before, changed, version }: Edit
 }
 
 /**
- * Returns an error when a PUT would replace the token in an unchanged text by `[hidden]`. fleet reads
- * every text with the token hidden, so it cannot send such a text back.
+ * Returns an error when a PUT would replace the token in an unchanged text by `[hidden]`. fleet
+ * hides the token in every text that it reads, so it cannot send such a text back.
  */
 function findHiddenText({ task, before, changed }: Edit): FleetError | undefined {
   const kept = new Map(Object.entries(before).filter(([field]) => isField(field)));
@@ -213,15 +214,15 @@ function findHiddenText({ task, before, changed }: Edit): FleetError | undefined
   );
 }
 
-/** The field by which the service detects concurrent edits. */
+/** The field with which the service detects concurrent edits. */
 export const VERSION_FIELD = 'concurrency_version';
 
 /** The fields that an edit can write. */
 const WRITABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
 
 /**
- * Reads a bicycle again right before its PUT, which would overwrite the changes of other users at a
- * service without versions. Returns an error that names the changes since the preview.
+ * Reads a bicycle again right before its PUT, because at a service without versions the PUT would
+ * overwrite changes of other users. Returns an error that names the changes since the preview.
  */
 async function findOtherChanges(
   context: Context,
@@ -248,8 +249,8 @@ async function findOtherChanges(
 }
 
 /**
- * Compares the fields of an answer with those that were sent. A field that the answer lacks did not
- * change. Observed: the service ignores some fields in some states.
+ * Compares the fields of an answer with the fields that were sent. A field that the answer lacks
+ * was not changed. Observed: the service ignores some fields in some states.
  */
 function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): StoredCheck {
   if (text.trim() === '') return {};
@@ -299,9 +300,9 @@ function showValue(value: unknown): string {
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
- * Reads the bicycles again to decide edits without a known answer. An edit was not carried out when
- * the version is unchanged. It was carried out when the bicycle was saved since and has all
- * requested values. Otherwise the outcome is unknown.
+ * Reads the bicycles again to decide the outcome of edits without an answer. An edit was not
+ * carried out when the version is unchanged. It was carried out when the bicycle was saved since
+ * then and has all requested values. Otherwise the outcome is unknown.
  */
 async function lookUpEdits(
   context: Context,

@@ -1,5 +1,5 @@
-// `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles, as the rows of a table
-// say, each at most once.
+// `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles. The rows of a table
+// say which. Each edit is sent at most once.
 
 import {
   NEW_BICYCLE_FIELDS,
@@ -34,7 +34,7 @@ import {
 import { refuseFlags } from './fields.js';
 import type { EditOptions } from './flags.js';
 
-/** Headers of fleet's own tables that show other fields, such as `charge`. */
+/** Headers of fleet's own tables that stand for other fields, such as `charge`. */
 const TABLE_HEADERS: readonly string[] = BICYCLES.columns
   .map(({ header }) => header.toLowerCase())
   .filter((header) => !TEXT_FIELDS.includes(header));
@@ -45,8 +45,8 @@ const READ_ONLY_COLUMNS: readonly string[] = [
 ];
 
 /**
- * Edits the bicycles of an input. Throws what carryOut throws, and a FleetError of kind `usage` for
- * rows that cannot be carried out.
+ * Edits the bicycles of an input. Throws the errors of carryOut, and a FleetError of kind `usage`
+ * for rows that cannot be carried out.
  */
 export async function editMany(
   context: Context,
@@ -77,7 +77,10 @@ export async function editMany(
   await carryOutEdits(context, edits, options, plan, { isAlwaysAsked: true });
 }
 
-/** The fields of a row that an edit may change: not those that identify the bicycle or are read-only. */
+/**
+ * The fields of a row that an edit may change. Fields that identify the bicycle and read-only
+ * fields are left out.
+ */
 function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
   return Object.entries(fields).filter(
     ([field]) => field !== namedBy && !READ_ONLY_COLUMNS.includes(field),
@@ -85,8 +88,9 @@ function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
 }
 
 /**
- * Reads the present values of the bicycles and determines the changes of each row. Throws a FleetError of kind
- * `usage` for unknown columns, for values that cannot be set, and when no column can be edited.
+ * Reads the current values of the bicycles and finds the changes of each row. Throws a FleetError
+ * of kind `usage` for unknown columns, for values that cannot be set, and when no column can be
+ * edited.
  */
 async function readEdits(
   context: Context,
@@ -120,9 +124,10 @@ async function readEdits(
 }
 
 /**
- * Returns the version of a row, so that the service refuses the edit when another user saved the
- * bicycle since the export. Undefined when the row has none, or the present one. Throws a FleetError
- * of kind `usage` for a version that is not a whole number although the service's is.
+ * Returns the version in a row. With this version, the service refuses the edit when another user
+ * saved the bicycle since the export. Undefined when the row has no version, or the current one.
+ * Throws a FleetError of kind `usage` for a version that is not a whole number although the version
+ * of the service is.
  */
 function readVersion(
   source: string,
@@ -143,7 +148,9 @@ function readVersion(
   );
 }
 
-/** The values that a row asks for. Throws a FleetError of kind `usage` that names the row. */
+/**
+ * Returns the values that a row asks for. Throws a FleetError of kind `usage` that names the row.
+ */
 async function readWanted(
   context: Context,
   source: string,
@@ -179,12 +186,12 @@ async function readWanted(
   return Object.fromEntries(wanted);
 }
 
-/** Whether a column is a dotted path into a field, such as `extra.location`. */
+/** Whether a column is a path with dots into a field, such as `extra.location`. */
 function isPathInto(before: BicycleFields, column: string): boolean {
   return column.includes('.') && !Object.hasOwn(before, column);
 }
 
-/** A dotted path can be exported, but an edit sends whole fields. */
+/** A path with dots can be exported, but an edit sends whole fields. */
 function refuseChangedPath(
   source: string,
   { fields, isCells, place }: TargetRow,
@@ -218,7 +225,7 @@ function refuseUnknownColumns(
   fieldsOfService: ReadonlySet<string>,
   { source, isClearing }: { source: string; isClearing: boolean },
 ): void {
-  // An export has the columns of every known field, and the service may not have all of them.
+  // An export has a column for every known field, and the service may not have all of these fields.
   const isUnused = (row: TargetRow, field: string, value: unknown) =>
     row.isCells && value === null && !isClearing && OPERATOR_FIELDS.some((each) => each === field);
   const columns = new Set(
@@ -240,7 +247,10 @@ function refuseUnknownColumns(
   );
 }
 
-/** Returns the columns of the rows that an edit ignores. The version is sent with the edit. */
+/**
+ * Returns the columns of the rows that an edit ignores. The version is not one of them, because it
+ * is sent with the edit.
+ */
 function ignoredColumns(rows: readonly TargetRow[]): Set<string> {
   const columns = new Set<string>();
   for (const { fields, namedBy } of rows)

@@ -93,7 +93,7 @@ async function editOne(
   if (edit.changed.length === 0)
     return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
-  // Without a terminal, a whole UUID needs no confirmation by --yes.
+  // Without a terminal, a complete UUID needs no confirmation with --yes.
   const isAlwaysAsked = isFound || canAsk(context);
   const explain = (error: FleetError) => explainFailure(error, label, options.method);
   const plan = { shape: ACTION, isStdin: false, show };
@@ -119,7 +119,7 @@ function readChanges(context: Context, { note, field: further = [], ...flags }: 
   );
 }
 
-/** Explains a failure of an edit: a 404 may mean the bicycle or the operation. */
+/** Explains a failed edit. A 404 may mean that the bicycle or the operation does not exist. */
 function explainFailure(
   error: FleetError,
   label: string,

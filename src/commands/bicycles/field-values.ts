@@ -1,5 +1,5 @@
-// The values of a bicycle's fields: how flags and rows of a file name them, when two values are the
-// same, and how a change is shown.
+// The values of a bicycle's fields: how flags and rows of a file write them, when two values are
+// equal, and how a change is shown.
 
 import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
@@ -16,18 +16,18 @@ import { isJsonNumber, textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
 import { readLink } from './fields.js';
 
-/** Fields that hold texts. The type of any other field is the type of its present value. */
+/** Fields that contain texts. The type of any other field is the type of its current value. */
 export const TEXT_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
 
 /** Fields that people identify a bicycle by. */
 const NAME_FIELDS: readonly string[] = ['name', 'serial_number', 'bleid'];
 
-/** Observed: the service refuses null for these fields and takes an empty text. */
+/** Observed: the service refuses null for these fields, but accepts an empty text. */
 const CLEARED_BY_EMPTY_TEXT: readonly string[] = ['name', 'description', 'serial_number'];
 
 /**
- * Whether two values of a field are the same: numbers are compared as numbers, links by their UUID,
- * because a proxy can change their host.
+ * Whether two values of a field are equal. Numbers are compared as numbers. Links are compared by
+ * their UUID, because a proxy can change their host.
  */
 export function isSameValue(field: string, one: unknown, other: unknown): boolean {
   if (isLinkField(field) && typeof one === 'string' && typeof other === 'string') {
@@ -54,7 +54,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Compares lists such as tags, whose order the service may change. */
+/** Compares lists such as tags. The service may change their order. */
 function compareLists(field: string, sent: unknown[], stored: unknown[]): StoredForm {
   const isIn = (value: unknown, list: unknown[]) =>
     list.some((other) => ['same', 'normalised'].includes(compareValue(field, value, other)));
@@ -64,7 +64,9 @@ function compareLists(field: string, sent: unknown[], stored: unknown[]): Stored
   return isNormalised ? 'normalised' : 'other';
 }
 
-/** The collection and the identifier at the end of a link: a proxy can change what comes before. */
+/**
+ * The collection and the identifier at the end of a link. A proxy can change the part before them.
+ */
 function pathEnd(link: string): string | undefined {
   return /\/([^/?#]+\/[^/?#]+)\/?$/.exec(link)?.[1];
 }
@@ -84,14 +86,15 @@ function isEqual(one: unknown, other: unknown): boolean {
   return one === other;
 }
 
-/** The digits of a number, undefined for any other value. */
+/** The digits of a number; undefined for any other value. */
 function numberText(value: unknown): string | undefined {
   return typeof value === 'number' ? writeJson(value) : writtenNumber(value);
 }
 
 /**
- * Returns the value that a flag gives to a field: `null` clears it, a link is looked up by name, and
- * a field that holds no text now gets the type that the text looks like.
+ * Returns the value that a flag gives to a field. `null` clears the field, and the name of a linked
+ * resource is looked up. When the current value is not a text, the new value gets the type that its
+ * text looks like.
  */
 export async function readFlagValue(
   context: Context,
@@ -104,11 +107,11 @@ export async function readFlagValue(
 }
 
 /**
- * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the export
- * of the present value leaves it unchanged, with its guard or without. With `hasGuards`, a changed
- * cell loses the apostrophe that guards a formula. `delimiter` is the sign between the columns of
- * CSV. Throws a FleetError of kind `usage` for a number that Excel shortened, and for a cell that does
- * not have the type of the present value.
+ * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the
+ * export of the current value changes nothing, with or without an apostrophe. With `hasGuards`, a
+ * changed cell loses the apostrophe before a formula. `delimiter` is the character between the
+ * columns of CSV. Throws a FleetError of kind `usage` for a number that Excel shortened, and for a
+ * cell whose type differs from that of the current value.
  */
 export async function readCellValue(
   context: Context,
@@ -128,7 +131,7 @@ export async function readCellValue(
   return readText(context, field, text, before);
 }
 
-/** The words that Excel writes for a boolean in several languages. */
+/** The words that Excel writes for true and false in several languages. */
 const BOOLEAN_WORDS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['wahr', true],
@@ -151,8 +154,9 @@ function readBooleanCell(field: string, cell: string): boolean {
 const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e[+-]?\d+)?$/i;
 
 /**
- * Reads a cell of a field that holds a number. The decimal sign is a comma in files with semicolons
- * and a point in others. The other sign is accepted when it cannot separate thousands.
+ * Reads a cell of a field that contains a number. The decimal sign is a comma in files with
+ * semicolons, and a point in other files. The other sign is accepted when it cannot separate
+ * thousands.
  */
 function readNumberCell(
   field: string,
@@ -183,7 +187,7 @@ function readNumberCell(
   return toNumber(number);
 }
 
-/** Refuses the number that Excel writes in place of a longer one. */
+/** Refuses a number that Excel wrote in place of a longer one. */
 export function refuseScientificNumber(field: string, text: string): void {
   if (NAME_FIELDS.includes(field) && isScientificNumber(text))
     throw usageError(`${field} "${text.trim()}" is not the whole number`, TEXT_FORMAT_HINT);
@@ -202,7 +206,7 @@ export async function readObjectValue(
   return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
 }
 
-/** A number in a text field stays exactly as the YAML file spells it, with all its digits. */
+/** A number in a text field keeps the spelling of the YAML file, with all its digits. */
 function readObjectText(field: string, value: unknown, before: unknown): unknown {
   const spelling = spellingOf(value);
   if (spelling !== undefined && typeof before === 'string') return spelling;
@@ -222,7 +226,10 @@ async function readText(
   return typedField(field, text).value;
 }
 
-/** Fields that hold lists. Observed; any other field with a list is known by its present value. */
+/**
+ * Observed: fields that contain lists. Any other field with a list is recognised by its current
+ * value.
+ */
 const LIST_FIELDS: readonly string[] = ['tags'];
 
 function isCollection(value: unknown): boolean {
@@ -230,8 +237,8 @@ function isCollection(value: unknown): boolean {
 }
 
 /**
- * Reads a list or an object, such as `tags`, which csv has as JSON. Throws a FleetError of kind
- * `usage` for any other text.
+ * Reads a list or an object, such as `tags`. In csv it is written as JSON. Throws a FleetError of
+ * kind `usage` for any other text.
  */
 function readCollection(field: string, text: string): unknown {
   const example = `write it as JSON, for example ${field} = ["a","b"]`;
@@ -246,15 +253,15 @@ function readCollection(field: string, text: string): unknown {
   throw usageError(`${field} is a list or an object, not ${clean(text.slice(0, 40))}`, example);
 }
 
-/** Returns the value of a cleared field: an empty text where the service refuses null. */
+/** Returns the value of a cleared field. It is an empty text where the service refuses null. */
 export function clearedValue(field: string, before: unknown): unknown {
   if (before === null || before === undefined || before === '') return before;
   return CLEARED_BY_EMPTY_TEXT.includes(field) ? '' : null;
 }
 
 /**
- * Throws a FleetError of kind `usage` for control characters in a name that would be set. Line breaks
- * and tabs are allowed: files keep them.
+ * Throws a FleetError of kind `usage` for control characters in a name that would be set. Line
+ * breaks and tabs are allowed, because files keep them.
  */
 export function refuseControlCharacters(field: string, value: unknown): void {
   if (!NAME_FIELDS.includes(field) || typeof value !== 'string') return;
@@ -274,7 +281,7 @@ const LONGEST_VALUE_CHARACTERS = 200;
 const CONTEXT_CHARACTERS = 20;
 
 /**
- * Returns `old -> new` for a preview. The two sides never look the same: values with hidden
+ * Returns `old -> new` for a preview. The two sides never look equal: values with hidden
  * characters, and values that differ only in their type, are shown as JSON.
  */
 export function showDifference(before: unknown, after: unknown): string {
@@ -291,8 +298,8 @@ function showPlain(value: unknown): string {
 }
 
 /**
- * Whether the text of a value shows all of it: it has no hidden characters and no blanks at its
- * ends, and it is not the text `null`.
+ * Whether the text of a value shows the value completely. It does not when the value has hidden
+ * characters or spaces at its ends, or is the text `null`.
  */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);
@@ -303,7 +310,7 @@ function showAsJson(value: unknown): string {
   return value === undefined ? '(none)' : escapeJson(writeJson(value));
 }
 
-/** Cuts long texts so that the first difference stays visible. */
+/** Cuts long texts in such a way that the first difference stays visible. */
 function cutAtDifference(one: string, other: string): [string, string] {
   const isLong = Math.max(one.length, other.length) > LONGEST_VALUE_CHARACTERS;
   if (!isLong) return [one, other];
@@ -317,7 +324,10 @@ function cutAtDifference(one: string, other: string): [string, string] {
   return [cut(one), cut(other)];
 }
 
-/** Prints one notice that names the read-only columns of an input, unless they only identify rows. */
+/**
+ * Prints one notice that names the read-only columns of an input, unless these columns only
+ * identify rows.
+ */
 export async function reportReadOnlyColumns(
   context: Context,
   columns: Iterable<string>,

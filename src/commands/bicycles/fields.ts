@@ -43,8 +43,9 @@ export async function readBicycleFields(
 }
 
 /**
- * Returns the link that is sent for a resource: an unchanged URL; a UUID or a name, which is looked
- * up, as a URL below the base. Throws a FleetError of kind `usage` for the URL of another kind.
+ * Returns the link that is sent for a resource. A URL is sent unchanged. A UUID, or a name, which
+ * is looked up, becomes a URL below the base URL. Throws a FleetError of kind `usage` for the URL
+ * of another kind of resource.
  */
 export async function readLink(
   context: Context,

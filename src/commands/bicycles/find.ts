@@ -1,5 +1,5 @@
-// Finds a bicycle by UUID, a prefix of one, or a name, serial number or bleid: exact, in another case,
-// or a part of it.
+// Finds a bicycle by its UUID or the beginning of it, or by a name, serial number or bleid. These
+// may have another case, or be only a part.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -68,8 +68,9 @@ interface ChangeFlags {
 }
 
 /**
- * Finds the bicycle of a change. Without a terminal nobody sees which bicycle was found, so a text
- * that is not its exact name or UUID needs `--yes`. Throws a FleetError of kind `usage` otherwise.
+ * Finds the bicycle of a change. Without a terminal nobody sees which bicycle was found. Therefore
+ * a text that is not the exact name or UUID needs `--yes`. Otherwise throws a FleetError of kind
+ * `usage`.
  */
 export async function findBicycleToChange(
   context: Context,
@@ -88,8 +89,8 @@ export async function findBicycleToChange(
 }
 
 /**
- * Looks the text up in a mirror: always with `--offline`, otherwise in a current mirror. Without
- * exactly one match in a current mirror, the service is asked.
+ * Looks the text up in a mirror: with `--offline` always, otherwise only when the mirror is
+ * current. When a current mirror has no match or several, the service is asked.
  */
 async function remember(
   context: Context,
@@ -111,15 +112,15 @@ async function remember(
 }
 
 /**
- * The longest text in a query, because services limit the length of a URL. Every match also
- * contains the beginning of the text.
+ * The maximum length of a text in a query, because services limit the length of a URL. A bicycle
+ * that matches the text also matches the beginning of it.
  */
 const LONGEST_QUERY_CHARACTERS = 200;
 
 /**
  * Returns every bicycle that the text may mean, by UUID in lower case. Observed: `query` searches
- * names, serial numbers and bleids. A service that ignores it sends every bicycle, which also
- * works.
+ * names, serial numbers and bleids. A service that ignores it sends every bicycle, and then fleet
+ * compares all of them.
  */
 export async function lookUp(
   client: Client,
@@ -131,9 +132,10 @@ export async function lookUp(
   const matches = openMatches(text);
   const begun = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
   for (const item of begun.values()) matches.addByPrefix(item);
-  // A shorter prefix may also be the name of another bicycle.
+  // A shorter text may also be a part of another bicycle's name.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
-  // A service compares the bytes, so a form that finds nothing is followed by the others.
+  // A service compares bytes. When it finds nothing for one Unicode form, the other forms are
+  // tried.
   for (const form of formsOf(text.trim())) {
     const query: Query = [...scope, ['query', cutTo(form, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
     for await (const { items } of client.pages<Bicycle>({ ...list, query })) {

@@ -35,7 +35,8 @@ const CHANGES_SHOWN = 5;
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
- * Shows one bicycle. `text` is a UUID, a prefix of one, or a name, serial number or bleid, or a part of one.
+ * Shows one bicycle. `text` is its UUID or the beginning of it, or its name, serial number or
+ * bleid, or a part of one of these.
  */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();
@@ -72,7 +73,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
-/** The fields that a pipe receives first, in this order. */
+/** The fields that come first in a pipe, in this order. */
 const FIRST_FIELDS: readonly string[] = [
   'state',
   'state_of_charge',
@@ -83,8 +84,8 @@ const FIRST_FIELDS: readonly string[] = [
 ];
 
 /**
- * Returns one line for each field with its whole value, for a pipe. Has colours when FORCE_COLOR
- * requests them.
+ * Returns one line with the whole value for each field, for a pipe. It has colours only when
+ * FORCE_COLOR requests them.
  */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
   const sent = Object.entries(exactValue(item));
@@ -107,7 +108,7 @@ function drawFields(item: Item<Bicycle>, paint: Paint): string {
 
 /**
  * Reads one bicycle at its own URL, or from the list when the service does not have this URL (404
- * or 405). Throws a FleetError of kind `not-found` when neither has it.
+ * or 405). Throws a FleetError of kind `not-found` when neither shows it.
  */
 export async function fetchBicycle(
   context: Context,
@@ -150,8 +151,8 @@ export async function printAnswer(
 }
 
 /**
- * Reads the last changes, except those of position and charge, from the mirror of `--offline` or a
- * current mirror.
+ * Reads the last changes, except changes of position and charge, from the mirror of `--offline` or
+ * from a current mirror.
  */
 async function readLastChanges(
   context: Context,

@@ -35,7 +35,10 @@ const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null]))
   [field in keyof Entry]: null;
 };
 
-/** The maximum number of pages of transitions, each with 20 or more: more than a bicycle has. */
+/**
+ * The maximum number of pages of transitions. A page has at least 20 transitions, so no bicycle has
+ * as many.
+ */
 const MOST_PAGES = 500;
 
 /** Prints the history of a bicycle from the service and the mirror, oldest first. */
@@ -78,7 +81,8 @@ export async function showHistory(
 }
 
 /**
- * Opens the mirror of this run if it exists. A mirror that a flag or the settings name must exist.
+ * Opens the mirror of this run if it exists. When a flag or the settings name the mirror, it must
+ * exist.
  */
 async function openIfThere(
   context: Context,
@@ -92,7 +96,10 @@ async function openIfThere(
   return openChosen(context, address);
 }
 
-/** Finds the bicycle in the mirror, which also has deleted ones, otherwise at the service. */
+/**
+ * Finds the bicycle in the mirror, which also contains deleted bicycles, or otherwise at the
+ * service.
+ */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
   const matches =
     mirror === undefined ? undefined : await findRemembered(mirror.database, text, undefined, true);
@@ -108,8 +115,8 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
 }
 
 /**
- * Reads the service's transitions, oldest first. When the service cannot answer, only the mirror's
- * entries are shown, with a notice; without a mirror, the error is thrown.
+ * Reads the service's transitions, oldest first. When the service cannot answer, prints a notice,
+ * and only the entries of the mirror are shown. Without a mirror, throws the error.
  */
 async function readService(
   context: Context,
@@ -154,8 +161,8 @@ async function readService(
 }
 
 /**
- * Names the reason why a service shows no transitions: the role, a deleted bicycle, or no such
- * list.
+ * Names the reason why a service shows no transitions: the role, a deleted bicycle, or a service
+ * without this list.
  */
 async function explainMissing(
   client: Client,
@@ -183,7 +190,7 @@ async function explainMissing(
 }
 
 /**
- * Whether the bicycle is missing from both its address and the filtered list. A service that ignores
+ * Whether the bicycle is found neither at its URL nor in the filtered list. A service that ignores
  * the filter returns other bicycles.
  */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
@@ -199,7 +206,10 @@ async function isGone(client: Client, uuid: string, { message }: FleetError): Pr
   return list.items.length === 0;
 }
 
-/** Returns a function for the name of an author, from the entry or the service's list of users. */
+/**
+ * Returns a function that finds the name of an author, in the entry or in the service's list of
+ * users.
+ */
 async function namesOf(
   client: Client,
   steps: readonly Transitioned[],
@@ -222,7 +232,10 @@ function timeOf(text: string | null | undefined): number {
   return Date.parse(text ?? '') || 0;
 }
 
-/** Merges both sources by time. Entries of the mirror are streamed, not kept in memory. */
+/**
+ * Merges both sources by time. The entries of the mirror are read one after another and not kept in
+ * memory.
+ */
 async function* mergeByTime(
   recorded: AsyncIterable<Item<Entry>[]> | Iterable<Item<Entry>[]>,
   served: readonly Item<Entry>[],
@@ -254,7 +267,7 @@ async function* readEntries(
     yield rows.map((row) => (row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
-/** Formats a gap. Its source is the reason of the gap. */
+/** Formats a gap. The column for the source shows the reason of the gap. */
 function gapOf({ at, ended, source }: Row): Item<Entry> {
   const length =
     ended === null

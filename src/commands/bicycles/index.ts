@@ -27,7 +27,7 @@ import {
 import { BICYCLE_ARGUMENT } from './methods-and-groups.js';
 
 /**
- * Declares the verbs. `verb` is the word after the noun: when it is a known verb, only that one is
+ * Declares the verbs. `verb` is the word after the noun. When it is a known verb, only this verb is
  * declared.
  */
 export function addBicycles(program: Command, run: Run, verb = ''): void {

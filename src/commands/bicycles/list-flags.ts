@@ -20,7 +20,9 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the filters for names, places and models, for a command with another `--state`. */
+/**
+ * Adds the filters for names, places and models, to a command whose `--state` has another meaning.
+ */
 export function addOtherFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -44,7 +46,7 @@ export function addOtherFilters<A extends unknown[], O extends OptionValues>(
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
-/** Adds all filters, for a command that reads every page. */
+/** Adds all filters, to a command that reads every page. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

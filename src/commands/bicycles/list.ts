@@ -35,12 +35,15 @@ export async function listBicycles(context: Context, options: ListBicyclesOption
 const DATE_LINE_NOTE =
   'The box crosses the date line and is read as two boxes: a page has that page of both.';
 
-/** The service's ordering by `distance`, which it measures from the centre of a box. */
+/**
+ * The ordering `distance` of the service. The service measures the distance from the centre of a
+ * box.
+ */
 const DISTANCE_ORDERING = /^[-+]?distance$/;
 
 /**
- * Returns the ordering to send. Throws a usage error for the service's `distance` in a box that
- * crosses the date line, because its two boxes have different centres.
+ * Returns the ordering to send. Throws a usage error for the ordering `distance` with a box that
+ * crosses the date line, because fleet requests such a box as two boxes with different centres.
  */
 function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): string | undefined {
   const sent = ordering ?? param.find(([name]) => name === 'ordering')?.[1];
@@ -55,8 +58,8 @@ function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): 
 }
 
 /**
- * Refuses `--param fields=…` without the position in an area, because fleet could not check any
- * position.
+ * Refuses `--param fields=…` that leaves out the position when an area is given, because fleet
+ * could not check any position.
  */
 function checkPositionFields({ param = [] }: ListBicyclesOptions): void {
   const fields = param
@@ -78,7 +81,7 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
   return { ...request, ...(query === undefined ? {} : { query }) };
 }
 
-/** Makes the plan of a filtered list, also for commands that count or draw bicycles. */
+/** Prepares a filtered list, also for commands that count or draw bicycles. */
 export async function planBicycles(
   context: Context,
   options: ListBicyclesOptions,
@@ -107,8 +110,8 @@ export async function planBicycles(
     checks.push(({ value }) => wholeUuid(String(value.model ?? '')) === model.toLowerCase());
   }
   if (name !== undefined) {
-    // `name` only searches names. A service that does not support it may support `query`. Both are
-    // sent, because the check below removes other bicycles.
+    // `name` searches only names. A service that does not support it may support `query`. Both are
+    // sent, and the check below removes other bicycles.
     query.push(['name', name], ['query', name]);
     const wanted = name.toLowerCase();
     checks.push(({ value }) => (textOf(value.name) ?? '').toLowerCase().includes(wanted));

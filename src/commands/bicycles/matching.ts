@@ -1,5 +1,5 @@
-// Decides which bicycles a typed text means: an exact name, the name in another case, or a part of
-// it.
+// Decides which bicycles a typed text means. The text is an exact name, a name in another case, or
+// a part of a name.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Item } from '../../http/types.js';
@@ -8,17 +8,23 @@ import { textOf } from '../../terminal/values.js';
 /** The fields that name a bicycle. */
 const NAMING = ['name', 'serial_number', 'bleid'] as const;
 
-/** How a text matches, closest first. A later way counts only when no earlier one matches. */
+/**
+ * The ways in which a text can match, closest first. A later way is used only when no earlier one
+ * matches.
+ */
 export const MATCH_KINDS = ['exact', 'other case', 'part'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** The matching bicycles by UUID in lower case, and how they match. */
+/** The bicycles that match, by UUID in lower case, and the way in which they match. */
 export interface Matches {
   readonly kind: MatchKind;
   readonly found: Map<string, Item<Bicycle>>;
 }
 
-/** Returns how the text matches a name, serial number or bleid; undefined when it does not. */
+/**
+ * Returns the way in which the text matches a name, serial number or bleid; undefined when it does
+ * not match.
+ */
 export function matchKindOf(
   bicycle: Pick<Bicycle, (typeof NAMING)[number]>,
   text: string,
@@ -33,8 +39,8 @@ export function matchKindOf(
 }
 
 /**
- * Returns the text as typed and in the forms of Unicode that look the same. Some keyboards and file
- * systems write "ö" as two characters.
+ * Returns the text as it was typed, and in the Unicode forms that look the same. Some keyboards and
+ * file systems write "ö" as two characters.
  */
 export function formsOf(text: string): string[] {
   return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
@@ -45,12 +51,12 @@ function fold(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** A prefix of a UUID with this many digits is rarely also a part of a name. */
+/** The beginning of a UUID with this many digits is rarely also a part of a name. */
 export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Whether a short prefix of a UUID is also a part of the bicycle's name. Serial numbers and bleids
- * often contain hexadecimal digits, so they count only for a text of decimal digits.
+ * Whether the short beginning of a UUID is also a part of the bicycle's name. Serial numbers and
+ * bleids often contain hexadecimal digits, so they are compared only with a text of decimal digits.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);
@@ -84,7 +90,7 @@ export function openMatches(text: string) {
     },
     closest(): Matches {
       const isOnlyPrefix = byPrefix.size > 0 && byPrefix.size === exact?.size;
-      // "0028" can mean the beginning of a UUID, or "Emmy 0028".
+      // "0028" can be the beginning of a UUID, or mean "Emmy 0028".
       if (isOnlyPrefix && text.length < CERTAIN_PREFIX_DIGITS && byName.size > 0)
         return { kind: 'part', found: new Map([...byPrefix, ...byName]) };
       for (const [kind, found] of byKind) if (found.size > 0) return { kind, found };

@@ -1,7 +1,7 @@
-// Word lists for the flags of `fleet bicycles`, in a separate file so that help does not load the
-// actions.
+// Lists of words for the flags of `fleet bicycles`. They are in a separate file, so that help does
+// not load the actions.
 
-/** The description of the bicycle argument of all commands. */
+/** The description of the bicycle argument, which is the same in all commands. */
 export const BICYCLE_ARGUMENT =
   'its UUID, the first digits of it (4 or more), or its name, serial number or bleid, or a part of one';
 

@@ -19,10 +19,10 @@ import type { EditMethod } from './methods-and-groups.js';
 
 type Identity = { readonly [name: string]: string };
 
-/** The method of an edit when the plan does not fix one: PUT first, then PATCH. */
+/** The method of an edit for which the plan names none: PUT first, then PATCH. */
 const USUAL_METHOD = 'PUT';
 
-/** Carries out the edits of a plan. Throws what carryOut throws. */
+/** Carries out the edits of a plan. Throws the errors of carryOut. */
 export async function applyEdits(
   context: Context,
   { targets }: Pick<PlanFile, 'targets'>,
@@ -45,7 +45,7 @@ export async function applyEdits(
   await carryOutEdits(context, edits, editOptions, plan, { isAlwaysAsked: true });
 }
 
-/** Reads each target, and ends those that changed since the plan. */
+/** Reads each target, and gives targets that changed since the plan their outcome. */
 async function prepareEdits(
   context: Context,
   targets: readonly PlanTarget[],
@@ -97,7 +97,7 @@ function findChangedField(target: PlanTarget, { before }: Edit): FleetError | un
   );
 }
 
-/** Carries out the creations of a plan. Throws what carryOut throws. */
+/** Carries out the creations of a plan. Throws the errors of carryOut. */
 export async function applyCreations(
   context: Context,
   { targets }: Pick<PlanFile, 'targets'>,
@@ -120,7 +120,7 @@ function taskOfCreation({ row = 0, request }: PlanTarget) {
   return creationTask({ row, body: { ...request.body, name, organization } });
 }
 
-/** Returns the creations whose name or serial number a bicycle has. */
+/** Returns the creations for which a bicycle with the same name or serial number exists. */
 export async function findExistingCreations(
   context: Context,
   targets: readonly PlanTarget[],
@@ -130,7 +130,9 @@ export async function findExistingCreations(
   return new Set(targets.filter((_, index) => ends.has(tasks[index]?.key ?? '')));
 }
 
-/** Ends the creations whose name or serial number a bicycle has. */
+/**
+ * Gives the creations for which a bicycle with the same name or serial number exists their outcome.
+ */
 async function findExisting(
   context: Context,
   open: readonly Task[],
@@ -153,7 +155,7 @@ async function findExisting(
   return ends;
 }
 
-/** Returns the tasks by a text of theirs. Tasks without one are left out. */
+/** Returns the tasks by one of their texts. Tasks without this text are left out. */
 function indexTasks(
   tasks: readonly Task[],
   textOfTask: (task: Task) => unknown,

@@ -1,4 +1,5 @@
-// Finds bicycles in a mirror: by UUID, a prefix of one, or a name, serial number or bleid.
+// Finds bicycles in a mirror by their UUID or the beginning of it, or by a name, serial number or
+// bleid.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -24,8 +25,9 @@ const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).jo
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
- * Returns every bicycle that the text may mean, by UUID in lower case, like the look-up at the
- * service. Searches one or all organizations; `withGone` includes bicycles that left the list.
+ * Returns every bicycle that the text may mean, by UUID in lower case, as the look-up at the
+ * service does. Searches one organization or all. With `withGone`, also finds bicycles that left
+ * the list.
  */
 export async function findRemembered(
   database: Database,
@@ -44,13 +46,13 @@ export async function findRemembered(
   };
   const forms = formsOf(text);
   const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
-  // Two separate queries: with OR, a database would not use every index. An index contains exactly
-  // the fields of the inner query. Reading whole rows would be much slower.
+  // There are two separate queries, because with OR a database would not use every index. An index
+  // contains exactly the fields of the inner query. Reading whole rows would be much slower.
   const named = await select(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),
   );
-  // "g" sorts after all hexadecimal digits and the dash.
+  // "g" sorts after all hexadecimal digits and after the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   const exact = [...named, ...begun].map(
     (item) => [String(item.value.uuid).toLowerCase(), item] as const,
@@ -59,8 +61,8 @@ export async function findRemembered(
   if (exact.length > 0 && isCertain) return { kind: 'exact', found: new Map(exact) };
   const matches = openMatches(text);
   for (const item of begun) matches.addByPrefix(item);
-  // The pattern also fits bicycles that do not match. With a limit, a second match could be missed,
-  // and the first one would seem to be the only one.
+  // The pattern also matches bicycles that the text does not match. With a limit, a second match
+  // could be missed, and the first one would seem to be the only one.
   const rows = await database.all(
     `SELECT uuid, name, serial_number, bleid FROM bicycles WHERE (${CONTAINING})${among}${scope}`,
     [...NAMING.map(() => likePattern(text)), ...owner],
@@ -77,7 +79,7 @@ function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ');
 }
 
-/** Returns the UUIDs of the rows that match, closest first. */
+/** Returns the UUIDs of the rows that match. The closest match is first. */
 function closestOf(rows: readonly Row[], text: string): string[] {
   const kinds = rows.map((row) => ({
     uuid: String(row['uuid']),
@@ -92,8 +94,8 @@ function closestOf(rows: readonly Row[], text: string): string[] {
 const ASCII_PARTS = /[\x20-\x7e]+/g;
 
 /**
- * Returns a pattern for LIKE that every name with the text matches, in any case. It has the longest
- * part of the composed text in ASCII, because SQLite folds the case of ASCII characters only.
+ * Returns a pattern for LIKE that matches every name with the text, in any case. It contains the
+ * longest ASCII part of the text, because SQLite ignores case only for ASCII characters.
  */
 function likePattern(text: string): string {
   const parts = text.trim().normalize('NFC').toLowerCase().match(ASCII_PARTS) ?? [''];
@@ -101,7 +103,7 @@ function likePattern(text: string): string {
   return `%${longest.replace(/[!%_]/g, '!$&')}%`;
 }
 
-/** Parses a value of a recorded change with exact numbers; null without a value. */
+/** Parses a value of a recorded change. Numbers keep their digits. Returns null without a value. */
 export function readSide(json: Value | undefined): unknown {
   return typeof json === 'string' ? readExact(json) : null;
 }

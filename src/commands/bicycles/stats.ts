@@ -22,10 +22,13 @@ import type { StatsOptions } from './flags.js';
 import { planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
 
-/** The width of a terminal that does not report its width. */
+/** The width that is used when a terminal does not report its width. */
 const USUAL_WIDTH = 80;
 
-/** Counts and prints. Throws like a list; the count of an incomplete list ends with `partial`. */
+/**
+ * Counts and prints. Throws the errors of a list. The count of an incomplete list ends with the
+ * error `partial`.
+ */
 export async function showStats(
   context: Context,
   { by: word, ...filters }: StatsOptions,
@@ -69,8 +72,8 @@ export async function showStats(
 }
 
 /**
- * Refuses a group that is neither a named group nor a field of any bicycle. It would count every
- * bicycle as `(none)`.
+ * Refuses a group that is neither a named group nor a field of any bicycle, because every bicycle
+ * would be counted as `(none)`.
  */
 function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
   if (by === undefined || isNamedGroup(by) || fields.has(by) || fields.has(firstSegment(by)))

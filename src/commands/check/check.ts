@@ -56,8 +56,8 @@ const VIOLATING_ROWS: Shape<ViolatingRow> = {
 };
 
 /**
- * Checks the rules. Throws a FleetError of kind `usage` for an invalid file, and of kind `partial`
- * after the output when a rule is violated or unknown.
+ * Checks the rules. Throws a FleetError of kind `usage` for an invalid file. When a rule is
+ * violated or unknown, throws a FleetError of kind `partial` after the output.
  */
 export async function checkRules(
   context: Context,
@@ -89,13 +89,16 @@ export async function checkRules(
   await printOnce(context, await evaluate(), options.show === true);
 }
 
-/** Adds the line of a rule to the error of a name that the service does not know. */
+/** When the service does not know a name, adds the line of the rule to the error. */
 function withLine(thrown: unknown, line: string): unknown {
   if (!(thrown instanceof FleetError) || !NAME_ERRORS.includes(thrown.kind)) return thrown;
   return thrown.with({ message: `${line}: ${thrown.message}` });
 }
 
-/** Unknown names, ambiguous names, and zones without an outline. Other errors are of the service. */
+/**
+ * These errors are mistakes in the file: unknown names, ambiguous names, and zones without an
+ * outline. Other errors come from the service.
+ */
 const NAME_ERRORS: readonly string[] = ['not-found', 'usage', 'config'];
 
 function checkFlags(options: CheckOptions): void {
@@ -148,7 +151,7 @@ async function printOnce(
   });
 }
 
-/** A bicycle can violate several rules, and is acted on once. */
+/** A bicycle can violate several rules, but the transition is sent only once. */
 function uniqueBicycles(rows: readonly ViolatingRow[]): ViolatingRow[] {
   return [...new Map(rows.map((row) => [row.uuid, row])).values()];
 }

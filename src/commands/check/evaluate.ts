@@ -19,7 +19,7 @@ import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js
 export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
-  /** What `max_percent` refers to; undefined for the organization. */
+  /** The number of bicycles to which `max_percent` refers; undefined for the organization. */
   readonly of: CompiledSelection | undefined;
 }
 
@@ -27,11 +27,11 @@ export interface CompiledRule {
 export interface RuleRow {
   readonly rule: string;
   readonly found: number;
-  /** The number that `max_percent` refers to; null without it. */
+  /** The number of bicycles to which `max_percent` refers; null without it. */
   readonly of: number | null;
   readonly limit: string;
   readonly verdict: Verdict;
-  /** Bicycles without a position that could be in the area of the rule. */
+  /** Bicycles without a position that could be inside the area of the rule. */
   readonly unlocated: number;
   readonly reason: string | null;
 }
@@ -41,7 +41,7 @@ export interface Evaluated {
   readonly bicycles: readonly Bicycle[];
 }
 
-/** The fleet of an organization, and why it may not be complete or current. */
+/** The fleet of an organization, and the reason why it may be incomplete or out of date. */
 interface Fleet {
   readonly bicycles: readonly Bicycle[];
   readonly doubt: string | undefined;
@@ -69,7 +69,7 @@ export async function evaluateRules(
   return evaluated;
 }
 
-/** Reads the whole fleet of an organization, or all bicycles that the token shows. */
+/** Reads the whole fleet of an organization, or all bicycles that the token can see. */
 async function readFleet(context: Context, organization: string | undefined): Promise<Fleet> {
   const query = organization === undefined ? [] : [['organization', organization] as const];
   const request = { path: BICYCLE.listPath, query, subject: 'the list of bicycles' };
@@ -143,7 +143,9 @@ async function evaluateRule(
   };
 }
 
-/** A field that the service does not document may exist. One that no bicycle has is a mistake. */
+/**
+ * A field that the service does not document may exist. A field that no bicycle has is a mistake.
+ */
 function refuseUnknownFields(
   { where }: RuleSelection,
   line: number,
@@ -161,7 +163,10 @@ function refuseUnknownFields(
   }
 }
 
-/** Counts what `max_percent` refers to. Retired bicycles are not part of an organization's fleet. */
+/**
+ * Counts the bicycles to which `max_percent` refers. Retired bicycles do not count as part of an
+ * organization's fleet.
+ */
 function countMembers(
   of: CompiledSelection | undefined,
   { bicycles }: Fleet,

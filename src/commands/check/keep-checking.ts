@@ -1,5 +1,5 @@
-// `fleet check --every`: checks again and again, prints each change of a verdict, and delivers it to
-// --exec and --post.
+// `fleet check --every`: checks again and again, prints each change of a verdict, and delivers the
+// change to --exec and --post.
 
 import type { Context } from '../../context.js';
 import { asFleetError } from '../../errors.js';
@@ -23,11 +23,11 @@ export interface KeepCheckingInput {
   readonly options: CheckOptions;
 }
 
-/** What is known of a rule between two checks. */
+/** What is remembered about a rule between two checks. */
 interface RuleState {
   /** The verdict that was reported last; undefined before the first report. */
   reported: Verdict | undefined;
-  /** A verdict that differs, and since when, on the monotonic clock. */
+  /** A verdict that differs from the reported one, and since when, on the monotonic clock. */
   pending: { verdict: Verdict; sinceMs: number } | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface VerdictChange extends RuleRow {
   readonly at: string;
 }
 
-/** Checks until a signal or the end of `--for`. Throws the reason of the signal. */
+/** Checks until a signal arrives or `--for` ends. Throws the reason of the signal. */
 export async function keepChecking(context: Context, input: KeepCheckingInput): Promise<void> {
   const form = await chooseLines(context, 'check --every');
   const { options } = input;
@@ -117,8 +117,8 @@ function unreadRow(rule: Rule, reason: string): RuleRow {
 }
 
 /**
- * Takes a new result. Returns a change when the verdict differs from the reported one for at least
- * `holdMs`. A rule that is ok at the start is no change.
+ * Takes a new result. Returns a change when the verdict has differed from the reported one for at
+ * least `holdMs`. A rule that is ok at the start is not a change.
  */
 export function stepVerdict(
   state: RuleState,

@@ -1,4 +1,5 @@
-// Finds the bicycles that a rule with `for` has selected without a break, in the history of a mirror.
+// Finds in the history of a mirror the bicycles that a rule with `for` has selected without
+// interruption.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -11,7 +12,10 @@ import type { CompiledSelection } from './selection.js';
 export interface LastingInput {
   context: Context;
   selection: CompiledSelection;
-  /** The bicycles that are selected now, and those that could be but have no position, by UUID. */
+  /**
+   * The bicycles that are selected now, and those that may be selected but have no position, by
+   * UUID.
+   */
   candidates: ReadonlyMap<string, 'in' | 'unlocated'>;
   forMs: number;
   nowMs: number;
@@ -21,13 +25,16 @@ export interface LastingInput {
 export interface Lasting {
   /** Selected during the whole time. */
   readonly uuids: ReadonlySet<string>;
-  /** Possibly selected during the whole time: without a position now or at an earlier moment. */
+  /**
+   * The bicycle may have been selected during the whole time: it has no position now, or had none
+   * at an earlier moment.
+   */
   readonly uncertain: ReadonlySet<string>;
   /** Why the history cannot prove it. */
   readonly doubt: string | undefined;
 }
 
-/** Reads the history of the selected bicycles. Without a mirror the answer is not known. */
+/** Reads the history of the selected bicycles. Without a mirror the result is unknown. */
 export async function findLasting(input: LastingInput): Promise<Lasting> {
   const { context } = input;
   const uncertain = new Set(
@@ -64,7 +71,7 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     uuids.delete(uuid);
     uncertain.delete(uuid);
   };
-  // The rows of one change, such as latitude and longitude, count together.
+  // The rows of one change, such as latitude and longitude, are handled together.
   const checkChange = (uuid: string, time: unknown) => {
     const known = past.get(uuid);
     if (known === undefined) return;
@@ -114,7 +121,10 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
   return { uuids, uncertain, doubt };
 }
 
-/** Returns when the history of a mirror begins: with its first reading, or with what --keep left. */
+/**
+ * Returns the beginning of a mirror's history: its first reading, or the earliest data that --keep
+ * has not deleted.
+ */
 async function historyStart(
   mirror: Mirror,
   keptSince: string | undefined,

@@ -10,13 +10,13 @@ import { parseDuration } from '../../terminal/time.js';
 import type { LatLon } from '../../views/distance.js';
 import { type Box, parseBbox, parseNear, parseRadius } from '../bicycles/area.js';
 
-/** The bicycles of a rule, in the words of `bicycles list`. Different keys all have to match. */
+/** The bicycles of a rule, in the words of `bicycles list`. A bicycle must match all keys. */
 export interface RuleSelection {
   /** Any of these states. */
   readonly state?: readonly string[];
   /** All of these conditions. */
   readonly where: readonly Condition[];
-  /** Inside any of these zones, by name or UUID. */
+  /** The bicycle is inside any of these zones, which are given by name or UUID. */
   readonly zone?: readonly string[];
   readonly bbox?: Box;
   readonly near?: LatLon;
@@ -33,13 +33,16 @@ export interface Rule {
   readonly min?: number;
   readonly max?: number;
   readonly maxPercent?: number;
-  /** The bicycles that `max_percent` refers to; undefined for the organization. */
+  /** The bicycles to which `max_percent` refers; undefined for the organization. */
   readonly of?: RuleSelection;
-  /** Milliseconds that a bicycle must be selected without a break. */
+  /** How long a bicycle must be selected without interruption, in milliseconds. */
   readonly forMs?: number;
-  /** Whether a gap of the mirror counts as no change when both sides agree. */
+  /**
+   * Whether a gap of the mirror counts as a time without a change when the data before and after it
+   * is equal.
+   */
   readonly bridgesGaps: boolean;
-  /** Milliseconds that a new verdict must last before it is reported. */
+  /** How long a new verdict must last before it is reported, in milliseconds. */
   readonly holdMs: number;
 }
 
@@ -76,7 +79,7 @@ export async function parseRules(text: string, source: string): Promise<Rule[]> 
   const list = top.get('rules');
   if (list === undefined || !Array.isArray(list.value))
     throw refuse(list?.line ?? root.line, 'a list "rules:" is expected');
-  // A check without rules would always end with 0, for example after a wrong edit of the file.
+  // A check without rules would always end with 0, for example after a mistake in the file.
   if (list.value.length === 0) throw refuse(list.line, 'the list "rules:" is empty');
   const rules = list.value.map((item: LinedValue) => parseRule(item, refuse));
   const names = new Set<string>();
@@ -214,7 +217,10 @@ interface TextAt {
   line: number;
 }
 
-/** Reads a text or a list of texts, where a flag of `bicycles list` can be repeated. */
+/**
+ * Reads a text or a list of texts. A list stands for a flag of `bicycles list` that can be
+ * repeated.
+ */
 function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undefined {
   const found = map.get(key);
   if (found === undefined) return undefined;
@@ -226,7 +232,7 @@ function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undef
 function textOfValue({ value, line }: LinedValue, key: string, refuse: Refuse): string {
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   if (typeof value === 'number') return String(value);
-  // Corners and points can be written as lists: [13.4, 52.5].
+  // Corners and points can also be written as lists: [13.4, 52.5].
   if (Array.isArray(value) && value.every((item: LinedValue) => typeof item.value === 'number'))
     return value.map((item: LinedValue) => String(item.value)).join(',');
   throw refuse(line, `"${key}" must be a text`);

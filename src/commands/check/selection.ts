@@ -18,23 +18,23 @@ import { isInBox } from '../bicycles/area.js';
 import { readNamedRows } from '../gbfs/read.js';
 import type { RuleSelection } from './rules.js';
 
-/** `unlocated`: everything else matches, and the bicycle has no position for the area. */
+/** `unlocated`: the bicycle matches everything except the area, for which it has no position. */
 export type Membership = 'in' | 'out' | 'unlocated';
 
 export interface CompiledSelection {
   /** Whether the selection has an area. */
   readonly hasArea: boolean;
-  /** The organization by UUID; undefined for that of the command. */
+  /** The UUID of the organization; undefined for the organization of the command. */
   readonly organization: string | undefined;
   membershipOf(bicycle: Bicycle, now: Now): Membership;
 }
 
 export type Polygons = readonly number[][][][];
 
-/** The zones of the service by UUID, read once when a rule needs them. */
+/** The zones of the service by UUID. They are read once, when a rule needs them. */
 export type ZonesByUuid = ReadonlyMap<string, Polygons>;
 
-/** Reads the outlines of all zones. Zones with an unreadable outline are missing. */
+/** Reads the outlines of all zones. A zone whose outline cannot be read is missing. */
 export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
   const zones = new Map<string, Polygons>();
   for (const zone of await readNamedRows(context, 'zone')) {
@@ -46,8 +46,8 @@ export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
 }
 
 /**
- * Prepares a selection: looks up names, and the outlines of zones. Throws a FleetError for names
- * that the service does not know, and of kind `config` for a zone without a readable outline.
+ * Prepares a selection: looks up names and the outlines of zones. Throws a FleetError for names
+ * that the service does not know, and of kind `config` for a zone whose outline cannot be read.
  */
 export async function compileSelection(
   context: Context,
@@ -106,7 +106,7 @@ async function outlinesOf(
 
 const WHOLE_TURN_DEGREES = 360;
 
-/** Whether a bicycle is inside one of the polygons or on their lines. Holes are outside. */
+/** Whether a bicycle is inside one of the polygons, or on its edge. A hole is not inside. */
 export function isInPolygons(
   { longitude, latitude }: Pick<Bicycle, 'longitude' | 'latitude'>,
   polygons: Polygons,

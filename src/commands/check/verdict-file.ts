@@ -1,5 +1,5 @@
-// The state file of `fleet check --every`: the last verdict of each rule, and the verdicts that wait
-// for --exec and --post.
+// The state file of `fleet check --every`. It contains the last verdict of each rule, and the
+// verdicts that wait for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { openMessageStore } from '../../follow/message-store.js';
@@ -12,7 +12,7 @@ const VERDICTS: readonly Verdict[] = ['ok', 'violated', 'unknown'];
 
 /**
  * Opens the state file at a path. A damaged file is kept as a copy. Throws a FleetError of kind
- * `config` when it is in use by another process, or others can write it.
+ * `config` when another process uses the file, or when other users can write it.
  */
 export async function openVerdictFile(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
