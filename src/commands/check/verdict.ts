@@ -4,19 +4,19 @@ import type { Rule } from './rules.js';
 
 export type Verdict = 'ok' | 'violated' | 'unknown';
 
-/** How many bicycles are selected, and how many more could be. */
+/** The number of bicycles that are selected, and the number that may be selected as well. */
 export interface Count {
   /** Selected for certain. */
   readonly found: number;
-  /** Bicycles that may also be selected: they have no position, or their past is not known. */
+  /** Bicycles that may be selected as well: they have no position, or their past is not known. */
   readonly uncertain: number;
 }
 
 export interface RuleInput {
   readonly selected: Count;
-  /** The bicycles that `max_percent` refers to. */
+  /** The number of bicycles to which `max_percent` refers. */
   readonly of: Count | undefined;
-  /** Why the data cannot prove `ok`: an incomplete list, or a mirror that is not current. */
+  /** Why the data cannot prove `ok`: the list is incomplete, or the mirror is not current. */
   readonly doubt: string | undefined;
 }
 
@@ -26,8 +26,8 @@ export interface RuleResult {
 }
 
 /**
- * Returns the verdict. It is `ok` or `violated` only when every possible number of bicycles leads to
- * it, and never `ok` on data that may be incomplete.
+ * Returns the verdict. It is `ok` or `violated` only when every possible number of bicycles leads
+ * to this verdict. It is never `ok` when the data may be incomplete.
  */
 export function decideVerdict(rule: Rule, input: RuleInput): RuleResult {
   const { selected, of, doubt } = input;
@@ -57,7 +57,7 @@ function whyNoShare({ uncertain }: Count): string {
 
 /**
  * Returns the lowest and the highest possible number, and the number between them that is most
- * likely to meet all limits: the lowest one that reaches `min`.
+ * likely to meet all limits. This is the lowest one that reaches `min`.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;
@@ -74,7 +74,7 @@ function isWithin(rule: Rule, found: number, total: number | undefined): boolean
   const { min = 0, max = Number.POSITIVE_INFINITY, maxPercent } = rule;
   if (found < min || found > max) return false;
   if (maxPercent === undefined) return true;
-  // A share of no bicycles is above every limit when some are selected.
+  // When the total is zero, a selected bicycle is above every share.
   return found * 100 <= maxPercent * (total ?? 0);
 }
 

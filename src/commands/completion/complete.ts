@@ -12,7 +12,7 @@ import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
 
 export interface CompleteOptions {
-  /** The line up to the cursor, for a shell that cannot split it into words. */
+  /** The line up to the cursor. A shell that cannot split the line into words passes it. */
   line?: string;
 }
 
@@ -20,8 +20,9 @@ export interface CompleteOptions {
 const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints the completions, and a last line with a colon and instructions for the shell: `files`,
+ * Prints the completions. A last line with a colon contains instructions for the shell: `files`,
  * `nospace`.
+ *
  * @param words the words after `fleet`; the last one is at the cursor and may be empty
  */
 export async function complete(
@@ -46,11 +47,14 @@ function show({ words, isFile, isOpen }: Offers): string {
   return `${[...lines, `:${besides.join(',')}`].join('\n')}\n`;
 }
 
-/** Opens the sources of completions: readable settings, and the service if it answers quickly. */
+/**
+ * Opens the sources of completions: the settings, if they can be read, and the service, if it
+ * answers quickly.
+ */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   return {
-    // Errors are ignored here; the next command reports them.
+    // Errors are ignored here, because the next command reports them.
     profiles: () => listProfiles(context).catch(() => []),
     named: (kind, typed) => findLiveNamed(context, values, kind, typed).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),

@@ -1,4 +1,4 @@
-// Declares `fleet completion`, and the hidden command that the shells call back.
+// Declares `fleet completion`, and the hidden command that the shells run for each completion.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

@@ -1,5 +1,5 @@
-// `fleet completion --install` and `--uninstall`: adds or removes a line in a start-up file of the
-// shell, and announces the change first.
+// `fleet completion --install` and `--uninstall`: adds a line to a start-up file of the shell, or
+// removes it. The change is shown first.
 
 import { execFile } from 'node:child_process';
 import { appendFile, readFile, rm } from 'node:fs/promises';
@@ -17,7 +17,8 @@ import { askYesNo } from '../../terminal/prompt.js';
 import type { CompletionOptions } from './flags.js';
 
 /**
- * The lines for the shells. They run fleet at each start, so that they stay valid after an upgrade.
+ * The lines for the shells. They run fleet whenever a shell starts, so that they are still correct
+ * after an upgrade.
  */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
@@ -28,9 +29,9 @@ const LINES: { readonly [Name in Shell]: string } = {
 };
 
 /**
- * Installs the completion, or removes exactly its own lines. Announces the change and asks, unless
- * `--yes` is given. Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing,
- * and of kind `output` when the file cannot be written.
+ * Installs the completion, or removes exactly the lines that it added. Shows the change and asks,
+ * unless `--yes` is given. Throws a FleetError of kind `usage` when it cannot ask and `--yes` is
+ * missing, and of kind `output` when the file cannot be written.
  */
 export async function changeCompletion(
   context: Context,
@@ -54,8 +55,8 @@ export async function changeCompletion(
       );
     for (const [path] of changes) {
       const said = `this ${isWanted ? 'adds a line to' : 'removes a line from'} ${path}: ${line}`;
-      // Before a question it is not a notice, which --quiet would hide: the user must see the
-      // change.
+      // This text is not a notice, because --quiet hides notices, and the user must see the change
+      // before the question.
       await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     }
     const question = {

@@ -13,16 +13,17 @@ import type { Item, Query } from '../../http/types.js';
 /** How long Tab may wait for completions. */
 const PATIENCE_MS = 800;
 /**
- * The maximum number of offers. A longer menu is not useful, and bash asks for confirmation from a
- * hundred on.
+ * The maximum number of completions. A longer menu is not useful, and bash asks for confirmation
+ * from a hundred on.
  */
 const MOST_SHOWN = 50;
 
 /**
- * Offers UUIDs of bicycles that begin with the typed text, each with name and state; the most
- * recently changed ones without text. For other text it offers names, serial numbers and bleids
- * that begin with it. Offers nothing without a token that is available immediately:
- * no token command is run, and no question asked.
+ * Offers UUIDs of bicycles that begin with the typed text, each with its name and state. Without a
+ * typed text, offers the bicycles that changed most recently. For any other text it offers names,
+ * serial numbers and bleids that begin with it. Offers nothing unless a token is available at once:
+ * it runs no token command and asks no question.
+ *
  * @param values the flags of the typed line
  */
 export function findLiveBicycles(
@@ -41,7 +42,7 @@ export function findLiveBicycles(
     };
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
-        // Only UUIDs are safe: other text could have a meaning for the shell.
+        // Only UUIDs are safe, because the shell could interpret other texts.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
           continue;
         const description = [name, state]
@@ -60,7 +61,10 @@ export function findLiveBicycles(
   });
 }
 
-/** Names without a meaning for any shell, except the space, which scripts quote. */
+/**
+ * Matches names without characters that a shell interprets, except the space, which the scripts
+ * quote.
+ */
 const SAFE_NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.+-]*$/u;
 
 /**
@@ -88,15 +92,21 @@ function offerBicycleName(bicycle: Bicycle, typed: string): Offer[] {
   return offerName(names, uuid, typed, typeof state === 'string' ? state : '');
 }
 
-/** bash would insert the common text of repeated offers together with their descriptions. */
+/**
+ * When a text is offered twice, bash would insert the common beginning together with the
+ * descriptions.
+ */
 function withoutRepeated(words: readonly Offer[]): Offer[] {
   return [...new Map(words.map((word) => [word.value, word])).values()];
 }
 
-/** The most pages that are searched, because a service may ignore the search text. */
+/** The maximum number of pages that are searched, because a service may ignore the search text. */
 const MOST_PAGES_SEARCHED = 5;
 
-/** Yields bicycles with the text. Observed: `query` searches names, serial numbers and bleids. */
+/**
+ * Yields bicycles that contain the text. Observed: `query` searches names, serial numbers and
+ * bleids.
+ */
 async function* searchNames(
   context: Context,
   organization: string | undefined,
@@ -157,7 +167,7 @@ export function findLiveNamed(
   });
 }
 
-/** Sends requests with a token that is available immediately and a short time limit. */
+/** Sends requests with a short time limit, and only with a token that is available at once. */
 async function withPatience(
   { io, clock, signal }: Context,
   values: FollowedLine['values'],

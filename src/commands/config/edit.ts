@@ -14,12 +14,12 @@ import { parseConfig, readSettingsFile, replaceConfig } from '../../settings/sto
 import { makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../system/folder.js';
 import { describeEnd } from '../../system/shell.js';
 
-/** The initial text in the editor when there are no settings. */
+/** The text that the editor shows when there are no settings. */
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
 
 /**
- * Edits the settings. Throws a FleetError of kind `config` for invalid settings: the old ones stay,
- * and the edited text is kept as a draft.
+ * Edits the settings. Throws a FleetError of kind `config` for invalid settings. The old settings
+ * then stay, and the edited text is kept as a draft.
  */
 export async function editConfig(context: Context): Promise<void> {
   const { io, notice } = context;
@@ -62,8 +62,8 @@ function chooseEditor({ io }: Context): string {
 }
 
 /**
- * Runs the editor on the terminal with a shell that parses its flags, such as `code --wait`. Ctrl-C
- * is left to the editor; SIGTERM and SIGHUP end it and fleet.
+ * Runs the editor on the terminal, through a shell that parses its flags, such as `code --wait`.
+ * Ctrl-C is for the editor only. SIGTERM and SIGHUP end the editor and fleet.
  */
 async function runEditor(
   { io, signal, urgentSignal }: Context,
@@ -125,9 +125,9 @@ async function save(
 }
 
 /**
- * Checks the names one after another, so that two new names cannot collide either. Names that were
- * in the settings before are accepted, even when older versions of fleet allowed two of them to
- * collide.
+ * Checks the names one after another, so that two new names that mean the same file are found too.
+ * Names that were in the settings before are accepted, because older versions of fleet allowed such
+ * names.
  */
 function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string>): void {
   const accepted = new Set(names.filter((name) => namesBefore.has(name)));
@@ -138,8 +138,8 @@ function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string
 }
 
 /**
- * Returns the profile names in the settings. Returns none for broken settings, because edit can
- * repair them.
+ * Returns the profile names in the settings. For broken settings it returns none, because `config
+ * edit` can repair them.
  */
 function profileNamesIn(text: string): ReadonlySet<string> {
   try {

@@ -22,8 +22,8 @@ import { clean } from '../../terminal/clean.js';
 import { getDefault, parseDefaultKey, setDefault, unsetDefault } from './defaults.js';
 
 /**
- * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or
- * invalid.
+ * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or not
+ * valid.
  */
 export async function getSetting(context: Context, written: string): Promise<void> {
   const defaultKey = parseDefaultKey(written);
@@ -44,8 +44,8 @@ export async function getSetting(context: Context, written: string): Promise<voi
 }
 
 /**
- * Stores a checked value in a profile. The name of an organization is looked up and stored with its
- * UUID.
+ * Stores a checked value in a profile. The name of an organization is looked up, and stored
+ * together with its UUID.
  */
 export async function setSetting(
   context: Context,
@@ -102,7 +102,7 @@ export async function unsetSetting(context: Context, written: string): Promise<v
   await notice(`✓ removed ${key} from profile "${profile}"`);
 }
 
-/** Prints the path of the settings file, which may not exist yet. */
+/** Prints the path of the settings file. The file need not exist. */
 export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
   const { configPath } = findPlace(io.env);

@@ -12,11 +12,14 @@ import { every } from '../../system/clock.js';
 import { ownCommand } from '../../system/program-files.js';
 import { loadPaint } from '../../terminal/colour.js';
 
-/** Few enough bicycles to read, and enough events that a short watch shows some. */
+/**
+ * The number of bicycles is small, so that lists stay readable. The number of events is large
+ * enough that a short watch shows some.
+ */
 const BICYCLES = 60;
 const EVENTS_PER_SECOND = 3;
 
-/** How often to check whether the watch is connected. */
+/** How often the demo checks whether the watch is connected. */
 const LOOK_EVERY_MS = 100;
 
 /** A small map, so that the demo stays readable. */
@@ -26,20 +29,19 @@ const MAP_ROWS = 20;
 /** The name of the created bicycle. */
 const NAME = 'Demo 0001';
 
-/**
- * The lock device of the created bicycle. A bicycle needs a device before it can be made available.
- */
+/** The lock of the created bicycle. A bicycle needs a lock before it can be made available. */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
 /**
- * Walks through the main commands. Throws a FleetError of kind `internal` when one of them fails.
+ * Runs the main commands one after another. Throws a FleetError of kind `internal` when one of them
+ * fails.
  */
 export async function runDemo(context: Context, { seconds }: { seconds: number }): Promise<void> {
   const sandbox = await startSandbox({ bicycles: BICYCLES, rate: EVENTS_PER_SECOND });
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
-    // Exclude the operator's profile and token command.
+    // The operator's profile and token command are not used.
     ...Object.fromEntries(
       Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_')),
     ),
@@ -91,8 +93,8 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
 }
 
 /**
- * Rents the bicycle once a watch is connected, even when simulated riders of the sandbox changed
- * it. The returned function cancels this.
+ * Rents the bicycle as soon as a watch is connected, even when a simulated rider of the sandbox has
+ * changed it. The returned function cancels this.
  */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();
@@ -111,7 +113,7 @@ async function say({ io }: Context, text: string): Promise<void> {
   await io.stdout.write(`${paint.bold(text)}\n`);
 }
 
-/** Shows a command and runs it with the output of fleet. */
+/** Shows a command, and runs it with the same output as fleet. */
 async function showRun(
   context: Context,
   env: NodeJS.ProcessEnv,

@@ -14,9 +14,9 @@ import { checkOrganization, checkService } from './service.js';
 import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
- * Prints the findings, failures first, then throws the first failure; causes are checked before
- * their consequences. Resolves without failures. Changes nothing, and only sends the
- * token to the origins of base_url and sse_url.
+ * Prints the findings, failures first, and then throws the first failure. Causes are checked before
+ * their consequences. Resolves when there are no failures. Changes nothing, and sends the token
+ * only to the origins of base_url and sse_url.
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
@@ -31,7 +31,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known, limit)));
     const found = await checkNetwork({ ...known, context, role, limit });
-    // A setting is only good when the service accepts it, so drop the earlier "ok".
+    // The finding "ok" for a setting is dropped, because a setting is good only when the service
+    // accepts it.
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
       ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
@@ -54,7 +55,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   await conclude(report, notice);
 }
 
-/** How long all requests may take together, also when the body of an answer never ends. */
+/** How long all requests together may take, even when the body of an answer never ends. */
 const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {
@@ -71,7 +72,7 @@ function checkBuild(): Finding {
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
-/** Checks the route to each address and its answers. */
+/** Checks the route to each address, and the answers from it. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
@@ -90,7 +91,7 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
     } catch (thrown) {
       known.context.signal.throwIfAborted();
       const error = asFleetError(thrown);
-      // The service was reached, but its answer cannot be used.
+      // The service answered, but its answer cannot be used.
       return [failed(error.kind === 'service' ? name : 'proxy', error)];
     }
   };

@@ -11,7 +11,7 @@ export interface Finding {
   finding: string;
   /** What to do next: a command to paste or a sentence. */
   next: string | null;
-  /** For a failure: its error kind, which determines the exit code. */
+  /** For a failure: the kind of its error, which decides the exit code. */
   kind?: ErrorKind;
 }
 
@@ -32,7 +32,7 @@ export function failure(
   return { check, outcome: 'failure', finding, next, kind };
 }
 
-/** Converts an error into a finding, with its hint as the next step. */
+/** Converts an error into a finding. The hint of the error becomes the next step. */
 export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
@@ -40,7 +40,10 @@ export function failed(check: string, error: FleetError): Finding {
 /** A text that begins with the name of a program is a command to paste. */
 const COMMAND = /^(?:fleet|chmod|chown|sudo|mv|export|unset|set|\$env:|\w+=)(?:\s|$|\w)/;
 
-/** The next step as a sentence: a command gets a verb in front, other text is a sentence already. */
+/**
+ * Returns the next step as a sentence. Before a command it puts a verb; any other text already is a
+ * sentence.
+ */
 export function describeNext(next: string): string {
   return COMMAND.test(next) ? `run: ${next}` : next;
 }
@@ -48,7 +51,7 @@ export function describeNext(next: string): string {
 /** The mark and colour of each outcome on a terminal, worst first. */
 const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', 'green'] } as const;
 
-/** Sorts failures first, then warnings. Otherwise keeps the order of the checks. */
+/** Sorts failures first, then warnings. Within these groups, the order of the checks is kept. */
 export function sortFindings(findings: readonly Finding[]): Finding[] {
   return Object.keys(MARKS).flatMap((outcome) =>
     findings.filter((finding) => finding.outcome === outcome),

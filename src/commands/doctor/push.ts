@@ -11,8 +11,8 @@ import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 
 /**
- * Used when neither settings nor token name an organization. The check then only shows whether the
- * address can be reached.
+ * Used when neither the settings nor the token name an organization. The check then only shows
+ * whether the address can be reached.
  */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
@@ -46,8 +46,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
 }
 
 /**
- * Returns undefined when the subscription was opened, otherwise the error: of kind `network` when
- * no answer arrived.
+ * Returns undefined when the subscription was opened, and otherwise the error. The error is of kind
+ * `network` when no answer arrived.
  */
 async function subscribe(
   { context, settings, token, renewal, limit }: Examination,

@@ -1,4 +1,5 @@
-// Checks the answers of the service: prefix, version, token, organization and clock.
+// Checks the answers of the service: the prefix, the version, the token, the organization and the
+// clock.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -21,7 +22,7 @@ import { countOf, describeTotal, findPrefix, isRefusal } from '../auth/prefix.js
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
-/** A larger difference makes times of bicycles and token expiry wrong. */
+/** With a larger difference, the times of bicycles and the expiry of the token are wrong. */
 const CLOCK_TOLERANCE_MS = 60_000;
 
 /** Looks up the organization in the settings, as every command does. */
@@ -46,7 +47,7 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
   }
 }
 
-/** Warns that no organization is set, and names those of the token. */
+/** Warns that no organization is set, and names the organizations in the token. */
 async function nameOrganizations(known: Examination, uuids: readonly string[]): Promise<Finding> {
   const { settings, context } = known;
   const { baseUrl, profile } = settings;
@@ -62,7 +63,7 @@ async function nameOrganizations(known: Examination, uuids: readonly string[]): 
   );
 }
 
-/** Requests a page of bicycles of the organization and interprets the answer. */
+/** Requests a page of the organization's bicycles and interprets the answer. */
 export async function checkService(known: Examination, baseUrl: URL): Promise<Finding[]> {
   const { organization } = known;
   let answer: HttpAnswer;
@@ -101,7 +102,7 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
-/** A client that tries each request once. Without a token it sends none. */
+/** A client that sends each request only once. Without a token it sends none. */
 function clientOf({ context, settings, token, limit }: Examination, baseUrl: URL): Promise<Client> {
   return context.client({
     deadlineMs: settings.timeout.value,

@@ -17,12 +17,12 @@ import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
-/** The settings after the check. Invalid settings have their default value. */
+/** The settings after the check. A setting that is not valid has its default value. */
 export interface CheckedSettings {
   stored: Stored;
   settings: Settings;
   token?: string;
-  /** How to renew the token, once its source is known. */
+  /** How to renew the token, if its source is known. */
   renewal?: string;
 }
 
@@ -31,7 +31,7 @@ export interface Examination extends CheckedSettings {
   context: Context;
   /** The role of `--role`. */
   role: TopicRole | undefined;
-  /** Ends every request after the longest time that all of them may take together. */
+  /** Aborted after the longest time that all requests together may take. */
   limit: AbortSignal;
   /**
    * The UUID of the organization in the settings; undefined when it is not set or was not found.
@@ -40,18 +40,18 @@ export interface Examination extends CheckedSettings {
 }
 
 /**
- * The maximum time for an answer, because the operator waits for the report. A slower answer is
- * reported as a finding.
+ * The maximum time for an answer, because the operator waits for the report. A slower answer is a
+ * finding.
  */
 const LONGEST_WAIT_MS = 5000;
 
 /** The permission bits of the group and other users. */
 const OTHERS_MODE_BITS = 0o077;
 
-/** A token that expires sooner is a warning. */
+/** A token that expires within this time is a warning. */
 const SOON_MS = 5 * MINUTE_MS;
 
-/** Returns the valid settings and the findings about all settings. Only throws for a bad flag. */
+/** Returns the valid settings, and findings about all settings. Throws only for a wrong flag. */
 export async function checkSettings({
   io,
   flags,
@@ -143,7 +143,7 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Prom
   return Promise.race([work, aborted]);
 }
 
-/** Reports the default organization: all commands use the only one in the token. */
+/** Reports the default organization. When the token has only one, all commands use it. */
 function lookForOrganization({
   settings: { organization, profile },
   token = '',
@@ -152,13 +152,13 @@ function lookForOrganization({
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
-  // The names of several are looked up later.
+  // When there are several, their names are looked up later.
   if (others.length > 0) return [];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
-/** Returns the command that changes a setting at its current source. */
+/** Returns the command that changes a setting where it is currently set. */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,

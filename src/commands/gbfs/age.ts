@@ -12,9 +12,13 @@ export interface Age {
   readonly ttlMs: number;
 }
 
-/** How long a read may take beyond its schedule before the feed counts as too old. */
+/**
+ * How long after its planned time a feed may be published before the old feed counts as too old.
+ */
 const LATE_MS = 10_000;
-/** A feed dated further ahead was made with a wrong clock, so its age is unknown. */
+/**
+ * A feed with a date that is further ahead was made with a wrong clock, so its age is not known.
+ */
 const AHEAD_MS = 60_000;
 
 export function isOld({ clock }: Context, { updatedMs, ttlMs }: Age): boolean {

@@ -1,5 +1,5 @@
-// Builds the documents of a GBFS feed from bicycles, zones and facts about the system. Pure
-// functions; no text of the service is published.
+// Builds the documents of a GBFS feed from bicycles, zones and facts about the system. The
+// functions are pure, and no text of the service is published.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -31,7 +31,7 @@ interface Vehicle {
   readonly reportedMs: number | undefined;
 }
 
-/** The number of excluded bicycles by reason. */
+/** The number of excluded bicycles for each reason. */
 export type LeftOut = { [reason: string]: number };
 
 /** The bicycles that are collected for a feed. */
@@ -42,11 +42,11 @@ export interface Vehicles {
 }
 
 /**
- * States that are never in the feed, or only on request. The names of other states are not
+ * States that never appear in the feed, or only on request. The names of other states are not
  * published.
  */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
-/** Observed: both are times of its last message. */
+/** Observed: both fields are times of the bicycle's last message. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
 /** The earliest time that GBFS allows: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;
@@ -55,16 +55,16 @@ const POSITION_DECIMALS = 6;
 
 /** The last rental of a bicycle. */
 export interface LastRental {
-  /** Returns an ID that changes after every rental and cannot be traced back. */
+  /** Returns an ID that changes after every rental, and from which the bicycle cannot be found. */
   idOf(uuid: string): string;
   /**
-   * When the rental may have ended. A report before this time, or in the same second, would link
-   * the ID before with the ID after, because the feed publishes whole seconds.
+   * When the rental may have ended at the earliest. A report before this time, or in the same
+   * second, would connect the old ID with the new one, because the feed publishes whole seconds.
    */
   readonly sinceMs: number | undefined;
 }
 
-/** Adds a bicycle, or counts why it is excluded. */
+/** Adds a bicycle to the feed, or counts why it is excluded. */
 export function addVehicle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
@@ -98,14 +98,14 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
     return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
   if (owner !== undefined && owner !== selection.organization) return 'of another organization';
   const place = point.map((degrees) => numberOf(degrees) ?? 0);
-  // Trackers report 0, 0 for an unknown position.
+  // Trackers report 0, 0 when they do not know their position.
   if (place.every((degrees) => degrees === 0)) return 'without a position';
   const [lon = 0, lat = 0] = place.map((degrees) => Number(degrees.toFixed(POSITION_DECIMALS)));
   const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A report in the future comes from a clock that is ahead, and counts as now.
+  // A report in the future comes from a clock that is ahead. It counts as a report of this moment.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
     return 'silent for longer than --max-age';
@@ -122,9 +122,10 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
 export type FeedArea = number[][][][];
 
 /**
- * Returns the service areas of an organization. Returns none when a part of one outline
- * cannot be read, because the feed would forbid rides there. Zones of other types have unknown rules and are
- * counted as excluded. Assumed: a service area has a type with the word "service".
+ * Returns the service areas of an organization. Returns none when a part of an outline cannot be
+ * read, because the feed would then forbid rides in that part. The rules of other types of zones
+ * are not known, so such zones are counted as excluded. Assumed: the type of a service area
+ * contains the word "service".
  */
 export function areasOf(
   zones: readonly Named[],
@@ -145,16 +146,17 @@ export interface GbfsFeed {
   readonly system: System;
   /** Vehicles by ID. */
   readonly vehicles: readonly (readonly [id: string, vehicle: Vehicle])[];
-  /** The ranges of all vehicle types, also of types without a current vehicle. */
+  /** The ranges of all vehicle types, including types that no vehicle has at the moment. */
   readonly ranges: readonly (number | undefined)[];
-  /** The areas of the whole fleet, also without a published vehicle. */
+  /** The areas of the whole fleet, including areas without a published vehicle. */
   readonly areas: readonly FeedArea[];
   readonly updatedMs: number;
   readonly ttlMs: number;
 }
 
 /**
- * Returns the files by name. `gbfs.json` is last, so that all files in it exist when it is written.
+ * Returns the files by name. `gbfs.json` is the last one, so that all files that it lists exist
+ * when it is written.
  */
 export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
@@ -203,7 +205,7 @@ function newSystem({ feed_url: _ours, language = '', name, operator, ...system }
   };
 }
 
-/** Returns an ID that does not reveal data of the service: types differ only by range. */
+/** Returns an ID that reveals no data of the service. Types differ only by their range. */
 function typeId(maxRangeMetres: number | undefined): string {
   return maxRangeMetres === undefined ? 'bicycle' : `ebike-${maxRangeMetres}`;
 }
@@ -218,7 +220,7 @@ function drawType(range: number | undefined): object {
   };
 }
 
-/** Sorted by ID, because any other order could reveal which bicycle returned. */
+/** The vehicles are sorted by ID, because another order could reveal which bicycle returned. */
 function drawVehicles(
   vehicles: GbfsFeed['vehicles'],
   idField: string,

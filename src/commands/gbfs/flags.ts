@@ -60,7 +60,7 @@ export function addGbfsFlags<A extends unknown[], O extends OptionValues>(
 
 export type GbfsOptions = FlagsOf<typeof addGbfsFlags<[], NoFlags>>;
 
-/** A parser for commander: `NAME=VALUE`, repeatable. */
+/** A parser for commander: `NAME=VALUE`; the flag can be repeated. */
 function readSet(text: string, before: { readonly [name: string]: string } = {}) {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)

@@ -23,17 +23,17 @@ import { readSystem } from './system.js';
 import type { System } from './system-fields.js';
 
 const DEFAULT_TTL_MS = 60_000;
-/** Models and zones rarely change, and services limit requests. */
+/** Models and zones rarely change, and services limit the number of requests. */
 const NAMED_MS = 600_000;
 /**
- * Failures that a retry may fix. After a feed was published, every failure is retried, because a
- * gateway may refuse a valid request temporarily.
+ * Failures that another attempt may fix. After a first feed was published, every failure is tried
+ * again, because a gateway may temporarily refuse a valid request.
  */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
 /**
- * Publishes the feed. Throws the error that ends it: of kind `partial` when the existing feed is
- * older than its ttl.
+ * Publishes the feed. Throws the error that ends it. The error is of kind `partial` when the
+ * existing feed is older than its ttl.
  */
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
   const { out, every, serve, check } = options;
@@ -71,7 +71,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
-/** A shorter range was probably meant in kilometres. */
+/** A smaller number was probably meant in kilometres. */
 const LEAST_RANGE_METRES = 1000;
 
 /** Returns the missing flags. Throws for invalid ones. */
@@ -100,7 +100,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs are');
   const rangeMetres = range && Math.round(range);
-  // Ranges are never removed, because a reader may still have their vehicles.
+  // Ranges are never removed, because the vehicles that use them may still be in the feed that a
+  // reader has.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
@@ -124,7 +125,7 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The next feed cannot be published sooner than this one took to build.
+    // The next feed is published at the earliest after the time that it took to build this one.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
@@ -153,13 +154,13 @@ async function writeFiles(
     await rm(join(folder, name), { force: true });
 }
 
-/** Names of feed files, and of drafts of killed runs. */
+/** Matches the names of feed files, and of drafts that killed runs left. */
 const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
 /**
- * Describes a failure, in which case the old feed stays: the error reports its age, and is of kind
- * `partial` when it is older than its ttl.
+ * Describes a failure, after which the old feed stays. The error reports the age of the feed, and
+ * is of kind `partial` when the feed is older than its ttl.
  */
 async function describeFailure(
   context: Context,
@@ -168,7 +169,7 @@ async function describeFailure(
 ): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  // Throw errors such as a closed output unchanged; they are not failures of the feed.
+  // Errors such as a closed output are thrown unchanged, because they are not failures of the feed.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
   const age =
     before === undefined
@@ -180,8 +181,8 @@ async function describeFailure(
 }
 
 /**
- * Prints a JSON line for programs. For people, only an address goes to stdout and other messages to
- * stderr.
+ * Prints a JSON line for programs. For people, only the address is printed on stdout; all other
+ * messages go to stderr.
  */
 async function tell(
   { io, notice }: Context,

@@ -1,4 +1,4 @@
-// Reads the input of a feed: bicycles from a current mirror or the list, and models and zones.
+// Reads the input of a feed: bicycles from a current mirror or from the list, and models and zones.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -16,8 +16,8 @@ import { eachWithRental } from './rentals.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
 /**
- * Returns the published bicycles; `key` is the secret of their IDs. Throws like a list, and a
- * FleetError of kind `partial` for an incomplete list.
+ * Returns the published bicycles. `key` is the secret from which their IDs are made. Throws the
+ * errors of a list, and a FleetError of kind `partial` for an incomplete list.
  */
 export async function readVehicles(context: Context, selection: FeedSelection, key: string) {
   const { organization, nowMs } = selection;
@@ -63,7 +63,7 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
 
-/** How long a report takes until the service has stored it. */
+/** How long it takes until the service has stored a report of a bicycle. */
 const REPORT_MS = 60_000;
 
 /** Assumed: models have their range in this field. */
@@ -86,8 +86,8 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 }
 
 /**
- * Reads all models or zones; empty when the service does not have this list. Throws the client's
- * errors and an error for an incomplete list.
+ * Reads all models or zones. Returns none when the service does not have this list. Throws the
+ * client's errors, and an error for an incomplete list.
  */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];

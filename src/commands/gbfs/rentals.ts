@@ -7,16 +7,18 @@ import type { Mirror } from '../../mirror/open.js';
 import { rangeOf } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 
-/** A bicycle that moved this many degrees (about 200 m) may have been rented without a message. */
+/**
+ * A bicycle that moved by this many degrees (about 200 m) may have been rented without a message.
+ */
 const RIDDEN_DEGREES = 0.002;
 /** A bicycle that stays in these states has not been rented. */
 const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
 
 /**
- * Yields the bicycles of an organization with their last rentals. The rental changes after every
- * ride and never repeats. One statement reads a consistent state. A bicycle may have been rented
- * when it was in another state, moved, left the list, or during a gap. Expired history is ignored,
- * because gaps are deleted immediately and changes gradually.
+ * Yields the bicycles of an organization with their last rentals. The identifier of the rental
+ * changes after every ride and is never used again. A single statement reads a consistent state. A
+ * bicycle may have been rented when it was in another state, moved, left the list, or during a gap.
+ * Expired history is ignored, because gaps are deleted at once, but changes only bit by bit.
  */
 export async function* eachWithRental(
   { database }: Mirror,
@@ -40,11 +42,11 @@ export async function* eachWithRental(
       );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
-        /** Identifies the last rental, and when it may have ended. */
+        /** Identifies the last rental, and tells when it may have ended. */
         ...{ rental, sinceMs: readTime(since) },
         /**
-         * Whether the bicycle left its state and the new state was not published: only the rider
-         * gets messages about a ride. After a gap, the list has shown the state.
+         * Whether the bicycle left its state and its new state was not published, because only the
+         * rider gets messages about a ride. After a gap, the list has shown the state.
          */
         isAway: Boolean(away),
       };

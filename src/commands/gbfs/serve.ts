@@ -13,12 +13,12 @@ export interface Published extends Age {
   readonly files: readonly (readonly [name: string, text: string])[];
 }
 
-/** A reader that takes no data for this time is disconnected. */
+/** A reader that takes no data for this long is disconnected. */
 const IDLE_MS = 30_000;
 
 /**
  * Returns whether an If-None-Match header matches a tag (RFC 9110, 13.1.2). The header is `*` or a
- * list of quoted tags. A compressing proxy adds W/, which the comparison ignores.
+ * list of quoted tags. A proxy that compresses adds W/ to a tag; the comparison ignores it.
  */
 function matchesTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
@@ -27,7 +27,7 @@ function matchesTag(header: string | undefined, etag: string): boolean {
 }
 
 /**
- * Serves the feed until the command ends, to everyone and under any host name. Rejects with a
+ * Serves the feed to everyone, under any host name, until the command ends. Rejects with a
  * FleetError of kind `usage` when the port cannot be used.
  */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {

@@ -7,8 +7,8 @@ export const FEED_VERSIONS = ['3.0', '3.1', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
 /**
- * A field: an example, and a parser that returns the text in the form of the feed, or undefined
- * when it is invalid.
+ * A field: an example, and a parser. The parser returns the text in the form of the feed, or
+ * undefined when it is not valid.
  */
 type SystemField = readonly [example: string, parse: (text: string) => string | undefined];
 
@@ -22,7 +22,10 @@ function parseUrl(text: string): string | undefined {
     : undefined;
 }
 
-/** Accepts a URL to which a file name can be appended, so not the address of a file such as gbfs.json. */
+/**
+ * Accepts a URL to which a file name can be appended. The address of a file such as gbfs.json is
+ * refused.
+ */
 function parseFolderUrl(text: string): string | undefined {
   return /[?#@]|\.json\/*$/i.test(text) ? undefined : parseUrl(text);
 }
@@ -41,12 +44,12 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
-/** Days, hours or seasons. Valid opening hours contain at least one of these. */
+/** Matches days, hours and seasons. Valid opening hours contain at least one of these. */
 const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
 
 /**
- * All fields by their name in the feed. `feed_url` belongs to fleet: the public address of the
- * files.
+ * All fields by their name in the feed. `feed_url` is not one of them in GBFS: it is the public
+ * address of the files.
  */
 export const SYSTEM_FIELDS = {
   system_id: ['citybike_berlin', matching(/^\S+$/)],

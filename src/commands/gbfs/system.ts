@@ -17,7 +17,8 @@ type Fields = { readonly [name: string]: unknown };
 
 /**
  * Reads the facts about the system. Throws a FleetError of kind `usage` that lists all invalid and
- * missing fields, after the given problems. A served feed does not need its address.
+ * missing fields after the given problems. A feed that fleet serves itself does not need its
+ * address.
  */
 export async function readSystem(
   context: Context,
@@ -29,7 +30,7 @@ export async function readSystem(
   }: Pick<GbfsOptions, 'version' | 'serve' | 'system' | 'set'>,
   problems: string[],
 ): Promise<System> {
-  /** Refused fields are present with the value undefined. */
+  /** Refused fields are present and have the value undefined. */
   const system: { [Name in SystemName]?: string | undefined } = {};
   const take = (from: string, written: string, value: unknown) => {
     const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));

@@ -1,11 +1,11 @@
-// Converts a guide of docs/ into the form of a help page: paragraphs on one line, `Heading:`, and
-// lists indented by two spaces.
+// Converts a guide of docs/ into the form of a help page: each paragraph on one line, headings as
+// `Heading:`, and lists indented by two spaces.
 
 import { showPairs } from '../../cli/help.js';
 
 /**
- * Converts the Markdown of a guide: headings, paragraphs, lists, tables of two columns and code
- * blocks. Omits the title and pictures.
+ * Converts the Markdown of a guide: headings, paragraphs, lists, tables with two columns and code
+ * blocks. The title and pictures are left out.
  */
 export function guideText(markdown: string): string {
   const blocks = markdown
@@ -17,7 +17,7 @@ export function guideText(markdown: string): string {
     blocks
       .filter((block) => block !== '')
       .join('\n\n')
-      // A list follows directly below its heading.
+      // There is no empty line between a heading and its list.
       .replace(/^(\S.*:)\n\n(?= )/gm, '$1\n')
   );
 }
@@ -35,7 +35,7 @@ function blockText(block: string): string {
     : inlineText(whole);
 }
 
-/** Joins the lines of each paragraph and of each item of a list. Terminals wrap them by their width. */
+/** Joins the lines of each paragraph and of each list item. Terminals wrap them to their width. */
 function joinLines(text: string): string {
   return text.replace(/\n *(?! *(?:- |\d+\. ))/g, ' ');
 }
@@ -46,7 +46,7 @@ function readRow(line: string): [term: string, meaning: string] {
 }
 
 /**
- * Removes Markdown from text: commands get quotes, and links become the command that shows their
+ * Removes Markdown from text. Commands get quotes, and a link becomes the command that shows the
  * guide.
  */
 function inlineText(text: string): string {
@@ -58,7 +58,7 @@ function inlineText(text: string): string {
     .replaceAll('**', '');
 }
 
-/** Indents code by two spaces; the comment of a shell line moves above it. */
+/** Indents code by two spaces. The comment behind a shell line moves above it. */
 function codeText(block: string): string {
   const [fence = '', ...lines] = block.split('\n').slice(0, -1);
   const isShell = fence === '```sh';

@@ -98,7 +98,7 @@ function commandPage(command: Command): Page {
   };
 }
 
-/** Returns the page in roff: unchanged lines, in sections with a heading. */
+/** Returns the page in roff: sections with a heading, and unchanged lines. */
 function showPage({ name, section, summary, text, others }: Page, date: string): string {
   const body = text.trim().split('\n').map(plain).join('\n');
   return [
@@ -110,8 +110,8 @@ function showPage({ name, section, summary, text, others }: Page, date: string):
 }
 
 /**
- * Escapes for the special characters of roff, and for quotes and dashes that it would replace with
- * typographic ones.
+ * Escapes for the special characters of roff, and for quotes and dashes, which roff would replace
+ * by typographic ones.
  */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',
@@ -124,8 +124,8 @@ const MARKS: { readonly [mark: string]: string } = {
 };
 
 /**
- * Escapes text for roff. Characters beyond ASCII are written by code point, because not every `man`
- * reads UTF-8.
+ * Escapes text for roff. Characters outside ASCII are written by their code point, because not
+ * every `man` reads UTF-8.
  */
 function plain(text: string): string {
   return text

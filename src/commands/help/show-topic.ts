@@ -22,7 +22,7 @@ export async function showTopic(
 
 /**
  * Returns a guide in the form of a `--help` page before wrapping: each paragraph on one line, and
- * lists below a heading.
+ * lists directly below a heading.
  */
 export async function topicText(topic: Topic, program: Command): Promise<string> {
   return topic === 'flags'

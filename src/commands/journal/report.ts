@@ -25,8 +25,8 @@ interface ReportInput {
 }
 
 /**
- * Returns the format of the report by the name of `--file`; undefined when a plain table is written,
- * as with `--jq` or `--columns`.
+ * Returns the format of the report by the name of `--file`. Undefined when a plain table is
+ * written, as with `--jq` or `--columns`.
  */
 export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
   const { file, jq, columns, output } = flags;
@@ -120,7 +120,7 @@ function describeTime({ zone }: Context, runs: readonly RecordedRun[]): string {
   return `${showLocalTime(first, zone)} to ${showLocalTime(last, zone)} (${name})`;
 }
 
-/** Says which runs were killed, and that the next one resumed. */
+/** Says which runs were killed, and that the run after each of them continued. */
 function describeRuns({ zone }: Context, runs: readonly RecordedRun[]): string {
   const sentences = runs.map(({ startedAtMs = 0, lastAtMs = startedAtMs, isEnded }, index) => {
     const verb = index === 0 ? 'started' : 'resumed';

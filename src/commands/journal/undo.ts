@@ -1,5 +1,5 @@
 // `fleet journal undo`: brings the bicycles of a run back to the states and values that its journal
-// recorded, where nobody changed them since.
+// recorded, unless another user has changed them since.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { readTransitions } from '../../api/history.js';
@@ -43,9 +43,9 @@ interface Kept {
 }
 
 /**
- * Undoes the run of a journal. Throws a FleetError of kind `usage` for a journal that cannot be
- * trusted or belongs to another service, what carryOut throws, and a FleetError of kind `partial`
- * when some changes cannot be undone.
+ * Undoes the run of a journal. Throws the errors of carryOut. Throws a FleetError of kind `usage`
+ * for a journal that cannot be trusted or belongs to another service, and of kind `partial` when
+ * some changes cannot be undone.
  */
 export async function undoJournal(
   context: Context,
@@ -86,7 +86,7 @@ function doneChanges({ entries }: Journal): DoneChange[] {
   return [...entries]
     .filter(([, entry]) => judgeEntry(entry) === 'done')
     .map(([key, entry]) => ({
-      // The key of an edit or a creation also has a hash of its body.
+      // The key of an edit or a creation also contains a hash of its body.
       uuid: key.split(':', 1)[0] ?? key,
       name: entry.name,
       entry,
@@ -111,7 +111,7 @@ function keep({ uuid, name }: DoneChange, reason: string): Kept {
   return { label: clean(name ?? uuid), reason };
 }
 
-/** Changes that are listed by name before the question. */
+/** How many changes are listed by name before the question. */
 const KEPT_SHOWN = 100;
 
 async function report({ notice }: Context, kept: readonly Kept[]): Promise<void> {
@@ -123,7 +123,7 @@ async function report({ notice }: Context, kept: readonly Kept[]): Promise<void>
 
 // Transitions
 
-/** A transition of the run, and the state before it. */
+/** A transition of the run, and the state before the transition. */
 interface RunStep {
   change: DoneChange;
   verb: string;
@@ -172,13 +172,13 @@ async function undoActions(
 }
 
 /** The service's times have whole seconds. */
-/** Returns when a request was sent, at the earliest, by the service's clock. */
+/** Returns the earliest time at which a request may have been sent, by the service's clock. */
 function sentAtMs({ sending }: JournalEntry): number | undefined {
   const startMs = readTime(sending.start.date);
   return startMs === undefined ? undefined : startMs + sending.afterMs - SECOND_MS;
 }
 
-/** Returns the target that leads a bicycle back, or the reason why there is none. */
+/** Returns the target that brings a bicycle back, or the reason why this is not possible. */
 async function targetBack(context: Context, step: RunStep): Promise<PlanTarget | string> {
   const { change, verb } = step;
   const { uuid, name, entry } = change;
@@ -199,7 +199,7 @@ async function targetBack(context: Context, step: RunStep): Promise<PlanTarget |
 
 const HISTORY_PAGES = 5;
 
-/** Returns the state before the run's transition, by the service's history. */
+/** Returns the state before the run's transition, from the service's history. */
 async function stateInHistory(
   context: Context,
   { change, verb, sentAtMs: fromMs }: RunStep,
@@ -237,7 +237,7 @@ async function undoEdits(
   return kept;
 }
 
-/** Returns the fields that can get their old values back, and why the others cannot. */
+/** Returns the fields that can get their old values back, and the reasons why the others cannot. */
 async function earlierValues(
   context: Context,
   { uuid, name, entry }: DoneChange,

@@ -41,7 +41,7 @@ export async function openArchive(path: string, attribution: string | undefined)
         const tile = await archive.getZxy(z, x, y);
         return tile === undefined ? undefined : Buffer.from(tile.data);
       },
-      /** Returns the whole archive in base64, to embed it into a page. */
+      /** Returns the whole archive in base64, so that a page can contain it. */
       async embed(): Promise<string> {
         const { size } = await file.stat();
         if (size > LARGEST_EMBEDDED_BYTES)
@@ -65,7 +65,7 @@ async function readBytes(file: FileHandle, offset: number, length: number): Prom
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** Returns the attribution that the archive names, without its HTML. */
+/** Returns the attribution in the archive, without its HTML. */
 async function attributionOf(archive: PMTiles): Promise<string> {
   const metadata = (await archive.getMetadata()) as { attribution?: unknown } | undefined;
   const text = String(metadata?.attribution ?? '').replaceAll(/<[^>]*>/g, '');

@@ -15,17 +15,17 @@ import { drawMap } from '../../views/map/terminal.js';
 import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
 
-/** The size for a pipe or a file, because their readers do not report a size. */
+/** The size for a pipe or a file, which have no size of their own. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
-/** The rows of the shell's prompt below the drawing. */
+/** The rows that stay free below the drawing for the shell's prompt. */
 const PROMPT_ROWS = 1;
 const PICTURE_SIZE: Size = { width: 1200, height: 800 };
-/** A smaller picture does not have space for its legend. */
+/** A smaller picture has no room for its legend. */
 const LEAST_PIXELS = 200;
 
 let world: Pick<MapInput, 'coast' | 'towns'> | undefined;
 
-/** Reads the coastline and the largest towns, which the build generates, once. */
+/** Reads the coastline and the largest towns once. The build has written them. */
 export function loadWorld() {
   const read = (name: string) => JSON.parse(readFileSync(distPath(name), 'utf8'));
   world ??= { coast: readCoast(read('coastline.json')), towns: readTowns(read('towns.json')) };
@@ -50,13 +50,13 @@ export function drawPicture(picture: FleetPicture, { width, height }: Size = PIC
 
 export interface TextOptions {
   size: Size | undefined;
-  /** A file does not have a terminal to query. */
+  /** A file is not a terminal that could be asked. */
   isFile: boolean;
 }
 
 /**
- * Returns the lines of the drawing: in colour and Braille when the terminal supports them, in ASCII
- * in a pipe.
+ * Returns the lines of the drawing: in colour and Braille when the terminal supports them, and in
+ * ASCII in a pipe.
  */
 export async function drawText(
   context: Context,

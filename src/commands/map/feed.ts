@@ -28,11 +28,11 @@ export interface FeedOptions {
   tiles: Tiles | null;
   zone: TimeZone;
   zones: readonly PageZone[];
-  /** The earliest time that the time slider can show; null without a mirror. */
+  /** The earliest time on the time slider; null without a mirror. */
   pastFromMs: number | null;
   /**
-   * The first update number. It is greater than all numbers of an earlier run, which an open page
-   * may still know.
+   * The number of the first update. It is greater than all numbers of an earlier run, which an open
+   * page may remember.
    */
   startMs: number;
   /** Whether the filters include a bicycle. */
@@ -42,7 +42,7 @@ export interface FeedOptions {
 /** The fleet of a watch. */
 type Watched = Pick<Watch, 'known' | 'store' | 'total' | 'doubt'>;
 
-/** How many log lines a new tab gets, and how many one update may contain. */
+/** The maximum number of log lines for a new tab, and in one update. */
 const KEPT_EVENTS = 200;
 
 export class TabFeed {
@@ -66,7 +66,7 @@ export class TabFeed {
     };
   }
 
-  /** Records the results of a step of the watch. */
+  /** Records what a step of the watch has changed. */
   take(effects: readonly WatchEffect[], watch: Watched) {
     this.#watched = watch;
     for (const effect of effects) {
@@ -100,7 +100,7 @@ export class TabFeed {
     return { ...news, sequence, atMs: nowMs, alerts };
   }
 
-  /** Returns the fleet after the last update. */
+  /** Returns the fleet as of the last update. */
   payload(atMs: number): Payload {
     const { title, tiles, pastFromMs, zone, zones } = this.#options;
     const rows = Array.from(this.#shown.values(), rowOf);
@@ -118,7 +118,7 @@ export class TabFeed {
     };
   }
 
-  /** Returns data with other bicycles for the same page, such as those of a past moment. */
+  /** Returns the same data with other bicycles, such as those of a moment in the past. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles, zone, zones } = this.#options;
     const nothing = {
@@ -175,7 +175,10 @@ export class TabFeed {
     }
   }
 
-  /** Describes the progress of reading, bicycles beyond the limit, and an incomplete comparison. */
+  /**
+   * Describes what is missing from the page: bicycles that are still being read, bicycles beyond
+   * the limit, and an incomplete comparison.
+   */
   #extent({ known, total = 0, doubt }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
     const isReading = !known.isWhole && !isFull && known.store.size() < total;
@@ -190,8 +193,8 @@ export class TabFeed {
   }
 
   /**
-   * Compares bicycles with their last shown values, because a change may not be visible on the
-   * page.
+   * Bicycles are compared with the values that were shown last, because a change may not be visible
+   * on the page.
    */
   #compare(watch: Watched) {
     const rows: PageRow[] = [];

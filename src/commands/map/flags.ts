@@ -25,8 +25,8 @@ export function readSize(text: string): Size {
 }
 
 /**
- * A host that is safe in the security policy of a page: no wildcard, and no character that ends a
- * directive or an attribute.
+ * Matches a host that can be written into the security policy of a page: without a wildcard, and
+ * without a character that ends a directive or an attribute.
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
@@ -69,7 +69,7 @@ export function tilesOf(url: string, attribution: string | undefined): Tiles {
   };
 }
 
-/** The port of --serve when no port is given. */
+/** The port of --serve when the user names none. */
 export const DEFAULT_PORT = 4030;
 
 /** Adds the flags of `fleet map`. */

@@ -1,4 +1,4 @@
-// `fleet map -o html`: the fleet as one self-contained page.
+// `fleet map -o html`: the fleet as a single page that contains everything it needs.
 
 import { readFile } from 'node:fs/promises';
 import type { PageZone, Payload } from '../../page/payload.js';
@@ -12,7 +12,7 @@ import type { FleetFacts } from './read.js';
 export interface HtmlOptions {
   /** The URL template of a tile server. Without it, the page loads nothing from other servers. */
   tiles: string | undefined;
-  /** Attribution of the tiles, when the server is not a known one. */
+  /** The attribution of the tiles. It is needed when the server is not one of the known servers. */
   attribution?: string | undefined;
 }
 
@@ -56,7 +56,8 @@ export const STILL = {
 } as const;
 
 /**
- * Reads the page that was built from `src/page/`. It has placeholders `{{fleet:…}}` for the data.
+ * Reads the page that was built from `src/page/`. It contains placeholders `{{fleet:…}}` for the
+ * data.
  */
 export function readTemplate(): Promise<string> {
   return readFile(distPath('page.html'), 'utf8');
@@ -64,16 +65,18 @@ export function readTemplate(): Promise<string> {
 
 const TOKEN = /{{fleet:(\w+)}}/;
 
-/** The large parts of a page. A served page requests them from fleet. */
+/** The large parts of a page on disk. A served page requests them from fleet. */
 interface PageData extends PackedFleet {
   /** The archive of the tiles in base64; empty without one. */
   embeddedTiles: string;
 }
 
-/** The large parts of a page that requests its data. */
+/** The large parts of a page that requests its data from fleet. */
 export const NO_DATA: PageData = { rows: [], details: [], embeddedTiles: '' };
 
-/** Yields the page in pieces with the data of this fleet. `rows` of the payload are ignored. */
+/**
+ * Yields the page with the data of this fleet, in pieces. The `rows` of the payload are ignored.
+ */
 export function* drawPage(
   template: string,
   payload: Payload,
@@ -86,14 +89,14 @@ export function* drawPage(
     details: () => [inScript(details)],
     tiles: () => [embeddedTiles],
   };
-  // Every second piece is the name of a placeholder; the others are text of the template.
+  // Every second piece is the name of a placeholder. The other pieces are text of the template.
   for (const [index, piece] of template.split(TOKEN).entries()) {
     if (index % 2 === 0) yield piece;
     else yield* texts[piece]?.() ?? [];
   }
 }
 
-/** Yields the JSON of the payload with its rows, which are lists of objects as JSON text. */
+/** Yields the JSON of the payload with its rows. The rows are given as JSON text. */
 function* dataWithRows(payload: Payload, rows: readonly string[]) {
   const { rows: _rows, ...others } = payload;
   yield `${inScript(others).slice(0, -1)},"rows":[`;
@@ -101,7 +104,10 @@ function* dataWithRows(payload: Payload, rows: readonly string[]) {
   yield ']}';
 }
 
-/** Returns the servers that the page may contact: the tile server, and fleet for a served page. */
+/**
+ * Returns the servers that the page may contact: the tile server, and for a served page fleet
+ * itself.
+ */
 function elsewhereOf({ tiles, link }: Payload): string {
   return [
     ...(link === null ? [] : ["'self'"]),
@@ -112,8 +118,8 @@ function elsewhereOf({ tiles, link }: Payload): string {
 }
 
 /**
- * Returns JSON for a script element. It cannot end the element, begin a comment or end a line of
- * script.
+ * Returns JSON for a script element. The text cannot end the element, begin a comment or end a line
+ * of the script.
  */
 export function inScript(value: unknown): string {
   return inScriptText(JSON.stringify(value));

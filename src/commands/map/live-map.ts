@@ -12,7 +12,10 @@ import { loadWorld } from './draw.js';
 export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
-  /** Whether every bicycle is known. The view then stays unchanged until a bicycle leaves it. */
+  /**
+   * Whether every bicycle is known. From then on, the view stays the same until a bicycle leaves
+   * it.
+   */
   isWhole: boolean;
   title: string;
   moment: string;
@@ -20,7 +23,7 @@ export interface LiveMapInput {
   look: Look;
 }
 
-/** Opens a map that keeps its automatic view from one frame to the next. */
+/** Opens a map whose automatic view stays the same from one frame to the next. */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;
   return {

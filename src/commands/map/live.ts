@@ -1,5 +1,5 @@
-// `fleet map --live`, and the filters for bicycles that a map follows: those of `bicycles list`,
-// evaluated by fleet for pushed messages.
+// `fleet map --live`, and the filters for the bicycles of a map. They are the filters of `bicycles
+// list`; for pushed messages fleet evaluates them itself.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
@@ -31,8 +31,8 @@ export async function followMap(
 }
 
 /**
- * Returns the followed part of the fleet. `flag` is named in errors. Throws a usage error for a
- * zone filter.
+ * Returns the part of the fleet that the map follows. Errors name `flag`. Throws a usage error for
+ * a zone filter.
  */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {

@@ -12,7 +12,10 @@ import { type MapFilters, readFacts, readFleet } from './read.js';
 /** The form of the drawing. */
 type Form = 'text' | 'svg' | 'html';
 
-/** The largest text drawing. 10,000 columns and 10,000 rows would take 8 GB of memory. */
+/**
+ * The size of the largest drawing as text. 10,000 columns and 10,000 rows would need 8 GB of
+ * memory.
+ */
 const MOST_CELLS = 1_000_000;
 
 const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
@@ -23,8 +26,8 @@ const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
 };
 
 /**
- * Draws the fleet. Throws like a list. An incomplete list is drawn, followed by an error of kind
- * `partial`.
+ * Draws the fleet. Throws the errors of a list. An incomplete list is drawn, and then an error of
+ * kind `partial` is thrown.
  */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
   const { file } = context.flags;
@@ -69,7 +72,7 @@ async function writeMapPage(
   if (facts.incomplete !== undefined) throw facts.incomplete;
 }
 
-/** Opens the archive of `--tiles` before anything is sent; undefined for a tile server. */
+/** Opens the archive of `--tiles` before anything is sent. Returns undefined for a tile server. */
 export async function archiveOf(tiles: string | undefined, attribution: string | undefined) {
   if (tiles === undefined || !isArchivePath(tiles)) return undefined;
   const { openArchive } = await import('./archive.js');

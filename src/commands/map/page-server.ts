@@ -1,5 +1,5 @@
-// The HTTP server of `--serve`: on loopback, with a secret in its path. Tabs receive updates as
-// server-sent events.
+// The HTTP server of `--serve`. It listens on loopback, and its address contains a secret. Tabs
+// receive updates as server-sent events.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -16,18 +16,18 @@ export interface PageServerOptions {
   template: string;
   payload(): Payload;
   fields(uuid: string): FieldTexts | undefined;
-  /** Returns the fleet at a past moment; undefined without a mirror. */
+  /** Returns the fleet at a moment in the past; undefined without a mirror. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
   /** Returns a tile of the archive; undefined without an archive. */
   readTile?: ((z: number, x: number, y: number) => Promise<Buffer | undefined>) | undefined;
-  /** A tab that does not read for this time is closed. */
+  /** A tab that does not read for this long is closed. */
   idleMs?: number;
 }
 
 const HOST = '127.0.0.1';
 /**
- * The maximum size of kept updates for tabs that are behind. When the updates since the packed
- * fleet exceed it, the fleet is packed again for the next tab.
+ * The maximum size of the updates that are kept for tabs that are behind. When the updates since
+ * the fleet was packed exceed it, the fleet is packed again for the next tab.
  */
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 const ROWS_A_PIECE = 500;
@@ -39,12 +39,14 @@ const MOST_ZOOM = 26;
 export async function openPageServer(options: PageServerOptions) {
   const { port, key, template, payload, fields, past, readTile, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
-  /** The open tabs with the last update that was sent to each. */
+  /** The open tabs, with the number of the last update that was sent to each. */
   const tabs = new Map<ServerResponse, number>();
-  // The page does not contain bicycles; it requests them, so that the same page serves all tabs.
+  // The page contains no bicycles but requests them, so that the same page can be sent to all tabs.
   const page = Buffer.from([...drawPage(template, { ...payload(), events: [] }, NO_DATA)].join(''));
 
-  /** Sends missed updates to a tab. A tab that does not read gets nothing until it reads again. */
+  /**
+   * Sends a tab the updates that it has missed. While a tab does not read, nothing is sent to it.
+   */
   const catchUp = (tab: ServerResponse) => {
     if (tab.writableNeedDrain) return;
     const { events, sequence } = fleet.since(tabs.get(tab) ?? 0);
@@ -74,7 +76,8 @@ export async function openPageServer(options: PageServerOptions) {
         'Content-Encoding': 'gzip',
       });
     if (path === 'events') {
-      // A browser that reconnects sends its original address and the last update that it received.
+      // A browser that reconnects uses the original address, and sends the number of the last
+      // update that it received.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );
@@ -101,7 +104,7 @@ export async function openPageServer(options: PageServerOptions) {
       : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  // Slow tabs are closed, so that no data is kept forever.
+  // Slow tabs are closed. Otherwise their data would have to be kept forever.
   const server = await openHttpServer(
     { host: HOST, port, flag: '--serve', idleMs },
     (request, response) => {
@@ -119,7 +122,7 @@ export async function openPageServer(options: PageServerOptions) {
       fleet.add(update);
       for (const tab of tabs.keys()) catchUp(tab);
     },
-    /** Sends a heartbeat, because proxies close silent connections. */
+    /** Sends a heartbeat, because proxies close a connection without traffic. */
     beat() {
       for (const tab of tabs.keys()) if (tab.writableLength === 0) tab.write(':\n\n');
     },
@@ -132,13 +135,13 @@ export async function openPageServer(options: PageServerOptions) {
 
 export type PageServer = Awaited<ReturnType<typeof openPageServer>>;
 
-/** Keeps one packed copy of the fleet and the last updates. All tabs share these bytes. */
+/** Keeps one packed copy of the fleet and the last updates. The same bytes are sent to all tabs. */
 function openFleetCopy(payload: () => Payload) {
   let { sequence } = payload();
   let copy: { sequence: number; bytes: Promise<Buffer> } | undefined;
   const log: { sequence: number; event: Buffer }[] = [];
   let logBytes = 0;
-  /** Whether the log contains all updates after the given one. */
+  /** Whether all updates after the given number are kept. */
   const isLogged = (known: number) =>
     known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
   return {
@@ -155,8 +158,8 @@ function openFleetCopy(payload: () => Payload) {
       while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
     /**
-     * Returns the updates that a tab has missed. The event `fleet` makes the tab request everything
-     * again.
+     * Returns the updates that a tab has missed. The event `fleet` tells the tab to request
+     * everything again.
      */
     since(known: number): { events: Buffer[]; sequence: number } {
       const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
@@ -165,10 +168,7 @@ function openFleetCopy(payload: () => Payload) {
   };
 }
 
-/**
- * Packs the fleet in pieces, because its whole text would need more memory than the rest of the
- * data.
- */
+/** Packs the fleet in pieces, because its whole text would need more memory than all other data. */
 async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
   const pieces = function* () {
     yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
@@ -187,7 +187,7 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
   return Buffer.from(`id: ${data.sequence}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Returns the part of an address below the secret, and its query. */
+/** Returns the part of a request's address after the secret, and its query. */
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   const own = `/${key}/`;
@@ -211,8 +211,9 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
 }
 
 /**
- * Returns why a request is refused: it does not come from this page in a browser on this machine.
- * Another site can send requests from its own name, or from a name that resolves to loopback.
+ * Returns why a request is refused: the page did not send it from a browser on this machine.
+ * Another website can send requests from its own host name, or from a host name that resolves to
+ * loopback.
  */
 function refusalOf({
   headers,

@@ -7,8 +7,8 @@ import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 
 /**
- * Opens the past. Returns undefined without a mirror of this service or without records in it; the
- * page is then shown without its slider.
+ * Opens the past. Returns undefined when there is no mirror of this service or when it has no
+ * records. The page then has no slider.
  */
 export async function openPast(
   context: Context,
@@ -27,7 +27,7 @@ export async function openPast(
     return undefined;
   }
   const isOwn = new Set(organizations);
-  /** One at a time, because each read loads the whole fleet. */
+  /** Readings run one at a time, because each one loads the whole fleet. */
   const inTurn = queue();
   const read = async (atMs: number): Promise<Bicycle[]> => {
     const fleet = await readPast(database, rangeOf(atMs));

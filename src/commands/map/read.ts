@@ -26,13 +26,13 @@ export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;
 /** The input of a drawing on a terminal or in a picture. */
 export interface FleetPicture extends FleetFacts {
   /**
-   * Every bicycle, including those without a position. `json` is the original object with exact
-   * numbers.
+   * Every bicycle, including those without a position. `json` is the JSON text of the bicycle with
+   * exact numbers.
    */
   bicycles: readonly ListedItem<Bicycle>[];
 }
 
-/** Reads everything that is drawn. Throws like a list. */
+/** Reads everything that is drawn. Throws the errors of a list. */
 export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const bicycles: ListedItem<Bicycle>[] = [];
   const facts = await readFacts(context, asked, (items) => {
@@ -42,8 +42,8 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
 }
 
 /**
- * Reads everything that is drawn, and passes the bicycles to `take` as they arrive, including those
- * without a position. Throws like a list.
+ * Reads everything that is drawn. Passes the bicycles to `take` as they arrive, including those
+ * without a position. Throws the errors of a list.
  */
 export async function readFacts(
   context: Context,
@@ -68,12 +68,12 @@ export async function readFacts(
       ? ''
       : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   return {
-    /** The title in words of the command line, still with control characters. */
+    /** The title, in the words of the command line, before control characters are removed. */
     title: `${await describeFleet(context, filters)}${age}`,
     /** When the fleet was read, by the machine's clock in milliseconds since the epoch. */
     takenAtMs,
     zone: context.zone,
-    /** The UUID of the drawn organization; undefined for all. */
+    /** The UUID of the organization that is drawn; undefined for all organizations. */
     organization,
     /** New and escalated alerts of these bicycles; undefined when they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
@@ -85,7 +85,10 @@ export async function readFacts(
   };
 }
 
-/** Returns `--title`, or the organization and the typed filters; `organization` is a UUID. */
+/**
+ * Returns the title of `--title`, or the organization and the typed filters. `organization` is a
+ * UUID.
+ */
 export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
   const { title, organization, state, name, model, near, radius, zone, bbox, where } = filters;
   if (title !== undefined) return title;

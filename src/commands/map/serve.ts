@@ -1,5 +1,5 @@
-// `fleet map --serve`: serves a live page on loopback. Of a larger fleet, it follows KNOWN_LIMIT
-// bicycles (follower/memory-store.ts).
+// `fleet map --serve`: serves a live page on loopback. When a fleet has more than KNOWN_LIMIT
+// bicycles (follower/memory-store.ts), it follows only this many.
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -30,11 +30,11 @@ export interface ServeOptions extends HtmlOptions {
   port: number;
 }
 
-/** Ten updates a second. Each takes a few milliseconds. */
+/** There are ten updates a second. Each takes a few milliseconds. */
 const FLUSH_MS = 95;
 /**
- * Alerts are read regularly, because the interface does not list a topic that pushes them (section
- * 6.1).
+ * Alerts are read again and again, because the interface does not list a topic that pushes them
+ * (section 6.1).
  */
 const ALERTS_PAUSE_MS = 30_000;
 const BEAT_PAUSE_MS = 15_000;
@@ -50,7 +50,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  // The first request of the page waits for a token source that fails.
+  // When the token source fails, the first request of the page waits for it.
   const patient = await beginFollowing(context, undefined);
   const zones = await readZones(patient, organization);
   const key = await keptKey(context, 'page.key', 'the address is');
@@ -83,7 +83,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }
 
-/** Passes the watch's results to the page at a rate that tabs can follow. */
+/** Passes the results of the watch to the page, but not more often than tabs can process. */
 function followPage(
   { context, session: { signal }, watched }: LiveOptions,
   feed: TabFeed,
@@ -93,8 +93,8 @@ function followPage(
   const { clock } = context;
   let isTold = false;
   /**
-   * Reports once that alerts cannot be read, instead of twice a minute. The next regular read is
-   * the retry.
+   * Reports once that alerts cannot be read, and not twice a minute. The next regular reading tries
+   * again.
    */
   const quiet: Context = {
     ...context,

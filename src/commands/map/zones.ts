@@ -14,15 +14,16 @@ const DECIMALS = 6;
 const LONGEST_NAME_CHARACTERS = 80;
 
 /**
- * Returns the zones of an organization, or of all organizations when undefined. Returns an empty
- * array when the service has no zones, when they cannot be read, and for a mirror, which has none.
+ * Returns the zones of an organization, or of all organizations when it is undefined. Returns an
+ * empty array when the service has no zones, when they cannot be read, and for a mirror, which does
+ * not contain zones.
  */
 export async function readZones(
   context: Context,
   organization: string | undefined,
 ): Promise<PageZone[]> {
   if (mirrorOf(await context.client()) !== undefined) return [];
-  // A map without zones is useful, so fleet does not wait for retries.
+  // A map is useful without zones, so fleet does not retry the request.
   const once: Context = { ...context, client: () => context.client({ retries: 0 }) };
   const rows = await readNamedRows(once, 'zone').catch(() => []);
   context.signal.throwIfAborted();

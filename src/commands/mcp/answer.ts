@@ -1,11 +1,12 @@
-// The answers of the tools: totals first, at most 20,000 bytes, and where the rest is.
+// The answers of the tools. They begin with totals, have at most 20,000 bytes, and say how to get
+// the rest.
 
 import { spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
 import { escapeJson } from '../../terminal/clean.js';
 import type { ToolError } from './run-line.js';
 
-/** The largest text of an answer, in bytes of UTF-8. */
+/** The maximum length of the text of an answer, in bytes of UTF-8. */
 export const MOST_BYTES = 20_000;
 
 /** A row of the service, with exact numbers. */
@@ -13,7 +14,7 @@ export type ToolRow = { readonly [field: string]: unknown };
 
 /** The answer of a tool that returns rows. */
 export interface RowsAnswer {
-  /** How many rows there are; null when the service does not count them. */
+  /** The total number of rows; null when the service does not count them. */
   readonly total: number | null;
   readonly shown: number;
   /** How many rows follow; null when that is not known. */
@@ -24,8 +25,8 @@ export interface RowsAnswer {
 }
 
 /**
- * Returns as many of the rows as fit into an answer. `offset` is the place of the first one in the
- * whole list, and `hasMore` says that the list goes on after the last one.
+ * Returns as many of the rows as fit into an answer. `offset` is the position of the first of them
+ * in the whole list. `hasMore` says that the list continues after the last of them.
  */
 export function fitRows(
   rows: readonly ToolRow[],
@@ -46,8 +47,8 @@ export function fitRows(
 }
 
 /**
- * Returns a report with as many of its figures as fit. Those of the whole period are first. A note
- * says how many were left out.
+ * Returns a report with as many of its figures as fit. The figures of the whole period come first.
+ * A note says how many figures were left out.
  */
 export function fitFigures(report: unknown): unknown {
   if (!isObject(report) || !Array.isArray(report['figures'])) return report;
@@ -66,7 +67,10 @@ function sizeOf(value: unknown): number {
   return Buffer.byteLength(escapeJson(writeJson(value)));
 }
 
-/** Returns the result of a call: the same object as text and as structured content. */
+/**
+ * Returns the result of a call. It contains the same object twice: as text and as structured
+ * content.
+ */
 export function answerWith(value: object) {
   return {
     // Hidden characters in names are escaped, so that the reader sees every character of the
@@ -76,7 +80,7 @@ export function answerWith(value: object) {
   };
 }
 
-/** Returns a value whose text would be too long, cut to the limit, with a note. */
+/** Cuts a value whose text would be too long to the limit, and adds a note. */
 export function cutValue(value: unknown): unknown {
   if (sizeOf(value) <= MOST_BYTES) return value;
   if (!isObject(value)) return { left_out: 'the value is larger than 20,000 bytes' };
@@ -98,7 +102,10 @@ export function answerError(error: ToolError) {
   };
 }
 
-/** Replaces exact numbers by numbers, or by texts when a number would lose digits. */
+/**
+ * Replaces exact numbers by ordinary numbers, or by texts when an ordinary number would lose
+ * digits.
+ */
 function plainJson(value: unknown): unknown {
   const written = writtenNumber(value);
   if (written !== undefined) {

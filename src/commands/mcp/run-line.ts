@@ -1,4 +1,4 @@
-// Runs one command line of fleet for a tool and collects what it prints.
+// Runs a command line of fleet for a tool, and collects what it prints.
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
@@ -25,12 +25,13 @@ export interface LineOptions {
   readonly stdin?: string;
   /** Aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Whether every client of the command refuses changes. By default it does. */
+  /** Whether every client of the command refuses changes. Default: true. */
   readonly onlyReads?: boolean;
 }
 
 /**
- * Runs a command line with `--json`, without a terminal and without questions. A cancelled call ends like a command after SIGTERM.
+ * Runs a command line with `--json`, without a terminal and without questions. When a call is
+ * cancelled, the command ends as after SIGTERM.
  */
 export async function runToolLine(
   { io, clock, runLine }: Context,

@@ -1,4 +1,5 @@
-// The tools of `fleet mcp`. Each one runs a command of fleet that only reads, with its flags.
+// The tools of `fleet mcp`. Each one runs a command of fleet that only reads, with the flags of
+// that command.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -23,16 +24,16 @@ interface Call {
   readonly signal: AbortSignal;
 }
 
-/** A tool with its schemas; `run` gets checked arguments. */
+/** A tool with its schemas. `run` gets arguments that were checked. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Zod.ZodObject;
   readonly output: Zod.ZodObject;
-  /** Whether it belongs to the toolset `plan`, besides `all`. */
+  /** Whether the tool belongs to the toolset `plan` in addition to `all`. */
   readonly isForPlans: boolean;
-  /** Whether it belongs to the toolset `read`, besides `all`. */
+  /** Whether the tool belongs to the toolset `read` in addition to `all`. */
   readonly isForReading: boolean;
   run(call: Call, args: Arguments): Promise<ToolAnswer>;
 }
@@ -69,13 +70,13 @@ const ALERT_COLUMNS = [
 
 const USUAL_ROWS = 20;
 const MOST_ROWS = 200;
-/** Bicycles of one plan. Larger plans are written with the command line. */
+/** The maximum number of bicycles in a plan. Larger plans must be written with the command line. */
 const MOST_PLANNED = 1_000;
 
-/** Exit codes of a check whose rules are not all ok, and of other incomplete results. */
+/** The exit codes of a check whose rules are not all ok, and of other incomplete results. */
 const PARTIAL = 9;
 
-/** Makes the tools. `z` is zod, which only this command loads. */
+/** Creates the tools. `z` is zod, which only this command loads. */
 export function makeTools(z: typeof Zod): Tool[] {
   const text = z.string().max(10_000);
   const texts = (what: string) => z.array(text).max(100).describe(what).optional();
@@ -266,7 +267,7 @@ export function makeTools(z: typeof Zod): Tool[] {
   ];
 }
 
-/** Writes a flag with its value as one word, so that a value cannot be read as a flag. */
+/** Writes a flag and its value as one word, so that the value cannot be read as a flag. */
 function one(flag: string, value: unknown): string[] {
   return value === undefined ? [] : [`${flag}=${String(value)}`];
 }
@@ -279,13 +280,13 @@ function filtersOf({ state, where, zone }: Arguments): string[] {
   return [...many('--state', state), ...many('--where', where), ...one('--zone', zone)];
 }
 
-/** Runs a command line. Throws the result when it failed. */
+/** Runs a command line. When the command fails, throws its result. */
 async function runOrThrow(
   { context, globals, signal }: Call,
   words: readonly string[],
   { stdin, accepts }: { stdin?: string; accepts?: number } = {},
 ): Promise<LineResult> {
-  // Global flags come before `--`, after which everything is an operand.
+  // Global flags come before `--`. Everything after `--` is an operand.
   const [noun = '', ...rest] = words;
   const argv = [noun, ...globals, '--json', '--no-input', ...rest];
   const result = await runToolLine(context, argv, {
@@ -321,7 +322,7 @@ async function runObject(
   return answerWith(isObject(value) ? value : { value });
 }
 
-/** Runs a list for the rows from the cursor on, and counts all of them. */
+/** Runs a list command for the rows from the cursor on, and counts all rows. */
 async function runList(
   call: Call,
   words: readonly string[],
@@ -437,7 +438,7 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
         stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
         ...accepted,
       });
-  // Without bicycles that the service does not show, the plan has the other ones.
+  // Bicycles that the service does not show are left out of the plan.
   if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
   const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
   const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');
@@ -448,14 +449,17 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
 function findRefusedField(fields: { readonly [field: string]: unknown }): string | undefined {
   for (const [field, value] of Object.entries(fields)) {
     if (field.toLowerCase() === 'uuid') return 'the field "uuid" of a bicycle cannot be changed';
-    // The protocol reads numbers as doubles, which lose the digits of larger integers.
+    // The protocol reads numbers as doubles, which lose digits of large integers.
     if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
       return `the number in "${field}" has too many digits: write it as a text`;
   }
   return undefined;
 }
 
-/** Finds the bicycles as a command line does, also for `edit`, whose rows have only exact names. */
+/**
+ * Finds the bicycles as a command line does. This is also needed for `edit`, because its rows
+ * accept only exact names.
+ */
 async function findUuids(call: Call, bicycles: readonly string[]): Promise<string[]> {
   const uuids = new Set<string>();
   for (const bicycle of bicycles) {
@@ -470,7 +474,7 @@ async function findUuids(call: Call, bicycles: readonly string[]): Promise<strin
   return [...uuids];
 }
 
-/** Returns the notice of `--plan` about the plan. */
+/** Returns the notice that `--plan` prints about the plan. */
 function summaryOf({ stderr }: LineResult): string {
   const notices = stderr
     .trim()

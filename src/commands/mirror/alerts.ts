@@ -11,7 +11,10 @@ import type { MirrorSession } from './session.js';
 
 const ALERTS_MS = 30_000;
 
-/** Reads the alerts now and every 30 seconds. A failure is reported once and retried. */
+/**
+ * Reads the alerts now and then every 30 seconds. A failure is reported once, and the reading is
+ * tried again.
+ */
 export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
   const { signal, report, context } = session;
   let lastFailure: string | undefined;
@@ -34,9 +37,9 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /**
- * Reads the alerts of each organization until a page has only known alerts, or to the end of the
- * list when it was never completely read. A reading that may have missed an alert does not count as
- * complete, so the next one reads to the end.
+ * Reads the alerts of each organization until a page contains only known alerts. When the list was
+ * never read completely, reads it to its end. A reading that may have missed an alert does not
+ * count as complete, so the next one reads to the end.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;

@@ -10,7 +10,10 @@ import { readTo, TO } from '../../list/mirror-flags.js';
 import { addFilters } from '../bicycles/list-flags.js';
 import { ALL_FLAG } from '../watch/flags.js';
 
-/** Adds the flags that `run` and `once` share. History older than `keep` milliseconds is forgotten. */
+/**
+ * Adds the flags that `run` and `once` have in common. History that is older than `keep`
+ * milliseconds is deleted.
+ */
 export function addWriterFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -45,7 +48,7 @@ export type WriterOptions = OnceOptions & Pick<MirrorRunOptions, 'standby'>;
 /** One hour takes one minute. */
 const DEFAULT_SPEED = 60;
 
-/** Adds the flags of `replay`. A `speed` of Infinity plays without pauses. */
+/** Adds the flags of `replay`. With the `speed` Infinity it plays without pauses. */
 export function addReplayFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

@@ -12,7 +12,7 @@ import { errorFields } from '../../views/connection.js';
 
 export type Counters = ReturnType<typeof openCounters>;
 
-/** Creates the counters, which the writer changes in place. Times are in milliseconds. */
+/** Creates the counters. The writer changes this object. Times are in milliseconds. */
 export function openCounters() {
   return {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
@@ -30,7 +30,7 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 /** How often progress is printed when stderr is not a terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-/** `follows` is false for `mirror once`, which does not retry a read. */
+/** `follows` is false for `mirror once`, which does not repeat a failed reading. */
 export function openMirrorReport(
   context: Context,
   stderr: Stderr,
@@ -76,7 +76,8 @@ export function openMirrorReport(
         nowMs < lineAtMs + PROGRESS_LINE_MS
       )
         return;
-      // While the list is read, the log of a service gets a line regularly; afterwards it does not.
+      // While the list is read, the log of a service gets a line from time to time. Afterwards it
+      // gets none.
       lineAtMs = nowMs;
       print(false, 'progress', draw());
     },

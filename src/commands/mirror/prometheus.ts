@@ -14,15 +14,15 @@ export type Metric = readonly [
 /** The state that is served. */
 export interface Health {
   readonly metrics: readonly Metric[];
-  /** Why the process is not healthy; undefined when it is. */
+  /** Why the process is not healthy; undefined when it is healthy. */
   readonly problem: string | undefined;
   /** The health check's text when the process is healthy. */
   readonly fine: string;
 }
 
 /**
- * Returns metrics in Prometheus' exposition format 0.0.4. Metrics with the same name must be
- * adjacent.
+ * Returns metrics in Prometheus' exposition format 0.0.4. Metrics with the same name must be next
+ * to each other.
  */
 function metricsText(metrics: readonly Metric[]): string {
   let before = '';

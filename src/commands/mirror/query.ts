@@ -22,25 +22,25 @@ type Record = { readonly [column: string]: unknown };
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
 
 /**
- * Quoted texts and names, comments, and dollar-quoted texts. A semicolon in them does not end a
- * statement.
+ * Matches quoted texts and names, comments, and dollar-quoted texts. A semicolon inside them does
+ * not end a statement.
  */
 const SKIPPED =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/g;
-/** Captures the first word of a statement, and matches up to its end. */
+/** Matches a statement up to its end, and captures its first word. */
 const STATEMENT = /^\W*(\w*)[^;]*/;
-/** The first words of read-only statements. */
+/** The first words of statements that only read. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
 /**
- * Functions of libsql that access files or extensions and cannot be disabled. Their names cannot be
- * spelled differently.
+ * Functions of libsql that access files or extensions and cannot be switched off. Their names
+ * cannot be written in another way.
  */
 const BEYOND = /\b(writefile|readfile|fsdir|fts3_tokenizer|sqlite3mc_\w+)\b/i;
 const LONGEST_CHARACTERS = 100_000;
 
 /**
- * Returns the single statement of a query without its final semicolon. Throws a usage error for
- * zero or several statements, or one that writes.
+ * Returns the single statement of a query without its final semicolon. Throws a usage error for no
+ * statement, for several statements, and for a statement that writes.
  */
 export function readStatement(text: string): string {
   if (text.length > LONGEST_CHARACTERS)
@@ -82,10 +82,10 @@ export async function runQuery(
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async (mirror) => {
     const { database } = mirror;
-    // SQLite runs in this thread, so a signal could not end it otherwise.
+    // SQLite runs in this thread, so it would not notice a signal.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
-    // The role of a query may not be allowed to read the tables of the status.
+    // The database role of a query may not have the right to read the tables of the status.
     const status = await mirror.status().catch(() => undefined);
     context.signal.throwIfAborted();
     if (status !== undefined) await noticeOldMirror(context, status);
@@ -94,15 +94,15 @@ export async function runQuery(
 }
 
 /**
- * Whether the role of the session is a superuser, or a member of one, which could take its rights
- * within the query.
+ * Whether the role of the session is a superuser, or a member of a superuser role, because a member
+ * could take its rights inside the query.
  */
 const IS_SUPERUSER =
   "SELECT 1 FROM pg_roles WHERE rolsuper AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1";
 
 /**
- * Refuses a superuser, because its queries can read files of the server and change settings also
- * in a read-only transaction.
+ * Refuses a superuser. Even in a read-only transaction, its queries can read files of the server
+ * and change settings.
  */
 async function refuseSuperuser(database: Database): Promise<void> {
   if ((await database.all(IS_SUPERUSER)).length === 0) return;
@@ -126,7 +126,8 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
 }
 
 /**
- * Makes column names unique, because an object has each name once: a second `id` becomes `id_2`.
+ * Makes the names of columns unique, because an object can have each name only once. A second `id`
+ * becomes `id_2`.
  */
 function uniqueNames(columns: readonly TableColumn[]): string[] {
   const names: string[] = [];
@@ -158,8 +159,8 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 }
 
 /**
- * Returns a row as JSON with all digits of its numbers. The value is only parsed when a table or a
- * columnar format needs it.
+ * Returns a row as JSON. Its numbers keep all digits. The value is parsed only when a table or
+ * another format with columns needs it.
  */
 function rowOf(
   names: readonly string[],
@@ -175,7 +176,7 @@ function rowOf(
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
   if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  // A column with this name may be from another table and contain other text.
+  // A column with this name may come from another table and contain other text.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }

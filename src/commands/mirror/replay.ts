@@ -1,4 +1,4 @@
-// `fleet mirror replay`: plays recorded changes like a watch, at any speed.
+// `fleet mirror replay`: plays recorded changes as a watch shows them, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -77,7 +77,10 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
 /** A client that sends no requests. */
 const NOBODY = { pages: async function* () {} } as unknown as Client;
 
-/** Passes the past to the watch: the fleet at the start, then each change and gap at its time. */
+/**
+ * Passes the past to the watch: first the fleet at the start, and then each change and gap at its
+ * time.
+ */
 async function play(
   { clock, speed }: Pick<Context, 'clock'> & { readonly speed: number },
   { database, organizations }: Mirror,
@@ -141,8 +144,8 @@ function envelopeOf(happening: Happening, organization: string): string {
 }
 
 /**
- * Returns recorded changes as the JSON of a pushed message: the changed fields, or the whole
- * bicycle when it was new.
+ * Returns recorded changes in the JSON of a pushed message. The message has the changed fields, or
+ * the whole bicycle when it was new.
  */
 function messageAt({ bicycle, at, version, changes }: Happening): string {
   const whole = changes.find(([field]) => field === '*')?.[1];

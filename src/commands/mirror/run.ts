@@ -1,5 +1,5 @@
-// `fleet mirror run` and `fleet mirror once`: what they follow, and the tasks that run besides the
-// writer.
+// `fleet mirror run` and `fleet mirror once`: which bicycles they follow, and the tasks that run
+// next to the writer.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -29,8 +29,9 @@ import { type MirrorSession, runSession, withMirrorSession } from './session.js'
 import { wholeSeconds } from './status.js';
 
 /**
- * Keeps the mirror until it is stopped. Starts again after the database was set back, and with
- * `--standby` after another writer took over. Throws the error that ended it (cli.md, mirror).
+ * Keeps the mirror until it is stopped. Starts again when an older state of the database was
+ * restored, and with `--standby` when another writer took over. Throws the error that ended it
+ * (cli.md, mirror).
  */
 export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
   let isSetBack = false;
@@ -86,14 +87,15 @@ async function follow(
   });
 }
 
-/** How often a waiting writer checks the previous writer. */
+/** How often a waiting writer checks whether the previous writer is alive. */
 const LOOK_MS = 1_000;
 
 /**
- * Takes the lease and finds the position to continue from. A writer that was killed cannot release
- * its lease, so its next heartbeat shows whether it is alive. After the database was set back, a
- * gap begins at the surviving position, and the whole list is read. Throws a FleetError of kind
- * `config` when another writer is alive, unless this one is a standby.
+ * Takes the lease and finds the position from which to continue. A writer that was killed cannot
+ * release its lease. Whether it is alive is known when its next heartbeat is due. When an older
+ * state of the database was restored, a gap begins at the position in that state, and the whole
+ * list is read. Throws a FleetError of kind `config` when another writer is alive, unless this
+ * writer is a standby.
  */
 async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise<void> {
   const { context, keeper, writer, report, ledger, atEnd, written } = session;
@@ -136,8 +138,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position after the database was set back: the known data is uncertain, and the gap
- * began when the surviving state was written.
+ * Returns the position after an older state of the database was restored. The known data is then
+ * uncertain, and the gap begins when that state was written.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);

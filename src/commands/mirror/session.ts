@@ -1,5 +1,5 @@
-// The loop of the mirror's writer: collects events in batches, passes each batch to the follower,
-// and writes it in one transaction.
+// The loop of the mirror's writer. It collects events in batches, passes each batch to the
+// follower, and writes the batch in one transaction.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -51,7 +51,7 @@ interface Lateness {
   readonly monotonicMs: number;
 }
 
-/** A parsed message with exact numbers. `reason` says why it cannot be read. */
+/** A parsed message. Its numbers keep their digits. `reason` says why a message cannot be read. */
 interface ParsedMessage {
   readonly type: 'parsed';
   readonly event: Message;
@@ -72,38 +72,38 @@ export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeo
 }
 
 /**
- * How much may wait to be written. Under load a batch has this size, so that index pages are
- * written once for many messages.
+ * How much data may wait to be written. Under load, a batch has this size, so that a page of an
+ * index is written once for many messages.
  */
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** How long messages are collected before they are written. */
 const GATHER_MS = 100;
-/** How many events of a batch are loaded together. Their known bicycles are read with one query. */
+/** How many events of a batch are loaded together. Their bicycles are read with one query. */
 const PART_EVENTS = 500;
 const TICK_MS = 1_000;
 /**
- * How long a page of the list waits before it is processed, so that messages about the same changes
- * arrive first.
+ * How long a page of the list waits before it is processed. Messages about the same changes should
+ * be processed first.
  */
 const OVERTAKING_MS = 500;
 /** How often old history is deleted. */
 const PRUNE_MS = 3_600_000;
 
 /**
- * A catch-up with more pages of an organization reads the whole list instead, several pages at a
- * time.
+ * When a catch-up would need more pages of an organization, the whole list is read, several pages
+ * at a time.
  */
 const MOST_PAGES = 200;
 /**
- * How long a list can be ahead of messages in flight. A message that arrives much later was sent
- * again.
+ * By how much a list can be ahead of messages that are on their way. A message that arrives much
+ * later was sent again.
  */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
 
 /**
- * Opens the mirror as its only writer, and a client with reported retries. Closes the database when
- * `use` has ended. Without `follows`, only lists are read.
+ * Opens the mirror as its only writer, and a client whose retries are reported. Closes the database
+ * when `use` has ended. Without `follows`, only lists are read.
  */
 export async function withMirrorSession(
   context: Context,
@@ -139,7 +139,7 @@ export async function withMirrorSession(
   });
 }
 
-/** Creates the state of the writer, which changes in place. */
+/** Creates the state of the writer. The object is changed in place. */
 function openState(
   clock: Clock,
   topics: ReadonlyMap<string, string>,
@@ -150,7 +150,7 @@ function openState(
   /** The follower's outputs since the last check. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  /** Whether the lists show all bicycles, according to the token's claims. */
+  /** Whether the lists show all bicycles, by the claims of the token. */
   const shown = { seesAll: true };
   const followed = {
     topics,
@@ -175,22 +175,22 @@ function openState(
       shown,
     },
     /**
-     * The state of the database when this process became the writer; the previous writer has
-     * written everything it received.
+     * The state of the database when this process became the writer. The previous writer had
+     * written everything that it received.
      */
     found: undefined as Found | undefined,
     /** The time of the last message or comment on each topic, by the machine's clock. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
-    /** The service's time in its last answer on the push channel, and when it arrived. */
+    /** The service's time in its last answer on the push channel, and when this answer arrived. */
     serviceAt: undefined as
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
     /**
-     * How late the last message was when it arrived, by the service's clock; undefined until one
-     * arrives, and after a gap.
+     * How late the last message was when it arrived, by the service's clock. Undefined until a
+     * message arrives, and after a gap.
      */
     lateness: undefined as Lateness | undefined,
-    /** Bicycles with changes that messages left out, and their organizations. */
+    /** Bicycles with changes that messages left out, with their organizations. */
     refresh: { outdated: new Map<string, string>(), isReading: false },
     /** The state of the database after the last batch. */
     written: {
@@ -200,19 +200,19 @@ function openState(
       batchIds: [] as BatchIds,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
-      /** When history is pruned next, on the monotonic clock. */
+      /** When old history is deleted next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
-      /** The time up to which all messages were received, by the machine's clock. */
+      /** All messages up to this time were received, by the machine's clock. */
       heardMs: 0,
-      /** Whether the last batch completed all pending reads. */
+      /** Whether no reading was pending after the last batch. */
       isSettled: false,
     },
   };
 }
 
 /**
- * Writes until the end. Throws the error that ended it. `onSettled` is called when only lists are
- * read and all reads are complete.
+ * Writes until the end. Throws the error that ended it. When only lists are read, `onSettled` is
+ * called after all readings are complete.
  */
 export async function runSession(
   session: MirrorSession,
@@ -244,7 +244,10 @@ export async function runSession(
   if (error !== undefined) throw error;
 }
 
-/** Writes a batch of events in one transaction, in which the rows of its bicycles are merged. */
+/**
+ * Writes a batch of events in one transaction. The rows of its bicycles are merged in that
+ * transaction.
+ */
 function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEvent> {
   const { keeper, ledger, counters, life, follower, written } = session;
   const { clock } = session.context;
@@ -262,7 +265,7 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
         const { serviceMs, monotonicMs } = event;
         session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
       }
-      // Messages that arrived before this time are in this batch or an earlier one.
+      // Messages that arrived before this time are in this batch or in an earlier one.
       lifeMs ??= Math.min(...life.values());
       const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
       await keeper.run((database) => ledger.load(database, uuidsOf(events)));
@@ -272,7 +275,7 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // Only lists were read, so the data is as of the time before the first request.
+      // Only lists were read, so the data is as old as the first request.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
@@ -302,7 +305,7 @@ function readMessage(event: Message): ParsedMessage {
   }
 }
 
-/** Returns the bicycles with rows that must be loaded. */
+/** Returns the bicycles whose rows must be loaded. */
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'parsed') return event.uuid ?? [];
@@ -314,13 +317,13 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 }
 
 /**
- * This many messages in one batch mean that they wait for the writer. A smaller number may include
+ * When a batch has this many messages, they are waiting for the writer. A smaller batch may contain
  * a message about an old change.
  */
 const MANY_MESSAGES = 50;
 
 /**
- * Returns how far the written data is behind the service. With back-pressure, late messages wait in
+ * Returns how far the written data is behind the service. When the writer is slow, messages wait in
  * the socket, so their own times are compared with the service's clock. The result is at least the
  * time since the arrival of the oldest message.
  */
@@ -341,12 +344,13 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** A late message counts for at least this long. */
+/** A late message is taken into account for at least this long. */
 const LATE_FOR_MS = 30_000;
 
 /**
- * Returns how late messages arrive. A late message counts until a newer message shows another
- * delay, or until nothing arrived for twice the delay: then no earlier change is on its way.
+ * Returns how late messages arrive. A late message is taken into account until a newer message has
+ * another delay, or until nothing arrived for twice the delay, because then no earlier change is on
+ * its way.
  */
 function lateOf(lateness: Lateness | undefined, nowMs: number): number {
   if (lateness === undefined) return 0;
@@ -356,7 +360,7 @@ function lateOf(lateness: Lateness | undefined, nowMs: number): number {
 
 /**
  * Measures how late a message arrived, by its own time and the service's clock. Only new changes
- * count, and not those that the service sends again for a gap.
+ * are measured, not messages that the service sends again after a gap.
  */
 function measureLateness(session: MirrorSession, event: Message, { before, after, kind }: Change) {
   const { serviceAt, follower } = session;
@@ -369,12 +373,15 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
   session.lateness = { lateMs: Math.max(0, arrivedMs - modifiedMs), monotonicMs };
 }
 
-/** How many bicycles wait to be read at their addresses. Others are read within five minutes. */
+/**
+ * How many bicycles may wait to be read at their URLs. Further bicycles are read within five
+ * minutes.
+ */
 const MOST_OUTDATED = 1_000;
 
 /**
- * Whether a message left out a change: messages have no links, so a new model shows only its name,
- * and a new lock only a new version.
+ * Whether a message left out a change. Messages have no links: of a new model they contain only the
+ * name, and of a new lock only a new version.
  */
 function hidesChange({ kind, before, after, fields }: Change): boolean {
   if (before === undefined || kind === 'late') return false;
@@ -383,7 +390,7 @@ function hidesChange({ kind, before, after, fields }: Change): boolean {
   return fields.length === 0 && old !== undefined && version !== undefined && version > old;
 }
 
-/** Reads the next outdated bicycle at its address, at most one for each batch. Never rejects. */
+/** Reads the next outdated bicycle at its URL, at most one for each batch. Never rejects. */
 async function refreshOne(session: MirrorSession, client: Client): Promise<void> {
   const { refresh, follower, signal, queue } = session;
   const [next] = refresh.outdated;
@@ -449,7 +456,7 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // For a repeated or late message, the bicycle left that state earlier.
+  // When the message was repeated or late, the bicycle left that state earlier.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // A list already showed a later change. The steps between this message and the list are not
@@ -487,7 +494,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const rows = { writes, gap, isSameGap, state, previousBatchIds, nowMs: clock.wallMs(), waitedMs };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
-  // Also when the answer of the database was lost; the number is unknown then.
+  // This is also possible when the answer of the database was lost. The number is then not known.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   const batchIds = organizations.map(() => batchId);
   Object.assign(written, { gap, batchIds, at: momentOf(clock) });
@@ -498,13 +505,13 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // Bicycles may have moved to organizations of another writer, or to this writer's.
+    // Bicycles may have moved to organizations of another writer, or from there to this writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
 }
 
-/** Performs an output of the follower after its batch is written. */
+/** Carries out an output of the follower after its batch was written. */
 function perform(
   session: MirrorSession,
   client: Client,
@@ -514,7 +521,7 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Before the first complete read, steps are not recorded, so a list cannot overtake them.
+  // Before the first complete reading, steps are not recorded, so a list cannot be ahead of them.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits
@@ -524,7 +531,7 @@ function perform(
   if (isRequest(output))
     void answer(client, output, { emit, room: queue.room, signal, follower, admit: storableItems });
   else if (output.type === 'settled') onSettled();
-  // `mirror once` does not retry; its next run does.
+  // `mirror once` does not try again; its next run does.
   else if (output.type === 'unread' && session.topics.size === 0)
     ending.stop('failed', output.error);
 }

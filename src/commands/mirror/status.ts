@@ -18,8 +18,8 @@ import { age, showDuration } from '../../terminal/time.js';
 const GAPS_SHOWN = 5;
 
 /**
- * Up to this number, changes are counted exactly, which takes half a second. A larger number is
- * estimated.
+ * Up to this number, changes are counted exactly, which takes half a second. When there are more,
+ * their number is estimated.
  */
 const MOST_COUNTED = 1_000_000;
 
@@ -112,7 +112,7 @@ async function reportOf(
   };
 }
 
-/** The current time, and the time zone for people. Without a zone, times are in UTC. */
+/** The current time, and the time zone for people. Without a zone, times are shown in UTC. */
 interface Now {
   ms: number;
   zone: TimeZone | undefined;
@@ -140,7 +140,10 @@ function linesOf(report: Report, status: MirrorStatus, now: Now): string[][] {
   ];
 }
 
-/** Returns one line for each organization, with its name when there are several. */
+/**
+ * Returns one line for each organization. Each line has the organization's name when there are
+ * several.
+ */
 function writersOf({ writers }: MirrorStatus, now: number): string[] {
   if (writers.length === 0) return ['none'];
   return writers.map(({ isWritten, pid, host, heartbeat, organization }) => {
@@ -163,7 +166,7 @@ function timeAndAge(utc: string, { ms, zone }: Now): string {
   return `${wholeSeconds(utc, zone)} (${age(utc, ms)})`;
 }
 
-/** Formats a time with whole seconds, in the zone or in UTC. JSON output keeps all digits. */
+/** Formats a time with whole seconds, in the zone or in UTC. The JSON output keeps all digits. */
 export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {
   return zone === undefined ? utc.replace(/\.\d+Z$/, 'Z') : showLocalTime(Date.parse(utc), zone);
 }

@@ -1,4 +1,5 @@
-// `fleet mirror upgrade`: migrates a mirror of an older version of fleet to the current tables.
+// `fleet mirror upgrade`: changes the tables of a mirror from an older version of fleet to the
+// current form.
 
 import type { Context } from '../../context.js';
 import { chosenDatabase } from '../../list/offline.js';

@@ -1,5 +1,5 @@
-// The database of a running writer: opens it, retries while it is unreachable or full, and closes
-// it.
+// The database of a running writer: opens it, tries again while it cannot be reached or is full,
+// and closes it.
 
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
@@ -13,12 +13,12 @@ export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
-/** How long writing the remaining data may take at the end. */
+/** How long the writing of the remaining data may take at the end. */
 export const END_MS = 1_200;
 
 /**
- * Opens the database. Throws errors of opening, which are not retried at the start. `over` is
- * aborted at the end: it ends pauses, and operations that hang are cancelled shortly afterwards.
+ * Opens the database. Throws the errors of opening it, because nothing is tried again at the start.
+ * `over` is aborted at the end. It ends pauses, and soon afterwards cancels operations that hang.
  */
 export async function openKeeper(
   clock: Clock,
@@ -71,9 +71,10 @@ export async function openKeeper(
   };
   return {
     /**
-     * Runs work in the database, one after another. Retries for ten minutes while the database is
-     * unreachable, and for one minute while it cannot be written. Afterwards, and at the end of the
-     * program, the error is thrown. Retried work may already have been written.
+     * Runs work in the database, one task after another. Tries again for ten minutes while the
+     * database cannot be reached, and for one minute while it cannot be written. After that time,
+     * and at the end of the program, the error is thrown. Work that is tried again may already have
+     * been written.
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
@@ -85,8 +86,8 @@ export async function openKeeper(
 }
 
 /**
- * Returns how long to retry after an error of the database: it may come back, or the operator may
- * free space.
+ * Returns how long to try again after an error of the database. The database may come back, or the
+ * operator may free space.
  */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;

@@ -9,8 +9,8 @@ import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
 /**
- * Switches to a profile. Throws a FleetError of kind `usage` when it does not exist; `default`
- * always exists.
+ * Makes a profile the one in use. Throws a FleetError of kind `usage` when it does not exist. The
+ * profile `default` always exists.
  */
 export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {
   const stored = await loadStored(io.env);
@@ -25,7 +25,7 @@ export async function chooseActive({ io, flags, notice }: Context, name: string)
 
 /**
  * Deletes a profile and its token after a confirmation. Throws a FleetError of kind `usage` when
- * the profile does not exist, or when `--yes` is missing without a terminal.
+ * the profile does not exist, or when there is no terminal and `--yes` is missing.
  */
 export async function removeProfile(
   context: Context,

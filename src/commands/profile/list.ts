@@ -13,7 +13,8 @@ export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
-  // An unknown profile is not an error here, because the list helps to find the right name.
+  // A profile in use that does not exist is not an error here, because the list helps to find the
+  // right name.
   const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;

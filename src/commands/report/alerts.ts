@@ -8,7 +8,7 @@ import type { FleetTally, TallyTable } from './tally.js';
 const ALERTS =
   'SELECT bicycle_uuid, created_utc, modified_utc, state FROM alerts WHERE created_utc >= ? AND created_utc < ?';
 
-/** Adds the alerts. `groupsByUuid` has the groups of each bicycle. */
+/** Adds the alerts to the tallies. `groupsByUuid` has the groups of each bicycle. */
 export async function tallyAlerts(
   database: Database,
   table: TallyTable,

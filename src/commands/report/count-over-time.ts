@@ -31,7 +31,7 @@ interface Tally {
   returns: number;
   changes: number;
   alerts: number;
-  /** A change that was only found in the list can hide further changes. */
+  /** A change that was found only in the list can hide further changes. */
   hasListChange: boolean;
 }
 
@@ -41,7 +41,7 @@ export async function countOverTime(
 ): Promise<CountsOverTime> {
   const parts = splitByTime(period, by, zone);
   const status = await readStatus();
-  // A current mirror is only seconds behind.
+  // A current mirror is behind the service by only a few seconds.
   const seenUntilMs = status.isCurrent
     ? Number.POSITIVE_INFINITY
     : (status.asOfMs ?? Number.NEGATIVE_INFINITY);
@@ -79,7 +79,10 @@ export async function countOverTime(
   };
 }
 
-/** Returns the position of the part that contains the moment, or -1. The parts are consecutive. */
+/**
+ * Returns the index of the part that contains the moment, or -1. There are no gaps between the
+ * parts.
+ */
 function indexAt(parts: readonly TimePart[], ms: number): number {
   let [low, high] = [0, parts.length - 1];
   while (low <= high) {

@@ -7,7 +7,7 @@ import type { Interval } from './parts.js';
 
 const SHOWN_TIMES = 3;
 
-/** Reports the times that the mirror did not see, one line each. */
+/** Reports the times that the mirror did not see, one on each line. */
 export function describeSight(counts: CountsOverTime, zone: TimeZone): string[] {
   const { period, unseen, coverage, timezone, rows } = counts;
   const show = (ms: number) => showLocalTime(ms, zone);

@@ -1,4 +1,4 @@
-// Computes the figures of a report from the tallies. docs/report.md defines each of them.
+// Computes the figures of a report from the tallies. docs/report.md defines each figure.
 
 import { DAY_MS, SECOND_MS } from '../../system/time-units.js';
 import type { Sight } from './gaps.js';
@@ -21,7 +21,7 @@ export interface Figure {
   readonly before_certain: boolean;
 }
 
-/** A figure with the part of the report that it is about; null for the whole period. */
+/** A figure, with the part of the report to which it belongs; null for the whole period. */
 export interface PartFigure extends Figure {
   readonly part: string | null;
 }
@@ -32,7 +32,9 @@ interface Definition {
   /** The doubts that make it uncertain. */
   readonly doubts: readonly FigureDoubt[];
   readonly isOfAlerts?: boolean;
-  /** Returns undefined when there is nothing to calculate with. `lengthMs` is the interval's length. */
+  /**
+   * Returns undefined when the data is not sufficient. `lengthMs` is the length of the interval.
+   */
   compute(tally: FleetTally, lengthMs: number): number | undefined;
 }
 
@@ -103,7 +105,9 @@ function ratio(part: number, whole: number): number | undefined {
   return whole > 0 ? part / whole : undefined;
 }
 
-/** Returns the smallest length that this part of all lengths does not exceed, in seconds. */
+/**
+ * Returns the smallest length, in seconds, that is at least as long as this share of all lengths.
+ */
 function percentile(lengthsMs: number[], part: number): number | undefined {
   if (lengthsMs.length === 0) return undefined;
   const sorted = Float64Array.from(lengthsMs).sort();
@@ -124,7 +128,7 @@ export interface Knowledge {
   readonly hasAlerts: boolean;
 }
 
-/** Computes all figures of an interval, beside those of the interval before. */
+/** Computes all figures of an interval, next to the figures of the interval before it. */
 export function computeFigures(now: Measured, before: Measured, knowledge: Knowledge): Figure[] {
   return DEFINITIONS.map((definition) => {
     const current = computeOne(definition, now, knowledge);
@@ -159,12 +163,12 @@ function computeOne(
   return { value: value === undefined ? null : rounded(value), isCertain };
 }
 
-/** Three decimals are enough: milliseconds for lengths. */
+/** Three decimals are enough. For lengths they are milliseconds. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Returns the coverage in percent with two decimals, and 100 only for a period without gaps. */
+/** Returns the coverage in percent with two decimals. It is 100 only for a period without gaps. */
 export function coverageOf(interval: Interval, sight: Sight): number {
   return Math.floor(sight.shareOf(interval) * 10_000 + 1e-7) / 100;
 }

@@ -1,4 +1,4 @@
-// The times that a mirror did not see: its gaps, and everything before its history begins.
+// The times that a mirror did not see: its gaps, and all time before its history begins.
 
 import type { Database } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
@@ -12,12 +12,12 @@ export interface Sight {
   sawWhole(fromMs: number, untilMs: number): boolean;
   /** Returns the share of the interval that the mirror saw, from 0 to 1. */
   shareOf(interval: Interval): number;
-  /** Returns the parts of the interval that the mirror did not see, in their order. */
+  /** Returns the parts of the interval that the mirror did not see, in order. */
   unseenIn(interval: Interval): Interval[];
 }
 
 /**
- * Reads the gaps. An open gap lasts to the end of time. With `seenUntilMs`, the mirror saw nothing
+ * Reads the gaps. A gap that is still open has no end. With `seenUntilMs`, the mirror saw nothing
  * after that moment.
  */
 export async function readSight(
@@ -42,7 +42,10 @@ export async function readSight(
   );
 }
 
-/** Makes the times seen from the gaps, which are sorted by their start and may overlap. */
+/**
+ * Finds the times that the mirror saw, from its gaps. The gaps are sorted by their start and may
+ * overlap.
+ */
 export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]): Sight {
   const unseen: { fromMs: number; untilMs: number }[] = [
     { fromMs: Number.NEGATIVE_INFINITY, untilMs: beginMs ?? Number.POSITIVE_INFINITY },
@@ -53,7 +56,7 @@ export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]):
       last.untilMs = Math.max(last.untilMs, gap.untilMs);
     else unseen.push({ ...gap });
   }
-  /** Returns the position of the first unseen time that ends after the moment. */
+  /** Returns the index of the first unseen time that ends after the moment. */
   const firstAfter = (ms: number) => {
     let [low, high] = [0, unseen.length];
     while (low < high) {

@@ -1,4 +1,4 @@
-// The parts of a report by model or zone: which bicycle belongs to which part.
+// The parts of a report by model or zone, and which bicycle belongs to which part.
 
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
@@ -18,8 +18,8 @@ const NO_ZONE = '(no zone)';
 const NO_POSITION = '(no position)';
 
 /**
- * Prepares the parts. Zones are read from the service, because the mirror does not
- * store outlines. For parts by time, a bicycle belongs to no group.
+ * Prepares the parts. Zones are read from the service, because the mirror does not store outlines.
+ * When the parts are times, a bicycle belongs to no group.
  */
 export async function openGroups(
   context: Context,
@@ -50,7 +50,7 @@ interface Zone {
   readonly polygons: Polygons;
 }
 
-/** Reads the zones. Zones without a readable outline contain no bicycle. */
+/** Reads the zones. A zone whose outline cannot be read contains no bicycle. */
 async function readZones(context: Context): Promise<Zone[]> {
   const zones: Zone[] = [];
   for (const zone of await readNamedRows(context, 'zone')) {

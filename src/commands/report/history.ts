@@ -1,5 +1,5 @@
-// Reads the states of every bicycle from the mirror and adds them to the tallies. It holds the
-// changes of one bicycle at a time.
+// Reads the states of every bicycle from the mirror and adds them to the tallies. Only the changes
+// of one bicycle are in memory at a time.
 
 import { parseJson } from '../../json/parse.js';
 import type { Database, Row, Value } from '../../mirror/database.js';
@@ -21,11 +21,11 @@ const AVAILABLE = 'available';
 /** How many bicycles the list of idle bicycles has. */
 const MOST_IDLE = 10;
 
-/** A bicycle that has been available without a break at the end of the period. */
+/** A bicycle that has been available, without interruption, until the end of the period. */
 export interface IdleBicycle {
   readonly uuid: string;
   readonly name: string | null;
-  /** When it became available; the first time that it was seen when that is not known. */
+  /** When it became available. When that is not known, the first time that the mirror saw it. */
   readonly sinceMs: number;
   readonly isCertain: boolean;
 }
@@ -34,12 +34,12 @@ export interface HistoryInput {
   readonly database: Database;
   readonly table: TallyTable;
   readonly sight: Sight;
-  /** The interval of `table` that the list of idle bicycles is about. */
+  /** The interval of `table` to which the list of idle bicycles belongs. */
   readonly period: Interval;
   groupsOf(bicycle: Row): readonly string[];
 }
 
-/** The state changes of a bicycle. Parameters: the start five times, and the end. */
+/** The state changes of a bicycle. The parameters are five times the start, and then the end. */
 const BEFORE = `FROM changes p WHERE p.bicycle = b.uuid AND p.field = 'state' AND p.at < ?`;
 const NEWEST = 'ORDER BY p.at DESC, p.id DESC LIMIT 1';
 const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitude, b.created_utc, b.first_seen, b.gone,
@@ -54,7 +54,7 @@ const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitu
 
 /**
  * The state changes of a period, sorted by bicycle. SQLite reads the rows of the period in their
- * order on disk and sorts them, because looking each of them up in an index takes twice as long.
+ * order on the disk and then sorts them. Finding each row through an index takes twice as long.
  */
 const CHANGES = {
   sqlite: `SELECT bicycle, at, old, new, source FROM changes NOT INDEXED
@@ -130,12 +130,12 @@ function changeOf(row: Row): StateChange {
   };
 }
 
-/** The time is in the form of the mirror, which is faster to read than any form. */
+/** The time has the form of the mirror, which can be read faster than any other. */
 function msOf(value: Value | undefined): number {
   return Date.parse(String(value));
 }
 
-/** Decoded states by their JSON, because there are few of them. */
+/** The states by their JSON text. There are only a few different states. */
 const STATES = new Map<string, string | null>();
 
 function stateOf(json: Value | undefined): string | null {
@@ -148,12 +148,13 @@ function stateOf(json: Value | undefined): string | null {
   return state;
 }
 
-/** Reads when bicycles that returned had left the list, by UUID. */
+/** Reads the times at which bicycles left the list, for bicycles that returned, by UUID. */
 async function readAbsences(database: Database, start: string): Promise<Map<string, Interval[]>> {
   const absences = new Map<string, Interval[]>();
   const [first] = await database.all('SELECT min(id) AS id FROM changes WHERE at >= ?', [start]);
   if (first?.['id'] === null || first?.['id'] === undefined) return absences;
-  // Reading by id is sequential in SQLite, where the index of times would look up each row.
+  // SQLite reads rows in the order of `id` one after the other. With the index of times it would
+  // have to find each row.
   const isLater = database.kind === 'sqlite' ? '+at >= ?' : 'at >= ?';
   const sql = `SELECT bicycle, at, old FROM changes WHERE id >= ? AND ${isLater} AND field = 'gone' AND old <> 'null'`;
   for await (const rows of database.each(sql, [first['id'], start])) {
@@ -179,7 +180,7 @@ interface BicycleHistory {
 /** A time in one state. */
 interface Span {
   readonly state: string | null;
-  /** Undefined when the state began before the mirror. */
+  /** Undefined when the state began before the history of the mirror. */
   readonly startMs: number | undefined;
   readonly isStartFromList: boolean;
 }
@@ -208,7 +209,7 @@ const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pau
 interface SpanEnd {
   /** Until when the time counts. */
   readonly timeMs: number;
-  /** When the next state began; infinity for a state that lasts. */
+  /** When the next state began; infinity for a state that has not ended. */
   readonly atMs: number;
   readonly isFromList: boolean;
 }
@@ -216,15 +217,15 @@ interface SpanEnd {
 /** Adds the states of one bicycle to the tallies, in the order of time. */
 class BicycleAdder {
   idle: IdleBicycle | undefined;
-  /** When the bicycle left the list; undefined while the list shows it. */
+  /** When the bicycle left the list; undefined while it is in the list. */
   readonly goneMs: number | undefined;
   readonly #input: HistoryInput;
   readonly #bicycle: Row;
   readonly #absences: readonly Interval[];
-  /** The tallies of the fleet and of each group, with one entry per interval. */
+  /** The tallies of the fleet and of each group. Each has one entry for each interval. */
   readonly #tallies: readonly (readonly FleetTally[])[];
   readonly #firstSeenMs: number;
-  /** Whether the mirror saw everything that happened to the bicycle, except in gaps. */
+  /** Whether the mirror saw everything that happened to the bicycle, except during gaps. */
   readonly #isKnownFromBirth: boolean;
   /** When the last rental ended. */
   #returnedMs: number | undefined;
@@ -269,7 +270,7 @@ class BicycleAdder {
     });
   }
 
-  /** The start of the rental of a bicycle that appeared as rented is not known. */
+  /** When a bicycle was rented at its first appearance, the start of this rental is not known. */
   doubtUnknownRental({ state, startMs }: Span): void {
     const { beginMs = this.#firstSeenMs } = this.#input.sight;
     if (state !== RENTED || startMs !== undefined || this.#isKnownFromBirth) return;
@@ -297,7 +298,10 @@ class BicycleAdder {
     }
   }
 
-  /** Returns the start of a state; the first time that it was seen when it began before. */
+  /**
+   * Returns the start of a state. When the state began before the history, returns the first time
+   * that the mirror saw it.
+   */
   #startOf({ startMs }: Span): number {
     return startMs ?? this.#firstSeenMs;
   }
@@ -333,7 +337,7 @@ class BicycleAdder {
     });
   }
 
-  /** Notes how long the bicycle was available at the end of each interval within the span. */
+  /** Records how long the bicycle was available at the end of each interval within the span. */
   #noteIdle(span: Span, untilMs: number): void {
     if (span.state !== AVAILABLE) return;
     const { sight, table, period } = this.#input;
@@ -374,7 +378,7 @@ function isShared(state: string | null): state is SharedState {
   return SHARED_STATES.some((each) => each === state);
 }
 
-/** Returns how long an absence lasted between two moments. */
+/** Returns for how long a bicycle was absent between two moments. */
 function overlap({ fromMs, untilMs }: Interval, start: number, end: number): number {
   return Math.max(0, Math.min(untilMs, end) - Math.max(fromMs, start));
 }

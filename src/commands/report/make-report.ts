@@ -1,4 +1,4 @@
-// Makes the report: reads the mirror once for all periods and parts.
+// Makes the report. It reads the mirror only once for all periods and parts.
 
 import type { Context } from '../../context.js';
 import type { Row } from '../../mirror/database.js';
@@ -17,7 +17,7 @@ export interface FleetReport {
     readonly until: string;
     readonly timezone: string;
     readonly before: { readonly from: string; readonly until: string };
-    /** Whether the mirror was not certain up to the end that was asked for. */
+    /** Whether the mirror is not certain about the time up to the requested end. */
     readonly ends_early: boolean;
   };
   readonly coverage: number;
@@ -110,12 +110,12 @@ function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Intervals without duplicates. A day is also the period before of the next day. */
+/** The intervals without duplicates. A day is also the period before the next day. */
 class IntervalList {
   readonly all: Interval[] = [];
   readonly #indexes = new Map<string, number>();
 
-  /** Returns the position of the interval, and adds it when it is new. */
+  /** Returns the index of the interval. A new interval is added. */
   add({ fromMs, untilMs }: Interval): number {
     const key = `${fromMs} ${untilMs}`;
     const known = this.#indexes.get(key);

@@ -21,7 +21,9 @@ function drawTable({ title, header, rows }: TextTable): string {
   return [`## ${title}`, '', line(header), rule, ...rows.map(line)].join('\n');
 }
 
-/** Replaces the mark of uncertain figures, which strikes text through in many chats. */
+/**
+ * Replaces the mark of uncertain figures, because many chats strike text through when they see it.
+ */
 function markPlainly(text: string): string {
   return text.replace(/^~(?=\d| marks)/, '≈');
 }

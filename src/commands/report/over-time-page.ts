@@ -1,5 +1,5 @@
-// Draws counts over time as one page without scripts: a chart for each count, with hatching for the
-// times that the mirror did not see, and a table.
+// Draws counts over time as one page without scripts: a chart for each count, and a table. The
+// times that the mirror did not see are hatched.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { startPage } from '../../terminal/markup.js';
@@ -16,9 +16,9 @@ import type { Interval } from './parts.js';
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
 const FLOOR = CHART.height - CHART.bottom;
-/** Labels need this width, so that some are left out when there are many bars. */
+/** The width of a label. When there are many bars, some labels are left out. */
 const LABEL_WIDTH = 84;
-/** Narrower bars have no room for a number, which the table has anyway. */
+/** A narrower bar has no room for a number. The table contains the number. */
 const NUMBER_WIDTH = 40;
 
 const STYLE = `${PAGE_STYLE}
@@ -84,7 +84,7 @@ function drawChart(
   const title = `${COUNT_LABELS[name]} by ${by}`;
   return [
     `<figure><figcaption>${title}</figcaption>`,
-    // On a phone a chart keeps readable labels, and scrolls.
+    // On a phone a chart can be scrolled, so that its labels stay readable.
     `<div class="scroll" tabindex="0" role="region" aria-label="${title}">`,
     `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${title}; the counts are in the table below">`,
     ...(isFirst ? [HATCH] : []),

@@ -15,7 +15,7 @@ import { describeSight } from './describe-sight.js';
 import { startOfPart, type TimePartKind } from './parts.js';
 import { readPeriod } from './period.js';
 
-/** How far back the counts go without `--since`. */
+/** The length of the period without `--since`. */
 const DEFAULT_LENGTHS_MS: { readonly [kind in TimePartKind]: number } = {
   hour: DAY_MS,
   day: WEEK_MS,
@@ -32,7 +32,7 @@ interface OverTimeOptions {
 /** The options that do not filter. */
 const OTHER_OPTIONS = ['since', 'until', 'to', 'offline'];
 
-/** Counts and prints. Throws a FleetError of kind `config` without a mirror. */
+/** Prints the counts. Throws a FleetError of kind `config` without a mirror. */
 export async function showStatsOverTime(
   context: Context,
   by: TimePartKind,
@@ -43,9 +43,9 @@ export async function showStatsOverTime(
   const period = { ...asked, fromMs: startOfPart(asked.fromMs, by, context.zone) };
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const counts = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so a signal could not end it otherwise.
+    // SQLite runs in this thread, so it would not notice a signal.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
-    // With --offline, the age is already printed.
+    // With --offline, the age of the mirror is already printed.
     if (options.offline !== true) await noticeOldMirror(context, await mirror.status());
     return countOverTime(mirror, { period, by, zone: context.zone });
   });
@@ -64,7 +64,10 @@ export async function showStatsOverTime(
   await printReport(context, overTimeShape(counts, isDrawn), counts.rows, format);
 }
 
-/** Throws a usage error for filters, because the history of the mirror has no filtered counts. */
+/**
+ * Throws a usage error for filters, because the history of the mirror cannot be counted with
+ * filters.
+ */
 function refuseFilters(by: TimePartKind, options: object): void {
   const [filter] = Object.entries(options).find(
     ([name, value]) => value !== undefined && !OTHER_OPTIONS.includes(name),

@@ -1,4 +1,4 @@
-// The periods of a report, and its parts by local day, week or month.
+// The periods of a report, and their parts: local days, weeks or months.
 
 import { usageError } from '../../errors.js';
 import { HOUR_MS, MINUTE_MS } from '../../system/time-units.js';
@@ -7,35 +7,38 @@ import { localTimeAt, startOfDay, type TimeZone } from '../../system/time-zone.j
 export const PARTS = ['day', 'week', 'month', 'model', 'zone'] as const;
 export type PartKind = (typeof PARTS)[number];
 
-/** The parts of `bicycles stats` over time. */
+/** The parts into which `bicycles stats` divides its counts. */
 export const TIME_PARTS = ['hour', 'day', 'week'] as const;
 export type TimePartKind = (typeof TIME_PARTS)[number];
 
 /** Every part that is a time. */
 type AnyTimePart = TimePartKind | 'month';
 
-/** From the first moment up to but not including the second, in milliseconds since the epoch. */
+/**
+ * The period includes its first moment and excludes its last one. Both are in milliseconds since
+ * the epoch.
+ */
 export interface Interval {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
 export interface TimePart extends Interval {
-  /** The local date on which it starts, such as `2026-11-23`; of a month only `2026-11`. */
+  /** The local date on which it starts, such as `2026-11-23`. For a month only `2026-11`. */
   readonly name: string;
 }
 
-/** More parts are a mistake and would not be readable. */
+/** A report with more parts is a mistake and would not be readable. */
 const MOST_PARTS = 400;
 
-/** Returns the period before, which has the same length. */
+/** Returns the period of the same length that comes directly before. */
 export function intervalBefore({ fromMs, untilMs }: Interval): Interval {
   return { fromMs: fromMs - (untilMs - fromMs), untilMs: fromMs };
 }
 
 /**
  * Splits the period at local midnights. The first and the last part can be shorter than a day, week
- * or month. Weeks start on Monday.
+ * or month. A week starts on Monday.
  */
 export function splitByTime(
   { fromMs, untilMs }: Interval,
@@ -62,7 +65,7 @@ export function splitByTime(
     : parts;
 }
 
-/** Adds the offset to the names of two hours that are the same when clocks are set back. */
+/** When clocks are set back, two hours have the same name. The offset is added to both names. */
 function nameClearly(
   parts: readonly TimePart[],
   index: number,
@@ -89,7 +92,9 @@ export function startOfPart(atMs: number, kind: TimePartKind, zone: TimeZone): n
   return startOfDay(dateOf(Date.UTC(year, month - 1, day - ((weekday + 6) % 7))), zone);
 }
 
-/** Returns the start of the local hour, also in zones with offsets of half an hour. */
+/**
+ * Returns the start of the local hour, also in zones whose offset is not a whole number of hours.
+ */
 function startOfHour(atMs: number, zone: TimeZone): number {
   const offsetMs = zone.offsetMinutes(atMs) * MINUTE_MS;
   return Math.floor((atMs + offsetMs) / HOUR_MS) * HOUR_MS - offsetMs;

@@ -1,4 +1,4 @@
-// `fleet report`: figures of the fleet from the mirror, beside those of the period before.
+// `fleet report`: figures of the fleet from the mirror, next to the figures of the period before.
 
 import type { Context } from '../../context.js';
 import { printReport } from '../../list/change-report.js';
@@ -31,7 +31,7 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   // A page draws its charts by day.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so a signal could not end it otherwise.
+    // SQLite runs in this thread, so it would not notice a signal.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
     await noticeOldMirror(context, await mirror.status());
     const input = await fitPeriod(mirror, asked);
@@ -58,10 +58,10 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   await printReport(context, IDLE, report.idle, format);
 }
 
-/** A current mirror is a few seconds behind, which is not worth a notice. */
+/** No notice is printed when the mirror is only a few seconds behind, as a current mirror is. */
 const USUAL_DELAY_MS = 30_000;
 
-/** Ends the period at the last moment that the mirror is certain about. */
+/** The period ends at the last moment about which the mirror is certain. */
 async function fitPeriod(
   mirror: Mirror,
   { fromMs, untilMs }: Interval,

@@ -21,7 +21,7 @@ export function figuresTable({ figures }: FleetReport): TextTable {
   };
 }
 
-/** The main figures of each part, one row per part; undefined without parts. */
+/** The main figures of each part, one row for each part; undefined without parts. */
 export function partsTable({ figures, by }: FleetReport): TextTable | undefined {
   if (by === null) return undefined;
   const names = [
@@ -81,7 +81,7 @@ export function isEmptyPeriod({ period }: FleetReport): boolean {
   return period.from === period.until;
 }
 
-/** Describes the period, the coverage and the marks, one sentence per line. */
+/** Describes the period, the coverage and the marks, one sentence on each line. */
 export function describeReport(report: FleetReport, zone: TimeZone): string[] {
   const { period, coverage, by, figures } = report;
   const show = (iso: string) => showLocalTime(Date.parse(iso), zone);

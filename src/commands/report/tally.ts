@@ -2,12 +2,12 @@
 
 import type { Interval } from './parts.js';
 
-/** The states with a figure for their share of the time. */
+/** The states for which there is a figure with their share of the time. */
 export const SHARED_STATES = ['available', 'in_maintenance', 'lost'] as const;
 export type SharedState = (typeof SHARED_STATES)[number];
 
 export interface FleetTally {
-  /** The time of all bicycles in the fleet, in milliseconds. */
+  /** The sum of the times of all bicycles in the fleet, in milliseconds. */
   fleetMs: number;
   stateMs: { [state in SharedState]: number };
   rentals: number;
@@ -19,7 +19,7 @@ export interface FleetTally {
   alertsResolved: number;
   alertsStopped: number;
   resolutions: number[];
-  /** The longest time that a bicycle has been available at the end, in milliseconds. */
+  /** The longest time for which a bicycle has been available at the end, in milliseconds. */
   idleMs: number | undefined;
   /** The groups of figures that are uncertain although the mirror saw the whole interval. */
   readonly doubts: Set<FigureDoubt>;
@@ -43,7 +43,7 @@ export function newTally(): FleetTally {
   };
 }
 
-/** Tallies for each group and interval. The first group is the whole fleet. */
+/** The tallies for each group and interval. The first group is the whole fleet. */
 export class TallyTable {
   readonly intervals: readonly Interval[];
   readonly #groups = new Map<string, FleetTally[]>();
@@ -59,13 +59,19 @@ export class TallyTable {
     return [...this.#groups.keys()].sort();
   }
 
-  /** Returns the tally of an interval; without a group that of the whole fleet. */
+  /**
+   * Returns the tally of an interval for a group. Without a group, it is the tally of the whole
+   * fleet.
+   */
   tally(interval: number, group?: string): FleetTally {
     const tallies = group === undefined ? this.#whole : this.#groups.get(group);
     return tallies?.[interval] ?? newTally();
   }
 
-  /** Returns the tallies that a bicycle of these groups adds to. Each has one entry per interval. */
+  /**
+   * Returns the tallies to which a bicycle of these groups is added. Each has one entry for each
+   * interval.
+   */
   talliesOf(groups: readonly string[]): readonly (readonly FleetTally[])[] {
     return [this.#whole, ...groups.map((group) => this.#groupOf(group))];
   }

@@ -9,7 +9,7 @@ import type { FleetReport } from './make-report.js';
 
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 60;
-/** The button of the filter in a header, and the margin. */
+/** The width of the filter's button in a header, and of the margin. */
 const FILTER_WIDTH = 5;
 
 type SheetRows = readonly (readonly unknown[])[];
@@ -65,14 +65,14 @@ function isWhole({ part }: PartFigure): boolean {
   return part === null;
 }
 
-/** Makes a sheet whose columns fit their contents. */
+/** Makes a sheet whose columns are as wide as their contents. */
 export function sheetOf(
   name: string,
   header: readonly string[],
   rows: SheetRows,
   timezone: string,
 ) {
-  // Only times have a date and a clock, and they are written in local time.
+  // Only times contain a date and a time of day. They are written in local time.
   const fieldOf = (value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? 'created' : '';
   const cells: XlsxCell[][] = rows.map((row) =>

@@ -14,7 +14,10 @@ export function drivenMetres(from: Spot, to: Spot): number {
   return Math.round(greatCircleMetres(from, to) * DETOUR_FACTOR);
 }
 
-/** How many rows of the table are computed before a signal is noticed, some milliseconds. */
+/**
+ * After this many rows of the table, which take some milliseconds, it is checked whether the signal
+ * is aborted.
+ */
 const ROWS_A_SLICE = 100;
 
 /**

@@ -11,9 +11,9 @@ import { loadWorld } from '../map/draw.js';
 import type { Spot } from './distances.js';
 import type { Rounds } from './plan.js';
 
-/** One colour a van, repeated for more vans. */
+/** One colour for each van. With more vans, the colours are repeated. */
 const VAN_COLORS: readonly Color[] = ['cyan', 'magenta', 'yellow', 'blueBright', 'green', 'red'];
-/** The map takes this part of the screen, because the table follows. */
+/** The map takes this share of the screen, because the table follows below it. */
 const SCREEN_SHARE = 0.6;
 const LEAST_ROWS = 8;
 const DEFAULT_COLUMNS = 80;
@@ -22,7 +22,7 @@ export function colorOfVan(van: number): Color {
   return VAN_COLORS[(van - 1) % VAN_COLORS.length] ?? 'cyan';
 }
 
-/** Returns the lines of the map; empty when the terminal is too low for one. */
+/** Returns the lines of the map. Returns no lines when the terminal has too few rows. */
 export async function drawTours(context: Context, rounds: Rounds): Promise<string> {
   const { stdout } = context.io;
   const height = Math.floor(stdout.height() * SCREEN_SHARE);

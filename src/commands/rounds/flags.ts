@@ -15,7 +15,7 @@ import { addFilters } from '../bicycles/list-flags.js';
 export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
-/** With less, times would exceed the range of a date and of the router's table. */
+/** With a smaller value, times would be too large for a date and for the router's table. */
 const LEAST_KMH = 1;
 const MOST_KMH = 200;
 const MOST_SEARCH_SECONDS = 3600;
@@ -89,8 +89,8 @@ export function readClock(text: string): ClockTimeOfDay {
 }
 
 /**
- * Creates a parser for the address of a server. Refuses a user name and a password, because fleet
- * quotes the address in messages.
+ * Creates a parser for the address of a server. It refuses a user name and a password, because
+ * fleet quotes the address in messages.
  */
 export function readServer(flag: string): (text: string) => URL {
   return (text) => {

@@ -18,7 +18,7 @@ import {
 /** Seven decimals are a centimetre. */
 const DECIMALS = 7;
 
-/** Returns the GPX document. The elements of each type have the order of the schema. */
+/** Returns the GPX document. The schema prescribes the order of its elements. */
 export function drawGpx(rounds: Rounds): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -79,15 +79,15 @@ function point(
   return `<${element} lat="${decimal(latitude)}" lon="${decimal(longitude)}">${parts.join('')}</${element}>`;
 }
 
-/** The schema excludes 180 degrees and does not accept exponents. */
+/** The schema does not accept 180 degrees and exponents. */
 function decimal(degrees: number): string {
-  // A longitude just below 180 becomes 180 when it is rounded.
+  // A longitude slightly below 180 is rounded to 180.
   const rounded = Number(degrees.toFixed(DECIMALS));
   const text = (rounded === 180 ? -180 : rounded).toFixed(DECIMALS);
   return text.replace(/\.?0+$/, '');
 }
 
-/** Escapes a text of the service. Control characters are not allowed in XML and become symbols. */
+/** Escapes a text of the service. XML does not allow control characters, so they become symbols. */
 function escapeXml(text: string): string {
   return escapeMarkup(clean(text));
 }

@@ -11,7 +11,10 @@ import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf 
 /** The formats of tours: those of lists, and drawings. */
 export type RoundForm = Format | 'gpx' | 'html';
 
-/** Chooses the format before anything is sent. Throws a usage error for flags that exclude each other. */
+/**
+ * Chooses the format before anything is sent. Throws a usage error for flags that exclude each
+ * other.
+ */
 export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   const { file, picture, jq, columns, excel } = context.flags;
   if (jq !== undefined) return 'json';

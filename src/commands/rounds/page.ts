@@ -1,4 +1,5 @@
-// The tours as one self-contained page without a script: a map, and a page for each van in print.
+// The tours as a page without a script that contains everything it needs: a map, and in print one
+// page for each van.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { mapLink } from '../../globe/map-link.js';
@@ -26,7 +27,7 @@ import {
   type VanTour,
 } from './plan.js';
 
-/** One colour a van. They differ in lightness too, and are readable on white. */
+/** One colour for each van. The colours also differ in brightness, and are readable on white. */
 const VAN_COLORS = [
   '#0b63ce',
   '#c2410c',
@@ -39,7 +40,7 @@ const VAN_COLORS = [
 ];
 const WHOLE_MAP: Extent = { width: 680, height: 480 };
 const VAN_MAP: Extent = { width: 680, height: 400 };
-/** With more stops, the numbers of the map of all vans would cover each other. */
+/** With more stops than this, the numbers on the map of all vans would cover each other. */
 const MOST_NUMBERS = 60;
 
 const STYLE = `

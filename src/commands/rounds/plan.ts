@@ -65,7 +65,10 @@ export interface RoundRow {
   left_out: string | null;
 }
 
-/** Returns `08:05` in local time with `--start`; otherwise `0:35`, the time since departure. */
+/**
+ * Returns `08:05` in local time with `--start`. Without it, returns `0:35`, the time since the
+ * departure.
+ */
 export function showArrival({ startMs, zone }: Rounds, seconds: number): string {
   const rounded = Math.round(seconds / 60) * 60;
   if (startMs === undefined) {
@@ -152,7 +155,7 @@ export function jsonOf(rounds: Rounds): object {
   };
 }
 
-/** With `--start`, programs also get the instant. */
+/** With `--start`, programs also get the time as an instant. */
 function arrivalTime({ startMs }: Rounds, seconds: number | null) {
   if (startMs === undefined || seconds === null) return {};
   return { arrival_at: new Date(startMs + seconds * 1000).toISOString() };
@@ -167,7 +170,7 @@ export const JSON_SHAPE: Shape<object> = {
 
 const NOTE: Column<RoundRow> = { header: 'LEFT OUT', field: 'left_out', keep: 8, minimum: 12 };
 
-/** Returns the shape of the rows. The reason has a column only if a bicycle is left out. */
+/** Returns the shape of the rows. It has a column for the reason only if a bicycle is left out. */
 export function rowShape({ leftOut }: Rounds, hasLeftOut: boolean): Shape<RoundRow> {
   return {
     noun: { one: 'stop', many: 'stops' },

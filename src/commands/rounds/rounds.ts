@@ -33,16 +33,19 @@ import { type RoundFilters, readSelection } from './selection.js';
 
 const DEFAULT_STOP_MINUTES = 4;
 const DEFAULT_KMH = 18;
-/** The seconds per metre of one kilometre per hour. */
+/** How many seconds a metre takes at one kilometre per hour. */
 const KMH_SECONDS_PER_METRE = 3.6;
-/** Nobody drives this far to the first bicycle. The start is probably mistyped. */
+/** When the nearest bicycle is farther away than this, the start is probably mistyped. */
 const FAR_METRES = 500_000;
-/** How many left-out bicycles the error lists. */
+/** How many of the left-out bicycles the error lists. */
 const MOST_LISTED = 20;
 
 const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'radius', 'where'] as const;
 
-/** Plans the tours. Throws a FleetError of kind `partial` after the output if bicycles are left out. */
+/**
+ * Plans the tours. When bicycles are left out, throws a FleetError of kind `partial` after the
+ * output.
+ */
 export async function planRounds(
   context: Context,
   operand: string | undefined,
@@ -98,14 +101,14 @@ export async function planRounds(
       })),
     ],
   };
-  // The plan comes first: a reader such as `head` can end the output early.
+  // The plan is written first, because a reader such as `head` can end the output early.
   if (options.plan !== undefined) {
     const { writeMaintenancePlan } = await import('./maintenance-plan.js');
     await writeMaintenancePlan(context, rounds, options.plan);
   }
   await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
-  // The table of a terminal has only the stops, so the error lists every other bicycle.
+  // The table on a terminal contains only the stops, so the error lists every other bicycle.
   const isInTable = form === 'table' && !isScreen(context);
   const mostListed = form !== 'table' || isInTable ? MOST_LISTED : Number.POSITIVE_INFINITY;
   if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut, mostListed);
@@ -153,7 +156,7 @@ function sortByPosition(bicycles: readonly Bicycle[]) {
   for (const bicycle of bicycles) {
     const point = pointOf(bicycle.longitude, bicycle.latitude);
     const [east, north] = (point ?? []).map((degrees) => numberOf(degrees));
-    // Trackers report 0, 0 for an unknown position.
+    // Trackers report 0, 0 when they do not know their position.
     if (east === undefined || north === undefined || (east === 0 && north === 0))
       unplaced.push({ bicycle, spot: undefined, reason: 'it has no position' });
     else placed.push({ bicycle, spot: [east, north] });
@@ -161,7 +164,7 @@ function sortByPosition(bicycles: readonly Bicycle[]) {
   return { placed, unplaced };
 }
 
-/** Asks whether a start that is far from every bicycle is right. */
+/** Asks for confirmation when the start is far from every bicycle. */
 async function askIfFar(
   context: Context,
   depot: Spot,
@@ -198,7 +201,9 @@ async function measureLegs(
   );
 }
 
-/** Separates the stops that a tour of their own reaches in time from the others. */
+/**
+ * Separates the stops that a van can reach in time when it visits only this stop from all others.
+ */
 function sortByReach(
   problem: RoutingProblem,
   placed: readonly PlacedBicycle[],
@@ -224,7 +229,7 @@ function sortByReach(
   return { reachable, tooFar };
 }
 
-/** Returns the problem with some of its stops. */
+/** Returns the same problem with only some of its stops. */
 function pickStops(problem: RoutingProblem, stops: readonly number[]): RoutingProblem {
   const places = [...stops, problem.stops, problem.stops + 1];
   const size = problem.stops + 2;
@@ -260,7 +265,7 @@ async function orderStops(
   return searchWithin(context, problem, seconds);
 }
 
-/** Runs the search in slices, so that Ctrl-C ends it. */
+/** Runs the search in short steps, so that Ctrl-C ends it. */
 async function searchWithin(
   context: Context,
   problem: RoutingProblem,
@@ -315,7 +320,7 @@ function describeTour(
   };
 }
 
-/** Returns why stops that a tour of their own reaches are in no tour. */
+/** Returns why some stops are in no tour although a van could reach each of them alone. */
 function fullReason(
   problem: RoutingProblem,
   tours: Tours['tours'],
@@ -323,7 +328,7 @@ function fullReason(
 ): string {
   const isFull = tours.every(({ length }) => length >= problem.capacity);
   if (isFull) return `every van is full (--capacity ${capacity})`;
-  // fleet's own search leaves a stop out only because of a limit.
+  // fleet's own search leaves out a stop only because of a limit.
   if (hours === undefined) return 'the solver left it out, although a van has room';
   const hasFull = tours.some(({ length }) => length >= problem.capacity);
   return hasFull

@@ -9,7 +9,7 @@ import { askServer, codeFailure, ServerFailure } from './server-request.js';
 export interface RouterInput {
   readonly router: URL;
   readonly spots: readonly Spot[];
-  /** The straight-line distances, which replace legs without a time. */
+  /** The straight-line distances. They are used for legs for which the router has no time. */
   readonly metres: Int32Array;
   readonly secondsPerMetre: number;
 }
@@ -19,11 +19,11 @@ export interface RouterMatrix {
   readonly seconds: Int32Array;
 }
 
-/** OSRM accepts at most 100 by 100 places by default (`--max-table-size`). */
+/** By default, OSRM accepts at most 100 by 100 places (`--max-table-size`). */
 const MOST_PLACES = 100;
 /** Requests at the same time. */
 const WORKERS = 4;
-/** The time for one block, and for all of them. */
+/** The time limit for one block, and for all blocks. */
 const BLOCK_LIMIT_MS = 10_000;
 const ROUTER_LIMIT_MS = 60_000;
 /** A longer leg does not exist on earth. */
@@ -32,15 +32,15 @@ const LONGEST_SECONDS = 10_000_000;
 /** Six decimals are 11 cm. */
 const DECIMALS = 6;
 
-/** A part of the table: from some places to some places. */
+/** A part of the table: from some places to other places. */
 interface Block {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
 }
 
 /**
- * Reads the whole table. Each pair of places is requested once. Returns undefined, after a warning,
- * when the router cannot be used.
+ * Reads the whole table. Each pair of places is requested once. When the router cannot be used,
+ * prints a warning and returns undefined.
  */
 export async function readRouterMatrix(
   context: Context,
@@ -111,7 +111,10 @@ function blocksOf(size: number): Block[] {
   return parts.flatMap((rows) => parts.map((columns) => ({ rows, columns })));
 }
 
-/** Returns the address of a block: the places once, then the indexes of sources and destinations. */
+/**
+ * Returns the address of a block. It contains each place once, and then the indexes of the places
+ * where legs begin and end.
+ */
 function addressOf(router: URL, spots: readonly Spot[], { rows, columns }: Block): URL {
   const places = rows === columns ? rows : [...rows, ...columns];
   const text = places
@@ -148,7 +151,9 @@ async function readBlock(
   };
 }
 
-/** Checks a table of the answer: its size, and that each value is null or a possible number. */
+/**
+ * Checks a table in the answer: its size, and that each value is null or a number that is possible.
+ */
 function readTable(value: unknown, name: string, { rows, columns }: Block, most: number): Table {
   const wanted = `${rows.length} by ${columns.length}`;
   if (!Array.isArray(value)) throw new ServerFailure(`its answer has no ${name}`);

@@ -15,13 +15,13 @@ export type RoundFilters = Pick<
 >;
 
 export interface RoundSelection {
-  /** Sorted by UUID, so that the order of the list does not change the tours. */
+  /** The bicycles are sorted by UUID, so that the order of the list does not change the tours. */
   readonly bicycles: readonly Bicycle[];
   /** The error of kind `partial` to throw at the end, when bicycles are missing from the list. */
   readonly incomplete: FleetError | undefined;
 }
 
-/** The tables of distances would need gigabytes for more bicycles. */
+/** For more bicycles, the tables of distances would need gigabytes of memory. */
 export const MOST_BICYCLES = 5000;
 /** How many unknown UUIDs an error lists. */
 const MOST_LISTED = 20;
@@ -33,7 +33,7 @@ function tooMany(): FleetError {
   );
 }
 
-/** Reads the whole selection. Throws like a list, and a usage error beyond the limit. */
+/** Reads the whole selection. Throws the errors of a list, and a usage error beyond the limit. */
 export async function readSelection(
   context: Context,
   filters: RoundFilters,
@@ -49,7 +49,7 @@ export async function readSelection(
       if (uuid === undefined || (wanted !== undefined && !wanted.has(uuid))) continue;
       found.set(uuid, value);
     }
-    // Reading on would burden the service without a result.
+    // Reading further would burden the service without a result.
     if (found.size > MOST_BICYCLES) throw tooMany();
   });
   const missing = [...(wanted ?? [])].filter((uuid) => !found.has(uuid));

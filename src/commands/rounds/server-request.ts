@@ -63,7 +63,7 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && isObject(value)) return value;
   if (isSuccess) throw new ServerFailure('its answer is not a JSON object');
-  // OSRM calls its reason "message", VROOM calls it "error".
+  // OSRM sends its reason in "message", and VROOM in "error".
   const fields: { [field: string]: unknown } = isObject(value) ? value : {};
   const reason = fields['message'] ?? fields['error'];
   const shown = typeof reason === 'string' ? `: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` : '';
@@ -72,7 +72,8 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
 
 /** Makes the failure for an answer with an unexpected code. */
 export function codeFailure(code: unknown): ServerFailure {
-  // JSON.stringify also shows an object, whose own "toString" would break String().
+  // JSON.stringify can also show an object with a "toString" of its own, with which String() would
+  // fail.
   const shown = typeof code === 'string' ? code : JSON.stringify(code ?? 'none');
   return new ServerFailure(`its answer has the code ${shown.slice(0, LONGEST_REASON_CHARACTERS)}`);
 }

@@ -16,8 +16,8 @@ const SOLVER_LIMIT_MS = 60_000;
 const PROFILE = 'car';
 
 /**
- * Asks the server. Returns undefined, after a warning, when the server cannot be used or its answer
- * is wrong.
+ * Asks the server. When the server cannot be used or its answer is wrong, prints a warning and
+ * returns undefined.
  */
 export async function askSolver(
   context: Context,
@@ -44,8 +44,8 @@ export async function askSolver(
 }
 
 /**
- * Returns the problem as VROOM reads it. The costs are the distances, so that VROOM shortens the
- * same sum as fleet. With a constant speed the durations are proportional to them.
+ * Returns the problem in the form of VROOM. The costs are the distances, so that VROOM minimises
+ * the same sum as fleet. With a constant speed, the durations are proportional to the distances.
  */
 function requestOf(problem: RoutingProblem): object {
   const { stops, vans, capacity, maxSeconds, stopSeconds, seconds } = problem;
@@ -78,7 +78,10 @@ function requestOf(problem: RoutingProblem): object {
   };
 }
 
-/** Checks the answer: each stop is visited once or unassigned, within the limits. */
+/**
+ * Checks the answer: each stop must be visited once or be unassigned, and the tours must be within
+ * the limits.
+ */
 function readTours(answer: { [field: string]: unknown }, problem: RoutingProblem): Tours {
   const { code, error, routes, unassigned = [] } = answer;
   if (code !== 0)

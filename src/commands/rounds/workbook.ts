@@ -36,7 +36,7 @@ const LEFT_OUT_FIELDS: readonly Field[] = [
 ];
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 50;
-/** The width of the map link, which shows one word. */
+/** The width of the column with the map link, which shows one word. */
 const MAP_TEXT = 'map';
 
 /** Returns the bytes of the workbook. */
@@ -78,7 +78,7 @@ function cellFor(row: RoundRow, field: Field): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return value;
   const text = cleanCell(textOf(value) ?? '');
-  // The address has only digits of numbers, so it needs no escape inside the quotes.
+  // The address consists of digits, so it needs no escape inside the quotes.
   if (field === 'map')
     return { type: 'Formula', value: `=HYPERLINK("${text}","${MAP_TEXT}")`, textColor: '#0563C1' };
   return text === '' ? null : { type: String, value: text };

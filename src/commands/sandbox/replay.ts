@@ -1,5 +1,5 @@
-// `fleet sandbox --replay`: serves the recorded past of a mirror's fleet and plays its changes at
-// any speed.
+// `fleet sandbox --replay`: serves the fleet that a mirror recorded, and plays its changes at any
+// speed.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -19,7 +19,7 @@ export interface ReplaySource {
 }
 
 /**
- * Opens the mirror while `use` runs. Passes the fleet at the start and a function that plays the
+ * Opens the mirror while `use` runs. Passes the fleet at the start, and a function that plays the
  * changes.
  */
 export async function withPast(
@@ -28,7 +28,7 @@ export async function withPast(
   use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sinceMs = since === undefined ? undefined : readTimeFlag('--since', since, context.now());
-  // The service of the mirror does not matter here.
+  // It does not matter to which service the mirror belongs.
   const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
   try {
     const { database, organizations, baseUrl = '' } = mirror;

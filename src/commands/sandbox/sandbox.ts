@@ -1,5 +1,5 @@
-// `fleet sandbox`: starts the simulated service, saves it as a profile, and keeps both valid until
-// Ctrl-C.
+// `fleet sandbox`: starts the simulated service, saves it as a profile, and keeps its token valid
+// until Ctrl-C.
 
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
@@ -45,7 +45,7 @@ async function serve(
   { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
   replay?: Replay,
 ): Promise<void> {
-  // The global flag has the same name, so commander stores the value there.
+  // The global flag has the same name, so commander stores the value with the global flags.
   const served = { ...given, pageSize: context.flags.pageSize ?? given.pageSize };
   const options = replay === undefined ? served : { ...served, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
@@ -128,8 +128,8 @@ async function announce(
 }
 
 /**
- * Saves addresses, organization and token as a profile, and prints how to use them elsewhere.
- * Returns whether the profile was saved.
+ * Saves the addresses, the organization and the token as a profile, and prints how to use them
+ * elsewhere. Returns whether the profile was saved.
  */
 async function saveAsProfile(
   context: Context,
@@ -169,11 +169,11 @@ async function keepToken(
   const { signal, clock } = context;
   let token = firstToken;
   for (;;) {
-    // Renew after half of the remaining time, but at least one second.
+    // The token is renewed after half of its remaining time, but not before one second.
     const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
-    // Another sandbox or a login may own the profile now.
+    // Another sandbox or a login may be using the profile now.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }

@@ -1,16 +1,16 @@
 // The actions of the board as a pure state machine: what each key does in a dialog, and which work
-// it asks for. A change is requested only by Enter on a question that was drawn.
+// it requests. A change is requested only by Enter on a question that is visible.
 
 import type { Key } from '../../terminal/keys.js';
 import type { BoardDialog } from '../../views/board-dialog.js';
 
 /** Work that the board cannot do itself. */
 export type BoardRequest =
-  /** Offer the transitions of these bicycles. */
+  /** Show the transitions of these bicycles. */
   | { readonly type: 'offer'; readonly uuids: readonly string[] }
   /** Ask before a transition. */
   | { readonly type: 'ask'; readonly uuids: readonly string[]; readonly transition: string }
-  /** Run a transition. The user has confirmed it. */
+  /** Run a transition that the user has confirmed. */
   | { readonly type: 'act'; readonly uuids: readonly string[]; readonly transition: string }
   | { readonly type: 'copy'; readonly uuid: string }
   /** Show the command that does the same. */
@@ -25,7 +25,7 @@ export interface DialogStep {
 
 const LONGEST_TYPED = 100;
 
-/** Handles a key in a dialog. `drawn` is the dialog of the last frame. */
+/** Handles a key in a dialog. `drawn` is the dialog in the last frame. */
 export function pressInDialog(
   dialog: BoardDialog,
   key: Key,

@@ -1,5 +1,5 @@
-// Does the work that the board asks for: offers transitions, words the question, runs the change,
-// copies an ID, and writes the command that does the same.
+// Does the work that the board requests: lists transitions, words the question, runs the change,
+// copies an ID, and prints the command that does the same.
 
 import { join } from 'node:path';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -26,8 +26,8 @@ export type KnownBicycles = { get(uuid: string): Bicycle | undefined };
 const AUTOMATIC = /^expire_/;
 
 /**
- * Returns the transitions that at least one of the bicycles may start, as far as the rules are
- * known. The service decides.
+ * Returns the transitions that at least one of the bicycles may start, by the known rules. The
+ * service decides.
  */
 export function offerTransitions(
   uuids: readonly string[],
@@ -35,7 +35,7 @@ export function offerTransitions(
 ): TransitionChoice[] {
   const states = uuids.map((uuid) => textOf(known.get(uuid)?.state) ?? '');
   return TRANSITIONS.filter((name) => !AUTOMATIC.test(name)).flatMap((name) => {
-    // A state that the rules do not know may allow any transition.
+    // From a state that is not in the rules, any transition may be possible.
     const allowedCount = states.filter((state) => mayStartIn(name, state) !== false).length;
     return allowedCount === 0 ? [] : [{ name, allowedCount }];
   });
@@ -44,7 +44,7 @@ export function offerTransitions(
 /** The number of names in a question. */
 const NAMES_SHOWN = 3;
 
-/** Returns the question of `act` for these bicycles, with the number that would be refused. */
+/** Returns the question of `act` for these bicycles. It says how many of them would be refused. */
 export async function wordQuestion(
   context: Context,
   { uuids, transition }: { uuids: readonly string[]; transition: string },
@@ -75,7 +75,7 @@ export async function wordQuestion(
   return { type: 'ask', uuids, transition, question: `${refused}${message}`, proof, typed: '' };
 }
 
-/** Throws when the profile may not change anything. */
+/** Throws when the profile does not allow changes. */
 export async function refuseToAct(context: Context, isReplay: boolean): Promise<void> {
   if (isReplay)
     throw new FleetError('usage', 'a replay shows the past, so that nothing can be changed here');
@@ -95,7 +95,7 @@ function serviceFlags({ flags }: Context): string[] {
 }
 
 /**
- * Runs the transition like `fleet bicycles act`, with a journal in the state folder. Returns the
+ * Runs the transition as `fleet bicycles act` does, with a journal in the state folder. Returns the
  * line about its result. `signal` ends the run like SIGTERM.
  */
 export async function actFromBoard(
@@ -125,7 +125,7 @@ async function newJournal({ io, clock }: Context, transition: string): Promise<s
   return join(folder, `${time}-${process.pid}-${transition}.jsonl`);
 }
 
-/** The orderings of the service, by the sort of the board. */
+/** The orderings of the service for each sort order of the board. */
 const ORDERINGS: { readonly [sort in BoardView['sort']]: string } = {
   charge: 'state_of_charge',
   name: 'name',
@@ -156,7 +156,10 @@ function wordsFor(
   return ['bicycles', 'list', '--all', '--ordering', ORDERINGS[sort], ...filters];
 }
 
-/** OSC 52: asks the terminal to put a text on the clipboard. Terminals without it ignore it. */
+/**
+ * OSC 52: asks the terminal to put a text on the clipboard. A terminal that does not support it
+ * ignores it.
+ */
 export function copyText(text: string): string {
   return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;
 }

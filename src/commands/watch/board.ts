@@ -1,4 +1,4 @@
-// The state of the board of `--live`, apart from the fleet, and the actions of its keys. No I/O.
+// The state of the board of `--live`, without the fleet, and the actions of its keys. No I/O.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -10,7 +10,7 @@ import type { ShownEntry } from '../../views/watch.js';
 import { type BoardRequest, pressInDialog } from './board-actions.js';
 import type { WatchEffect } from './state.js';
 
-/** The newest alerts, or why the list could not be read. */
+/** The newest alerts, or the reason why the list could not be read. */
 export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly error: FleetError };
 
 /** The content of the last frame. Keys refer to it. */
@@ -26,10 +26,10 @@ export interface BoardSeen {
   readonly dialog?: BoardDialog | undefined;
 }
 
-/** How many scrolling rows are kept: more than fit on any screen. */
+/** How many scrolling rows are kept. No screen has as many rows. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
-/** Keys that ask for work outside the board. */
+/** Keys that request work that the board does not do itself. */
 const REQUEST_KEYS: readonly Key[] = ['a', 'c', 'y'];
 
 export class Board {
@@ -38,11 +38,11 @@ export class Board {
   /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
   alerts: readonly Alert[] = [];
-  /** Set while the list of alerts cannot be read. */
+  /** The reason why the list of alerts cannot be read. */
   staleAlerts: StaleAlerts | undefined;
   #alertsReadAtMs: number | undefined;
   isOver = false;
-  /** Work that the keys asked for; `takeRequests` empties it. */
+  /** The work that keys have requested. `takeRequests` empties it. */
   #requests: BoardRequest[] = [];
 
   constructor(home: BoardView['home'] = 'fleet') {
@@ -61,7 +61,7 @@ export class Board {
     };
   }
 
-  /** Returns the work that was asked for since the last call. */
+  /** Returns the work that was requested since the last call. */
   takeRequests(): readonly BoardRequest[] {
     const requests = this.#requests;
     this.#requests = [];
@@ -78,7 +78,9 @@ export class Board {
     this.#change({ message });
   }
 
-  /** Marks that a change is running. Its result removes the marks of its bicycles. */
+  /**
+   * Records that a change is running. When its result arrives, its bicycles are no longer marked.
+   */
   startAct() {
     this.#change({ isBusy: true });
   }
@@ -88,7 +90,7 @@ export class Board {
     this.#change({ isBusy: false, marked, message });
   }
 
-  /** Scrolls so that the selected row is visible in this number of rows. */
+  /** Scrolls so that the selected row is one of the visible rows, whose number is given. */
   fit(rows: number) {
     const { selected, scroll } = this.view;
     const fitted = Math.max(0, selected - rows + 1, Math.min(scroll, selected));
@@ -102,7 +104,7 @@ export class Board {
     else this.changes = added(this.changes, { entry, atMs });
   }
 
-  /** Takes the result of reading the list of alerts, at a time of the monotonic clock. */
+  /** Takes the result of reading the list of alerts. The time is on the monotonic clock. */
   takeAlerts(reading: AlertsReading, monotonicMs: number) {
     if ('alerts' in reading) {
       this.alerts = reading.alerts;
@@ -144,7 +146,9 @@ export class Board {
     if (request !== undefined) this.#requests.push(request);
   }
 
-  /** Asks for the work of a key for one bicycle, or for the marked ones. Returns whether it did. */
+  /**
+   * Requests the work of a key for one bicycle, or for the marked bicycles. Returns whether it did.
+   */
   #requestFor(key: Key, uuid: string | undefined): boolean {
     const { marked, panel, isBusy } = this.view;
     if (!REQUEST_KEYS.includes(key)) return false;

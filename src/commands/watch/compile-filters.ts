@@ -1,4 +1,5 @@
-// Prepares the selection of a watch, and loads geometry only for a command line with filters.
+// Prepares the selection of a watch. Loads the code for areas only when the command line has
+// filters.
 
 import type { Context } from '../../context.js';
 import { type BicycleSelection, hasSelection, type SelectionFilters } from './crossing.js';

@@ -9,8 +9,8 @@ import type { WatchSummary } from '../../views/connection.js';
 interface TopicConnection extends BoardConnection {
   readonly hasStood: boolean;
   /**
-   * The start of the current outage on the monotonic clock, and its cause; undefined while
-   * connected.
+   * When the current outage began, on the monotonic clock, and its cause; undefined while the topic
+   * is connected.
    */
   readonly outage: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
 }
@@ -46,8 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // Keep the first cause of an outage. For a topic that was never connected, keep the latest
-    // error.
+    // The first cause of an outage is kept. For a topic that was never connected, the latest error
+    // is kept.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {
@@ -75,7 +75,9 @@ export class ConnectionLog {
     return `never connected: ${first.outage?.message}`;
   }
 
-  /** Returns the connection part of the summary. A gap that lasts until the end is included. */
+  /**
+   * Returns the part of the summary about connections. A gap that lasts until the end is included.
+   */
   finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
     const neverConnected: { topic: string; message: string }[] = [];
     for (const [topic, { outage, hasStood }] of this.topics) {
@@ -83,7 +85,7 @@ export class ConnectionLog {
       const { fromMs, cause, message } = outage;
       const durationMs = Math.max(0, monotonicMs - fromMs);
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
-      // A topic that was never connected is reported separately instead of as a gap.
+      // A topic that was never connected is reported separately and not as a gap.
       if (!hasStood) neverConnected.push({ topic, message });
       else
         this.add({

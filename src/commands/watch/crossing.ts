@@ -28,7 +28,10 @@ export interface BicycleSelection {
 
 export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
 
-/** The field of conditions for a crossing: `--until left` is `selection=left`. */
+/**
+ * The field of conditions for a bicycle that entered or left the selection: `--until left` is
+ * `selection=left`.
+ */
 export const CROSSING_FIELD = 'selection';
 
 /** Returns the condition of `--until entered` or `--until left`; undefined for other texts. */
@@ -45,8 +48,8 @@ export function hasSelection(filters: SelectionFilters): boolean {
 }
 
 /**
- * Checks the flags of a selection before anything is sent. Throws a usage error for half a circle,
- * and for `--until entered` without a selection.
+ * Checks the flags of a selection before anything is sent. Throws a usage error for --near without
+ * --radius or the reverse, and for `--until entered` without a selection.
  */
 export function checkSelectionFlags(
   filters: SelectionFilters,

@@ -1,4 +1,4 @@
-// The filter of the board: words in a bicycle's name, state or UUID, and conditions like those of
+// The filter of the board: words in a bicycle's name, state or UUID, and conditions as in
 // `--where`.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -11,7 +11,7 @@ const UNFINISHED = /[=<>~]$/;
 
 /**
  * Parses a typed filter such as `charge<20 state=lost emmy`. A bicycle must match every part.
- * Invalid or unfinished conditions are ignored.
+ * Conditions that are not valid or not finished are ignored.
  */
 export function readFilter(text: string, now: Now) {
   const parts = text.split(' ').filter(Boolean);

@@ -37,7 +37,7 @@ const readUntil = withOffers(
   },
 );
 
-/** The flag of watches and replays that shows changes which are hidden by default. */
+/** The flag of watches and replays that also shows changes that are hidden by default. */
 export const ALL_FLAG = ['--all', 'also show moves of less than 5 m'] as const;
 
 /** Adds the flags of `fleet watch`. Times are in milliseconds. */

@@ -49,15 +49,15 @@ export interface LiveOptions {
 }
 
 /**
- * At most ten frames a second: people cannot read more, and a slow connection could not transfer
- * them.
+ * There are at most ten frames a second. People cannot read more, and a slow connection could not
+ * transfer more.
  */
 const FRAME_MS = 100;
-/** The map must follow the keys smoothly, and only its changes are written. */
+/** The map must follow the keys without delay. Only the changed lines are written. */
 const MAP_FRAME_MS = 34;
 /** Drawing takes at most a tenth of the time, even for a large fleet. */
 const FRAME_COST_FACTOR = 10;
-/** The ages on the board are updated even without messages. */
+/** The ages on the board change even when no message arrives. */
 const IDLE_FRAME_MS = 1_000;
 /**
  * How often the board reads the newest alerts. The interface does not list a topic that pushes them
@@ -65,10 +65,13 @@ const IDLE_FRAME_MS = 1_000;
  */
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
-/** Enter does not answer a younger question, because a held key repeats. */
+/**
+ * Enter does not answer a question that appeared more recently than this, because a held key
+ * repeats.
+ */
 const READING_MS = 500;
 
-/** Takes over the terminal and restores it at the end. */
+/** Takes over the terminal, and restores it at the end. */
 export async function openLive(options: LiveOptions): Promise<Display> {
   const { context, plan, session } = options;
   const { clock, io } = context;
@@ -90,7 +93,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     const drawn = draw(sizeOf());
     if (questionIn(drawn.seen.dialog) !== questionIn(seen.dialog)) askedAtMs = clock.monotonicMs();
     seen = { ...seen, ...drawn.seen };
-    // When Ctrl-S has paused the terminal, the next frame waits until this one is written.
+    // When Ctrl-S has paused the terminal, the next frame waits until this frame is written.
     void io.stdout.write(screen.frame(drawn.lines)).then(
       () => {
         isWriting = false;
@@ -139,7 +142,7 @@ function questionIn(dialog: BoardDialog | undefined): string | undefined {
   return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
-/** Returns a function that does the work which the keys of the board ask for. */
+/** Returns a function that does the work that the keys of the board request. */
 function openWork(
   { context, plan, session, watched: { known } }: LiveOptions,
   board: Board,
@@ -164,7 +167,7 @@ function openWork(
         const run = actFromBoard(context, request, session.signal).catch(
           (thrown) => `! ${asFleetError(thrown).message}`,
         );
-        // The end of the watch waits until the journal has the outcome of each request.
+        // The watch does not end before the journal has the outcome of each request.
         context.atEnd(async () => void (await run));
         return board.endAct(request.uuids, await run);
       }
@@ -284,7 +287,7 @@ function countStates(bicycles: Iterable<Bicycle>): Map<string, number> {
   return counts;
 }
 
-/** Draws on request, and regularly to update the displayed ages. */
+/** Draws when it is requested, and regularly so that the displayed ages are correct. */
 function openFrames(clock: Clock, draw: () => void) {
   let lastMs = Number.NEGATIVE_INFINITY;
   let apartMs = FRAME_MS;
@@ -321,7 +324,7 @@ function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boole
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
-/** Reads one page of the newest alerts regularly. Reports the alerts or the error. */
+/** Reads one page of the newest alerts regularly, and passes on the alerts or the error. */
 function pollAlerts(
   { client, plan, context, session }: LiveOptions,
   onReading: (reading: AlertsReading) => void,

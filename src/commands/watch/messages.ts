@@ -1,4 +1,4 @@
-// The vocabulary of conditions on messages.
+// The words of conditions on messages: their fields and states.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';

@@ -17,7 +17,7 @@ import type { WatchEffect } from './state.js';
 
 export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan: WatchPlan) {
   return {
-    /** Prints an effect. Entries that are shown on stdout are only printed there. */
+    /** Prints an effect. Entries that are printed on stdout are left out. */
     effect(effect: WatchEffect): void {
       if (effect.type === 'show') {
         const { entry, atMs } = effect;
@@ -43,7 +43,8 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;
-        // Only problems with the list are printed. Reading the list is a detail for --verbose.
+        // Only problems with the list are printed. A reading of the list is printed only with
+        // --verbose.
         if (event === 'whole' || event === 'confirm') stderr.detail(message);
         else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }
@@ -75,7 +76,7 @@ function crossingRecord(entry: ShownEntry, atMs: number): LogFields | undefined 
   return { event: crossing, at: iso(atMs), uuid, bicycle };
 }
 
-/** Returns the record of a change that was found in the list instead of a message. */
+/** Returns the record of a change that the list showed and no message contained. */
 function foundRecord(entry: ShownEntry): LogFields | undefined {
   if (entry.type === 'gone') return { event: 'gone', uuid: entry.uuid, bicycle: entry.bicycle };
   if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return undefined;
@@ -102,8 +103,8 @@ function readRecord({
 }
 
 /**
- * Returns the line about a read of the list for people. The first read is only reported when a
- * named bicycle is missing.
+ * Returns the line about a reading of the list, for people. The first reading is reported only when
+ * a bicycle of --bicycle is missing.
  */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;

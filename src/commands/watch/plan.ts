@@ -20,7 +20,7 @@ import { type BicycleSelection, CROSSING_FIELD, checkSelectionFlags } from './cr
 import type { WatchOptions } from './flags.js';
 import { MESSAGES } from './messages.js';
 
-/** Settings of a watch that draws a map instead of the board. */
+/** The settings of a watch that draws a map in place of the board. */
 export interface MapPlan {
   title: string;
   /** Whether the bicycle is drawn. */
@@ -35,20 +35,20 @@ export interface WatchPlan extends WatchOptions {
   sseUrl: URL;
   /** Undefined when the watch opens with the board. */
   map?: MapPlan;
-  /** Organizations with lists that are read for missed changes. */
+  /** The organizations whose lists are read to find missed changes. */
   organizations: readonly string[];
   /**
-   * The bicycles that are followed individually; undefined when all bicycles of an organization are
+   * The bicycles that are followed one by one; undefined when all bicycles of an organization are
    * followed.
    */
   bicycles: ReadonlySet<string> | undefined;
   /** The part of the fleet that is shown; undefined for all bicycles. */
   selection?: BicycleSelection | undefined;
-  /** Whether the past is shown, in which nothing can be changed. */
+  /** Whether the watch shows the past, in which nothing can be changed. */
   isReplay?: boolean;
 }
 
-/** Makes a plan from argument and flags. Throws a usage error before anything is sent. */
+/** Makes a plan from the argument and the flags. Throws a usage error before anything is sent. */
 export async function makePlan(
   context: Context,
   organization: string | undefined,
@@ -123,7 +123,10 @@ async function chooseTopics(
   return [...new Set([...topics, ...followed])];
 }
 
-/** Chooses lines, JSON lines or the board. Throws a usage error for contradicting flags. */
+/**
+ * Chooses lines, JSON lines or the board. Throws a usage error for flags that contradict each
+ * other.
+ */
 export async function chooseForm(
   context: Context,
   options: Pick<WatchOptions, 'live'>,

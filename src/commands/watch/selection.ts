@@ -1,5 +1,5 @@
-// The part of the fleet that a watch shows: the filters of `bicycles list`, applied to each bicycle
-// that a message or a list shows.
+// The part of the fleet that a watch shows. The filters are those of `bicycles list`. They are
+// applied to each bicycle in a message or a list.
 
 import type { Context } from '../../context.js';
 import { textOf } from '../../terminal/values.js';

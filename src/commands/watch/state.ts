@@ -1,8 +1,8 @@
 // The state machine of a watch: decides what to show of each message and when to end. No I/O.
 //
-// It handles one event at a time: it parses a message, merges it into the known bicycles, filters
-// it and shows it. Results of the follower are shown in the same way. An end is always the last
-// effect.
+// It handles one event at a time. It parses a message, merges it into the known bicycles, filters
+// it and shows it. Results of the follower are shown in the same way. When the watch ends, the end
+// is the last effect.
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -33,42 +33,42 @@ export type WatchEvent =
   | StreamEvent
   | FollowerAnswer
   | { readonly type: 'tick' }
-  /** All bicycles of a mirror, with the moment of its data on the monotonic clock. */
+  /** All bicycles of a mirror, and the moment of this data on the monotonic clock. */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   | Stop;
 
 export type WatchEffect =
   /**
-   * A message, or a change that a list showed after a gap. `data` is the original envelope, or one
-   * made by fleet for a bicycle that met --until.
+   * A message, or a change that a list showed after a gap. `data` is the original envelope, or an
+   * envelope that fleet made for a bicycle that met --until.
    */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
   | CommonEffect;
 
-/** How many characters of an unreadable message are kept. */
+/** How many characters of a message that cannot be read are kept. */
 const KEPT_CHARACTERS = 1_000;
 
 /** The content of a message. */
 interface Content {
   readonly entry: ShownEntry;
-  /** The fields that conditions are checked against. */
+  /** The fields to which conditions are applied. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
-  /** The bicycle as it was known before the message. */
+  /** The data of the bicycle before the message. */
   readonly known?: Bicycle | undefined;
 }
 
-/** The place of an entry relative to the selection: inside, outside, or crossing its border. */
+/** Where an entry is relative to the selection: inside, outside, or moving in or out. */
 type Place = 'inside' | 'outside' | Crossing;
 
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
-/** Conditions treat a bicycle from a list like a message from this sender. */
+/** In conditions, a bicycle from a list counts as a message from this sender. */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /**
- * How long a message about leaving a state is held back, to be combined with the message about the
+ * How long a message about leaving a state is held back. It is combined with the message about the
  * new state.
  */
 const LEAVING_MS = 1_000;
@@ -82,15 +82,15 @@ export class Watch {
   readonly #startedAt: Moment;
   readonly follower: Follower;
   readonly store = new MemoryStore();
-  /** The service's number of bicycles, when known. */
+  /** The service's count of bicycles, when it is known. */
   total: number | undefined;
-  /** Whether the token may see every bicycle in the lists. */
+  /** Whether the lists show every bicycle to this token. */
   seesAll = true;
   /** The most recently seen bicycle. */
   #lastSeen: Bicycle | undefined;
   /**
-   * Messages about leaving a state, by UUID. They are combined with the message about the new
-   * state, or shown without it when that message does not arrive.
+   * Messages about leaving a state, by UUID. Each is combined with the message about the new state,
+   * or shown alone when that message does not arrive.
    */
   readonly #leaving = new Map<
     string,
@@ -141,7 +141,7 @@ export class Watch {
     return this.follower.known;
   }
 
-  /** Handles an event and returns the resulting effects; `end` is the last effect. */
+  /** Handles an event and returns the resulting effects. `end` is always the last effect. */
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
     this.#now = now;
@@ -198,7 +198,7 @@ export class Watch {
     this.#show(shown, event, false);
   }
 
-  /** Whether an update is hidden because it has no visible change. Counts moves that are hidden. */
+  /** Whether an update is hidden because it has no visible change. Counts the hidden moves. */
   #isHidden(entry: BicycleEntry, kind: Change['kind'] | undefined): boolean {
     if (kind === 'repeat') return true;
     if (kind !== 'update' || namesChange(entry)) return false;
@@ -225,11 +225,11 @@ export class Watch {
   #placeOfBicycle({ kind, uuid = '', after }: BicycleEntry, known: Bicycle | undefined): Place {
     const has = (bicycle: Bicycle) => this.plan.selection?.has(bicycle) ?? true;
     const isInside = has(after);
-    // The bicycle is known in a newer form, which was shown already.
+    // A newer form of the bicycle is known, and was already shown.
     if (kind === 'late') return isInside ? 'inside' : 'outside';
     const hasLeft = this.#left.delete(uuid);
-    // A bicycle that was not known has entered only when the whole fleet is known. A list that was
-    // read after a gap does not say whether the bicycle was known.
+    // A bicycle that was not known before has entered only when the whole fleet was known. After a
+    // gap, a list does not show whether that was the case.
     const isNew = this.known.isWhole && kind !== 'caught-up';
     if (known === undefined && !hasLeft && !isNew) return isInside ? 'inside' : 'outside';
     const wasInside = !hasLeft && known !== undefined && has(known);
@@ -237,7 +237,7 @@ export class Watch {
     return isInside ? 'entered' : 'left';
   }
 
-  /** Adds the bicycle's earlier state to the line that reports its new state. */
+  /** Adds the earlier state of the bicycle to the line with its new state. */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
     const left = this.#leaving.get(uuid)?.entry;
@@ -247,8 +247,8 @@ export class Watch {
   }
 
   /**
-   * Shows held-back messages about leaving a state that are older than this moment of the monotonic
-   * clock.
+   * Shows messages about leaving a state that were held back since before this moment of the
+   * monotonic clock.
    */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event, isShown }] of this.#leaving) {
@@ -282,7 +282,8 @@ export class Watch {
   }
 
   /**
-   * Reports an unreadable message as a gap without duration. The list is read for the lost content.
+   * Reports a message that cannot be read as a gap without duration. The list is then read for its
+   * content.
    */
   #takeUnreadable(event: Message, reason: string) {
     const { data } = event;
@@ -299,7 +300,8 @@ export class Watch {
     if (envelope === undefined || message === undefined) return asItCame(envelope, event.data);
     const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
-      // The time of arrival counts, because messages may wait in the queue when the output is slow.
+      // The time of arrival is used, because messages may wait in the queue when the output is
+      // slow.
       const known = this.known.get(uuid);
       const change = this.follower.merge(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
@@ -309,7 +311,7 @@ export class Watch {
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
       const entry = { type: 'leaving', uuid, state: message['state'], bicycle } as const;
-      // The message names the old state, so the current state is unknown.
+      // The message contains the old state, so the current state is not known.
       return { entry, fields: { ...bicycle, state: undefined } };
     }
     if (envelope.sender === 'alert')
@@ -317,7 +319,7 @@ export class Watch {
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
   }
 
-  /** Returns whether an entry passes the filters, and whether it satisfies --until. */
+  /** Returns whether an entry passes the filters, and whether it meets --until. */
   #judge(
     envelope: PushEnvelope | undefined,
     fields: Content['fields'],
@@ -352,8 +354,8 @@ export class Watch {
   }
 
   /**
-   * A bicycle that is followed by name may already meet --until. For a whole organization only
-   * changes count.
+   * A bicycle that is followed by name may already meet --until. For a whole organization, only
+   * changes are compared with --until.
    */
   #takeLearned(after: Bicycle) {
     const { bicycles, until } = this.plan;
@@ -404,8 +406,8 @@ export class Watch {
   // The end
 
   /**
-   * Returns the error for a stop from outside. A watch that was never connected has failed; a
-   * timeout reports the last state.
+   * Returns the error for an end from outside. A watch that was never connected has failed. At the
+   * end of `--for`, the error names the last state.
    */
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
@@ -427,7 +429,7 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /** Ends the watch. Held-back messages are shown first. */
+  /** Ends the watch. Messages that were held back are shown first. */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
@@ -449,14 +451,17 @@ export class Watch {
 }
 
 /**
- * Whether all bicycles are read from a mirror or the lists. Bicycles that are followed by name are
- * read one by one.
+ * Whether all bicycles are read at the start, from a mirror or from the lists. Bicycles that are
+ * followed by name are read one by one.
  */
 export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan): boolean {
   return bicycles === undefined && organizations.length > 0 && resyncPages > 0;
 }
 
-/** Returns a message for a bicycle that met --until in the list, like one from the stream. */
+/**
+ * Returns a message for a bicycle that met --until in the list. It looks like a message from the
+ * stream.
+ */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
   return JSON.stringify({ topic, sender: 'bicycle', message: bicycle });
@@ -475,7 +480,7 @@ function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefin
   return wanted === undefined || wanted.includes(sender ?? '');
 }
 
-/** Returns a message of unknown content for output without changes. */
+/** Returns a message whose content is not known, for output without changes. */
 function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
   return { entry: { type: 'other', envelope, text }, fields: envelope ?? {} };
 }
@@ -495,12 +500,12 @@ function isCrossing(place: Place): place is Crossing {
   return place === 'entered' || place === 'left';
 }
 
-/** Adds the crossing to an entry that entered or left the selection. */
+/** Adds `entered` or `left` to an entry that entered or left the selection. */
 function crossed(entry: BicycleEntry, place: Place): BicycleEntry {
   return isCrossing(place) ? { ...entry, crossing: place } : entry;
 }
 
-/** Returns the time of the event by the service; undefined when the message has no time. */
+/** Returns the time of the event by the service's clock; undefined when the message has none. */
 function eventMsOf(entry: ShownEntry): number | undefined {
   if (entry.type === 'bicycle') return entry.eventMs;
   return entry.type === 'alert' ? lastMsOf(entry.alert) : undefined;

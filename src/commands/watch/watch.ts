@@ -20,7 +20,7 @@ import { openWatchReport } from './notices.js';
 import { makePlan, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
-/** How often the machine checks for work that is due. */
+/** How often the state machine checks whether work is due. */
 const TICK_MS = 1_000;
 
 /**
@@ -90,7 +90,7 @@ async function openWatch(
   return {
     step: (event, now) => watched.take(event, now),
     perform(effect) {
-      // After the end, no further requests are sent, and results that were in flight are not
+      // After the end no further requests are sent, and results of requests in progress are not
       // reported as missing.
       if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
       if (isRequest(effect))
@@ -119,5 +119,5 @@ async function remember(
   stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
 }
 
-/** The effects that the shared loop does not perform. */
+/** The effects that the shared loop does not carry out itself. */
 type OwnEffect = Exclude<WatchEffect, CommonEffect>;
