@@ -81,7 +81,9 @@ export default defineConfig({
     ],
     // Its checks of GBFS 3.0 are TypeScript.
     server: { deps: { inline: ['gbfs-typescript-types'] } },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // A machine with twenty busy loops must not fail a test.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 90_000 } },
   },
 });

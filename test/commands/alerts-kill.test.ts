@@ -48,7 +48,7 @@ test.concurrent('--forward delivers every body in order after it was killed whil
     expect(back.asked.map(({ body }) => body)).toEqual(bodies);
     await back.close();
   });
-}, 60_000);
+});
 
 const ENDINGS = [
   [['--for', '10s'], undefined, 10],

@@ -9,8 +9,6 @@ import { type Home, makeHome } from '../support/shell.js';
 import { openTerminal, PROMPT } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
 
-const LIMIT_MS = 20_000;
-
 describe.runIf(hasTool('script'))('closing the terminal', () => {
   const sandbox = useSandbox({ bicycles: 30, rate: 20 });
   let home: Home;
@@ -25,7 +23,7 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
   async function textOf(name: string): Promise<string> {
     const path = join(home.folder, name);
     return expect
-      .poll(() => (existsSync(path) ? readFileSync(path, 'utf8') : ''), { timeout: LIMIT_MS })
+      .poll(() => (existsSync(path) ? readFileSync(path, 'utf8') : ''))
       .not.toBe('')
       .then(() => readFileSync(path, 'utf8'));
   }
@@ -72,11 +70,11 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     process.kill(pid, 'SIGHUP');
     const before = readFileSync(join(home.folder, 'out'), 'utf8').length;
     await expect
-      .poll(() => readFileSync(join(home.folder, 'out'), 'utf8').length, { timeout: LIMIT_MS })
+      .poll(() => readFileSync(join(home.folder, 'out'), 'utf8').length)
       .toBeGreaterThan(before);
     process.kill(pid, 'SIGTERM');
     const isRunning = () => existsSync(`/proc/${pid}`);
-    await expect.poll(isRunning, { timeout: LIMIT_MS }).toBe(false);
+    await expect.poll(isRunning).toBe(false);
   });
 
   test('SIGHUP ends a watch that was started as usual', async () => {

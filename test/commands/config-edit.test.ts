@@ -114,23 +114,19 @@ test('`config edit` changes nothing when the editor fails, and needs an editor a
 test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-])(
-  '%s ends the editor and `config edit` and leaves no file',
-  async (signal, code) => {
-    await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
-    const editor = join(folder, 'editor');
-    await writeFile(editor, `#!/bin/sh\necho $$ > ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
-    const signals = new EventEmitter();
-    const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], VISUAL: `${editor} --wait` };
-    const run = runFleet(['config', 'edit'], { env, signals });
-    const pid = () => readFile(join(folder, 'on'), 'utf8').catch(() => '');
-    while ((await pid()) === '') await new Promise((go) => setTimeout(go, 10));
-    // Only the editor reacts to Ctrl-C.
-    signals.emit('SIGINT');
-    signals.emit(signal);
-    expect(await run).toEqual({ code, stdout: '', stderr: '' });
-    expect((await readdir(folder)).sort()).toEqual(['config.json', 'editor', 'on']);
-    await expect.poll(async () => spawnSync('kill', ['-0', (await pid()).trim()]).status).toBe(1);
-  },
-  10_000,
-);
+])('%s ends the editor and `config edit` and leaves no file', async (signal, code) => {
+  await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
+  const editor = join(folder, 'editor');
+  await writeFile(editor, `#!/bin/sh\necho $$ > ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });
+  const signals = new EventEmitter();
+  const env = { FLEET_CONFIG_DIR: folder, PATH: process.env['PATH'], VISUAL: `${editor} --wait` };
+  const run = runFleet(['config', 'edit'], { env, signals });
+  const pid = () => readFile(join(folder, 'on'), 'utf8').catch(() => '');
+  while ((await pid()) === '') await new Promise((go) => setTimeout(go, 10));
+  // Only the editor reacts to Ctrl-C.
+  signals.emit('SIGINT');
+  signals.emit(signal);
+  expect(await run).toEqual({ code, stdout: '', stderr: '' });
+  expect((await readdir(folder)).sort()).toEqual(['config.json', 'editor', 'on']);
+  await expect.poll(async () => spawnSync('kill', ['-0', (await pid()).trim()]).status).toBe(1);
+});

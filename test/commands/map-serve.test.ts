@@ -30,7 +30,7 @@ import { openSandbox, useSandbox } from '../support/sandbox.js';
 import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 20 });
-const SOON = { timeout: 30_000 };
+const SOON = { timeout: 90_000 };
 
 function update(sequence: number, characters = 0): Update {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
@@ -390,7 +390,7 @@ describe('`map --serve` with a sandbox', () => {
     const uuidsIn = (state: string) =>
       own.flatMap((bicycle) => (bicycle.state === state ? [bicycle.uuid] : [])).sort();
     const soon = (value: (page: Payload) => unknown) =>
-      expect.poll(async () => value(await read()), { timeout: 20_000 });
+      expect.poll(async () => value(await read()));
     await soon((page) => uuidsOf(page).sort()).toEqual(uuidsIn('lost'));
     // Wait for the requests that were in flight.
     let sequence = -1;
@@ -401,7 +401,7 @@ describe('`map --serve` with a sandbox', () => {
           ({ sequence } = await read());
           return sequence === before;
         },
-        { timeout: 20_000, interval: 600 },
+        { interval: 600 },
       )
       .toBe(true);
 

@@ -328,7 +328,7 @@ describe('the end of `fleet mcp`', () => {
       },
     };
     child.stdin.write(`${JSON.stringify(initialize)}\n`);
-    await expect.poll(() => stdout, { timeout: 20_000 }).toContain('\n');
+    await expect.poll(() => stdout).toContain('\n');
     return { child, ended, output: () => stdout };
   }
 

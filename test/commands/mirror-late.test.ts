@@ -6,7 +6,7 @@ import { openScenes } from '../support/mirror-scene.js';
 import { runFleet } from '../support/run.js';
 
 const SPEED = 20;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 const { openScene, clock } = openScenes(SPEED);
 const [[, newSqlite]] = useEngines();
 

@@ -275,7 +275,7 @@ describe('the writer lease of `mirror run`', () => {
       stderr: expect.stringContaining('waiting to see whether it still runs'),
     };
     expect(await once()).toMatchObject(waited);
-  }, 30_000);
+  });
 
   test('reports a refused subscription while it waits for the lease', async () => {
     const { once, run, tell, env } = await openScene(await newSqlite());

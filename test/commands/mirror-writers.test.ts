@@ -62,7 +62,6 @@ describe.each(useEngines())('%s', (kind, newText) => {
       // Gaps of another writer stay unchanged.
       await nobodyIsGone();
     },
-    60_000,
   );
 
   test.runIf(kind === 'sqlite')('SQLite has one writer, whatever its organizations', async () => {
@@ -124,7 +123,7 @@ describe.each(useEngines())('%s', (kind, newText) => {
     );
     await scene.said(running, 'on elsewhere keeps the mirror now; waiting for its end');
     await goesOn(scene);
-  }, 60_000);
+  });
 
   test('--standby takes over from a killed writer and records the time between as a closed gap', async () => {
     const { sandbox, organization, to, env, ...scene } = await openScene(await newText());
@@ -154,5 +153,5 @@ describe.each(useEngines())('%s', (kind, newText) => {
     expect(await ask('select reason from gaps')).toEqual([
       { reason: 'the mirror was not running' },
     ]);
-  }, 60_000);
+  });
 });

@@ -228,25 +228,21 @@ describe('the page', () => {
     expect(text).toContain("default-src 'none'");
   });
 
-  test.each([390, 1280])(
-    'fits a window of %i pixels',
-    async (width) => {
-      if (browser === undefined) return;
-      await written(TWO_VANS, 'page.html');
-      const page = await browser.newPage({ viewport: { width, height: 800 } });
-      const complaints: string[] = [];
-      page.on('console', (message) => complaints.push(message.text()));
-      await page.goto(`file://${join(folder, 'page.html')}`);
-      const sizes = await page.evaluate(
-        `[document.documentElement.scrollWidth, ...[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)]`,
-      );
-      expect(sizes).toEqual([width, 0, 0, 0]);
-      expect(await page.locator('section.van svg text').first().textContent()).toBe('1');
-      expect(complaints).toEqual([]);
-      await page.close();
-    },
-    60_000,
-  );
+  test.each([390, 1280])('fits a window of %i pixels', async (width) => {
+    if (browser === undefined) return;
+    await written(TWO_VANS, 'page.html');
+    const page = await browser.newPage({ viewport: { width, height: 800 } });
+    const complaints: string[] = [];
+    page.on('console', (message) => complaints.push(message.text()));
+    await page.goto(`file://${join(folder, 'page.html')}`);
+    const sizes = await page.evaluate(
+      `[document.documentElement.scrollWidth, ...[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)]`,
+    );
+    expect(sizes).toEqual([width, 0, 0, 0]);
+    expect(await page.locator('section.van svg text').first().textContent()).toBe('1');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
 
   test('prints one page for each van', async () => {
     if (browser === undefined) return;
@@ -257,7 +253,7 @@ describe('the page', () => {
     // The overview, two vans, and the bicycles that are left out.
     expect([...pdf.matchAll(/\/Type \/Page\b/g)]).toHaveLength(4);
     await page.close();
-  }, 60_000);
+  });
 });
 
 test('refuses html on a terminal and a format that does not match the file', async () => {

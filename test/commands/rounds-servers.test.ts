@@ -113,7 +113,7 @@ describe('--router', () => {
       const { sources, destinations } = readTableRequest(path);
       expect(Math.max(sources.length, destinations.length)).toBeLessThanOrEqual(100);
     }
-  }, 60_000);
+  });
 
   test('uses the straight line for a leg without a time', async () => {
     const router = await openServer(
@@ -202,7 +202,7 @@ describe('--router', () => {
     const { code, stderr } = await rounds(['--router', router.url]);
     expect(code).toBe(0);
     expect(stderr).toContain('cannot be used');
-  }, 30_000);
+  });
 });
 
 interface VroomRequest {

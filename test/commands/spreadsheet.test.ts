@@ -397,5 +397,5 @@ describe('input rows with names of bicycles', () => {
         expect.stringMatching(/the list does not end: \d+ items arrived, but its count is 100/),
       ]);
     expect(pages).toBeLessThan(100);
-  }, 30_000);
+  });
 });

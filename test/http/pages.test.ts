@@ -162,7 +162,7 @@ test('prefetches at most `ahead` pages, and none when `ahead` is 0', async () =>
     const { client } = await openTestClient(server.url);
     const pages = client.pages({ path: '/bicycles/', query: [['ordering', 'name']] }, { ahead });
     await pages.next();
-    await expect.poll(() => server.asked.length, { timeout: 20_000 }).toBe(1 + ahead);
+    await expect.poll(() => server.asked.length).toBe(1 + ahead);
     await new Promise((resolve) => setTimeout(resolve, 150));
     expect(server.asked).toHaveLength(1 + ahead);
     await pages.return();

@@ -17,6 +17,9 @@ import { LOCKED_USER } from '../support/postgres.js';
 import { refusal } from '../support/refusal.js';
 import { hasTool } from '../support/tools.js';
 
+/** How long a test waits on a busy machine. */
+const WAIT_MS = 90_000;
+
 const folder = newFolder();
 
 const never = new AbortController().signal;
@@ -467,7 +470,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
         const sql =
           "select state from pg_stat_activity where pid = ? and (wait_event_type = 'Lock' or wait_event = 'PgSleep')";
         expect(await watcher.all(sql, [row?.['pid'] ?? 0])).toHaveLength(1);
-      }, 10_000);
+      }, WAIT_MS);
       await watcher.all('select pg_terminate_backend(?)', [row?.['pid'] ?? 0]);
       await waiting;
     });

@@ -38,7 +38,7 @@ const folder = newFolder();
 
 /** Waits for a condition with a generous limit for a busy machine. */
 function soon<T>(value: () => T) {
-  return expect.poll(value, { timeout: 20_000 });
+  return expect.poll(value);
 }
 
 async function environment(): Promise<NodeJS.ProcessEnv> {

@@ -14,7 +14,7 @@ import { headersFor } from './sandbox.js';
 import { openServer, sendJson } from './server.js';
 
 export const POLL_MS = 25;
-export const LIMIT_MS = 20_000;
+export const LIMIT_MS = 120_000;
 
 export type Scene = Awaited<ReturnType<typeof startScene>>;
 

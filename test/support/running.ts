@@ -20,7 +20,7 @@ export interface Running {
 }
 
 const POLL_MS = 10;
-const LIMIT_MS = 60_000;
+const LIMIT_MS = 120_000;
 
 /** Resolves when the condition is true. Rejects after a long time with the text of `describe`. */
 export async function eventually(

@@ -59,7 +59,7 @@ export interface RunOptions {
 }
 
 /** How long a line may run before it is killed; its code is then null. */
-const LIMIT_MS = 45_000;
+const LIMIT_MS = 120_000;
 /** Types at human speed, because keys that are pressed while a prompt is drawn may be lost. */
 const LOOK_EVERY_MS = 60;
 

@@ -20,7 +20,7 @@ export interface Terminal {
 /** The prompt of the shell. */
 export const PROMPT = /ready> $/;
 
-const LIMIT_MS = 20_000;
+const LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 20;
 
 /** Opens a terminal of 80 columns and 24 rows; needs `script` and `bash`. */

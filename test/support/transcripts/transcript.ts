@@ -448,7 +448,7 @@ async function showScreen(
   }
 }
 
-const SCREEN_LIMIT_MS = 30_000;
+const SCREEN_LIMIT_MS = 120_000;
 
 /** In an update: waits for output of a command, and then until it prints no more. */
 async function untilQuiet({ command, stdout, stderr }: Shown): Promise<void> {
