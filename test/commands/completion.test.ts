@@ -481,9 +481,10 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
       { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
       {
         when: new RegExp(`\\(${bicycle?.name}, ${bicycle?.state}\\)`),
+        meanwhile: TAB,
         press: `${bicycle?.uuid.slice(0, 8)}${TAB}`,
       },
-      { when: new RegExp(`${bicycle?.uuid} `), press: `take${TAB}` },
+      { when: new RegExp(`${bicycle?.uuid} `), meanwhile: TAB, press: `take${TAB}` },
       { when: /take_over /, press: '' },
     ]);
     expect(text).toContain('take_over ');
@@ -498,13 +499,13 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     const zone = sandbox.zones[0]?.name ?? '';
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicycles get "Quokka 0${TAB}` },
-      { when: /Quokka 0002 +\(/, press: `1${TAB}` },
-      { when: /1" $/, press: '\u0015' },
+      { when: /Quokka 0002 +\(/, meanwhile: TAB, press: `1${TAB}` },
+      { when: /1" $/, meanwhile: TAB, press: '\u0015' },
       { when: AT_ONCE, press: `fleet bicycles get Quok${TAB}` },
-      { when: /Quokka\\ 0002 +\(/, press: `2${TAB}` },
-      { when: /2 $/, press: '\u0015' },
+      { when: /Quokka\\ 0002 +\(/, meanwhile: TAB, press: `2${TAB}` },
+      { when: /2 $/, meanwhile: TAB, press: '\u0015' },
       { when: AT_ONCE, press: `fleet bicycles list --zone "${zone.slice(0, -1)}${TAB}` },
-      { when: new RegExp(`--zone "${zone}" `), press: '' },
+      { when: new RegExp(`--zone "${zone}" `), meanwhile: TAB, press: '' },
     ]);
     for (const line of ['get "Quokka 0001" ', 'get Quokka\\ 0002 ', `--zone "${zone}" `])
       expect(text).toContain(line);

@@ -48,6 +48,8 @@ export interface Step {
   when: RegExp;
   /** Keys to press; without a terminal, a signal for the process group. */
   press: string | NodeJS.Signals;
+  /** Keys to press every few seconds until the text appears, for a program that gave up waiting. */
+  meanwhile?: string;
 }
 
 export interface RunOptions {
@@ -65,6 +67,7 @@ const LOOK_EVERY_MS = 60;
 
 /** A condition that is true at once. */
 export const AT_ONCE = /(?:)/;
+const MEANWHILE_EVERY_MS = 8_000;
 
 /** Runs a line in a shell, in the home's folder. */
 export async function runLine(home: Home, line: string, options: RunOptions = {}): Promise<Ended> {
@@ -103,11 +106,20 @@ async function watch(child: ChildProcess, steps: readonly Step[]): Promise<Ended
   };
   child.stdout?.on('data', onData);
   child.stderr?.on('data', onData);
+  let waitingSince = performance.now();
   const look = setInterval(() => {
     const [step] = left;
-    if (step === undefined || !step.when.test(seen)) return;
+    if (step === undefined) return;
+    if (!step.when.test(seen)) {
+      if (step.meanwhile === undefined || performance.now() < waitingSince + MEANWHILE_EVERY_MS)
+        return;
+      child.stdin?.write(step.meanwhile);
+      waitingSince = performance.now();
+      return;
+    }
     left.shift();
     seen = '';
+    waitingSince = performance.now();
     if (child.stdin !== null) child.stdin.write(step.press);
     else if (child.pid !== undefined) process.kill(-child.pid, step.press as NodeJS.Signals);
   }, LOOK_EVERY_MS);
