@@ -22,6 +22,16 @@ beforeEach(() => {
   folder = newFolder();
 });
 
+/** Returns the texts of all files in the state folder. */
+async function stateFiles(): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  return Promise.all(
+    entries
+      .filter((entry) => entry.isFile())
+      .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')),
+  );
+}
+
 interface Listening extends Running {
   url: string;
   post(body: unknown, headers?: Record<string, string>): Promise<number>;
@@ -362,12 +372,7 @@ describe('`alerts listen --forward`', () => {
       body: hidden,
       headers: { 'x-fleet-signature': sign(env.HOOK, hidden), 'content-type': 'application/json' },
     });
-    const files = await Promise.all(
-      (await readdir(folder, { recursive: true, withFileTypes: true }))
-        .filter((entry) => entry.isFile())
-        .map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')),
-    );
-    const kept = files.join('\n');
+    const kept = (await stateFiles()).join('\n');
     expect(kept).toContain(Buffer.from(hidden).toString('base64').slice(0, 40));
     expect(kept).not.toContain(Buffer.from(body).toString('base64').slice(0, 200));
   });
@@ -386,6 +391,26 @@ describe('`alerts listen --forward`', () => {
     expect(receiver.asked[0]?.body).toBe(JSON.stringify({ ...alert('ü'), message: '[hidden]' }));
     expect(receiver.asked[0]?.headers).toMatchObject({ 'content-type': 'application/json' });
     expect(receiver.asked[0]?.headers).not.toHaveProperty('x-fleet-signature');
+  });
+
+  test.each([
+    ['as text', (token: string) => token],
+    ['in base64', (token: string) => Buffer.from(`JWT ${token}`).toString('base64')],
+  ])('hides a token %s in the headers that it forwards', async (_name, write) => {
+    const receiver = await openServer((response) => void response.writeHead(503).end());
+    const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
+    const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
+    const written = write(env.FLEET_TOKEN);
+    const sent = {
+      'user-agent': `sender ${written}`,
+      'content-type': `application/json; x="${written}"`,
+      'x-fleet-signature': written,
+    };
+    expect(await post(alert('a'), sent)).toBe(204);
+    await until(() => receiver.asked.length === 1);
+    expect(receiver.asked[0]?.headers['user-agent']).toMatch(/^sender \w{0,6}\[hidden\]$/);
+    expect(JSON.stringify(receiver.asked[0]?.headers)).not.toContain(written.slice(8, 20));
+    for (const text of await stateFiles()) expect(text).not.toContain(written.slice(8, 20));
   });
 
   test('hides the path of the address, which is often its secret', async () => {

@@ -9,6 +9,7 @@ import type { Session } from '../../follow/loop.js';
 import { addSecretsOf } from '../../follow/post.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
+import { hideInHeaders } from '../../http/headers.js';
 import { isLoopback } from '../../http/loopback.js';
 import { scopeOf } from '../../list/organization.js';
 import { findStateFolder } from '../../settings/config-folder.js';
@@ -133,7 +134,11 @@ async function receive(
     stderr.atNow(`listening at ${receiver.url}${to}`),
   );
   return {
-    pass: (webhook) => forwarder?.add(forwardedOf(webhook, options.signatureHeader)),
+    pass(webhook) {
+      const { body, headers } = forwardedOf(webhook, options.signatureHeader);
+      // The sender may repeat a token in a header, which goes to another origin and to the disk.
+      forwarder?.add({ body, headers: hideInHeaders(headers, context.io.secrets) });
+    },
     async close() {
       await receiver.close();
       forwarder?.close();
