@@ -9,8 +9,10 @@ const ESCAPE_SIGNS = ['\\', '%', '&', '='];
 
 /** Tokens and escapes never contain these characters. */
 const SEPARATOR = /[\s"'<>,]/;
-/** This limits the memory for decoding a large text. */
+/** This limits the memory for decoding a large text. A longer word is searched in parts. */
 const LONGEST_WORD = 60_000;
+/** The parts of a long word overlap, so that a token on their border is found. */
+const OVERLAP = LONGEST_WORD / 2;
 
 /** How many nested escapes are decoded, for example JSON in JSON. */
 const MOST_ROUNDS = 4;
@@ -23,7 +25,7 @@ export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
 /**
  * Replaces tokens in words that contain escapes. Ignores the case of letters.
  *
- * @param tokens in lower case, longest first
+ * @param tokens in lower case by `toLowerCase`, longest first
  */
 export function hideInEscapedWords(
   data: string,
@@ -36,12 +38,29 @@ export function hideInEscapedWords(
   let end = 0;
   for (let sign = findSign(0); sign !== -1; sign = findSign(end)) {
     const [from, to] = wordAround(data, sign, end);
+    const isCut = to < data.length && !SEPARATOR.test(data[to] ?? '');
     const word = data.slice(from, to);
-    const ranges = findInWord(word, tokens);
-    hidden += data.slice(end, from) + (ranges.length === 0 ? word : replace(word, ranges));
-    end = to;
+    const found = findInWord(word, tokens);
+    const done = searchedTo(isCut ? word.length - OVERLAP : word.length, found);
+    const ranges = found.filter(([start]) => start < done);
+    const searched = word.slice(0, done);
+    hidden += data.slice(end, from);
+    hidden += ranges.length === 0 ? searched : replace(searched, ranges);
+    end = from + done;
   }
   return hidden + data.slice(end);
+}
+
+/**
+ * Returns a position, or the end of the ranges that contain it. The ranges are sorted by their
+ * start.
+ */
+function searchedTo(position: number, ranges: readonly SecretRange[]): number {
+  let last = position;
+  for (const [start, end] of ranges) {
+    if (start < last) last = Math.max(last, end);
+  }
+  return last;
 }
 
 /**
@@ -85,6 +104,19 @@ function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
 }
 
 /**
+ * Returns a text in lower case. Letters that have two characters in lower case stay, so that each
+ * character keeps its position.
+ */
+export function toLowerCase(text: string): string {
+  const lower = text.toLowerCase();
+  if (lower.length === text.length) return lower;
+  return Array.from(text, (character) => {
+    const one = character.toLowerCase();
+    return one.length === character.length ? one : character;
+  }).join('');
+}
+
+/**
  * In Markdown and regular expressions, a backslash may precede any character that is not a letter.
  */
 const QUOTING_BACKSLASH = /(?<!\\)\\+(?=[^a-z0-9\\])/gi;
@@ -103,9 +135,7 @@ function findTokens({ text, starts }: UnescapedText, tokens: readonly string[]):
     end = match.index + match[0].length;
   }
   take(text.length);
-  const sought = plain.toLowerCase();
-  // A few capital letters become two characters in lower case. Tokens do not contain such letters.
-  if (sought.length !== plain.length) return [];
+  const sought = toLowerCase(plain);
   const ranges: SecretRange[] = [];
   for (const token of tokens) {
     for (let at = sought.indexOf(token); at !== -1; at = sought.indexOf(token, at + 1)) {

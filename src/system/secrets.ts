@@ -2,7 +2,7 @@
 // nested escapes of URLs, JSON and HTML. Parts of long secrets are also found, and secrets with
 // line breaks, markup or other characters between their letters.
 
-import { hideInEscapedWords, mayHoldEscapes } from './escaped-words.js';
+import { hideInEscapedWords, mayHoldEscapes, toLowerCase } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
 
@@ -198,7 +198,7 @@ function searchFor(secrets: Iterable<string>): Search {
     parts: partsOf(all),
     inData: longestFirst(new Set([...inData, ...marks].flatMap(spellingsOf))),
     marksInData: [...new Set(marks.flatMap(spellingsOf))],
-    escapedInData: longestFirst(new Set([...inData, ...marks].map((text) => text.toLowerCase()))),
+    escapedInData: longestFirst(new Set([...inData, ...marks].map(toLowerCase))),
   };
 }
 

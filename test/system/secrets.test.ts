@@ -51,6 +51,27 @@ describe('a token in data of the service', () => {
     expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
   });
 
+  it.each([
+    ['capital I with a dot, which has two characters in lower case', 'İzmir:'],
+    ['long text at the limit of a word', `%41${'x'.repeat(59_980)}`],
+    ['long text over several limits', `%41${'x'.repeat(149_900)}%41${'x'.repeat(59_990)}`],
+  ])('is hidden after %s', (_name, before) => {
+    const hideInData = secretsOf(token).hideInData;
+    for (const write of Object.values(CHARACTER_ESCAPES)) {
+      const written = token.replace(/[^a-z0-9]/gi, write);
+      expect(hideInData(`"${before}${written}/x"`)).toBe(`"${before}${HIDDEN}/x"`);
+    }
+  });
+
+  it('is hidden wherever it is in a long text without spaces', () => {
+    const { hideInData } = secretsOf(token);
+    const written = token.replace(/./g, (sign) => `\\u00${hexOf(sign)}`);
+    for (let before = 59_700; before < 60_050; before += 7) {
+      const data = `\\u0041${'x'.repeat(before)}`;
+      expect(hideInData(`${data}${written}yz`)).toBe(`${data}${HIDDEN}yz`);
+    }
+  });
+
   it.each(cases)('loses the signature of a JWT with $which character in $name', (each) => {
     const [, , signature = ''] = TOKEN.split('.');
     const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
