@@ -93,6 +93,51 @@ describe.runIf(hasTool('openssl'))('https', () => {
     expect(await list('localhost')).toMatchObject(hinted);
   });
 
+  test('hides a token that a certificate names in the result and in the mirror', async () => {
+    const token = '9944b09199c62bcf9418ad846dd0e4bb';
+    const openssl = (line: string) =>
+      execFileSync('sh', ['-c', `openssl ${line}`], { cwd: folder, stdio: 'ignore' });
+    openssl(
+      `req -key key.pem -new -subj /CN=x -addext subjectAltName=DNS:${token}.example -out named-request.pem`,
+    );
+    openssl(
+      'x509 -req -in named-request.pem -CA ca.pem -CAkey ca.key -CAcreateserial -copy_extensions copy -days 3 -out named.pem',
+    );
+    const [key, cert] = await Promise.all(
+      ['key.pem', 'named.pem'].map((name) => readFile(join(folder, name))),
+    );
+    const naming = createServer({ key, cert });
+    const url = `https://localhost:${await listenOn(naming)}`;
+    onTestFinished(() => void naming.close());
+    const database = join(newFolder(), 'm.db');
+    const env = {
+      PATH: process.env['PATH'],
+      FLEET_CONFIG_DIR: '/nonexistent/fleet-tests',
+      FLEET_BASE_URL: url,
+      FLEET_SSE_URL: url,
+      FLEET_TOKEN: token,
+      FLEET_ORGANIZATION: UUID,
+      NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem'),
+    };
+    const other = UUID.replace(/1$/, '2');
+    const acted = await startProgram(
+      ['alerts', 'act', UUID, other, 'resolve', '--yes', '--json', '--retries', '0'],
+      env,
+    ).ended;
+    expect(acted.stdout).toContain('DNS:[hidden].example');
+    expect(acted.stdout).not.toContain(token);
+
+    const mirror = startProgram(['mirror', 'run', '--to', `sqlite:${database}`], env);
+    await mirror.until(() => mirror.stderr().includes('trying again'));
+    await mirror.stop();
+    const { stdout } = await startProgram(
+      ['mirror', 'query', '--to', `sqlite:${database}`, 'select reason from gaps', '-o', 'csv'],
+      env,
+    ).ended;
+    expect(stdout).toContain('DNS:[hidden].example');
+    expect(stdout).not.toContain(token);
+  });
+
   test('verifies the certificate through the tunnel of a proxy as well', async () => {
     const asked: string[] = [];
     const proxy = createProxy().on('connect', (request, socket) => {

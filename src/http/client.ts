@@ -236,7 +236,8 @@ async function tryOnce(
     // `holdBack` stopped the request before it was sent.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
-    return { failure: networkFailure(error, askedBy(request, url)), end };
+    const { hide } = options.secrets;
+    return { failure: networkFailure(error, askedBy(request, url), hide), end };
   }
 }
 

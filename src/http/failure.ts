@@ -275,7 +275,10 @@ const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long
 const LONGEST_TLS_MESSAGE = 1000;
 
 /** Returns a description of a failed exchange and a hint. */
-function explain({ code, message }: ExchangeError): readonly [words: string, hint: string] {
+function explain(
+  { code, message }: ExchangeError,
+  hide: (text: string) => string,
+): readonly [words: string, hint: string] {
   if (isTlsCode(code)) {
     if (WRONG_SCHEME.test(message.slice(0, LONGEST_TLS_MESSAGE)))
       return [
@@ -283,14 +286,14 @@ function explain({ code, message }: ExchangeError): readonly [words: string, hin
         'check the port, and whether the address should begin with http:// ("fleet doctor" finds out)',
       ];
     return [
-      `the secure connection failed: ${foreignText(message)}`,
+      `the secure connection failed: ${foreignText(hide(message))}`,
       "check the address and the machine's clock; a private certificate authority goes into NODE_EXTRA_CA_CERTS",
     ];
   }
   const known = NETWORK_WORDS[code.startsWith('HPE_') ? 'HPE_INVALID_CONSTANT' : code];
   return (
     known ?? [
-      `${foreignText(message)}${code === '' ? '' : ` (${code})`}`,
+      `${foreignText(hide(message))}${code === '' ? '' : ` (${code})`}`,
       'check your network and the address',
     ]
   );
@@ -306,8 +309,14 @@ const BODY_HINTS: Readonly<Record<string, string>> = {
 /**
  * Makes the error for an exchange without a usable answer. The reason of an aborted signal (Ctrl-C)
  * is returned unchanged.
+ * @param hide hides secrets. The names in a certificate are text of the service, and errors go to
+ * results, databases and other origins.
  */
-export function networkFailure(error: ExchangeError, asked: Asked): FleetError {
+export function networkFailure(
+  error: ExchangeError,
+  asked: Asked,
+  hide: (text: string) => string,
+): FleetError {
   const { url, isChange, shownBy, whom = 'the service' } = asked;
   if (error.cause instanceof FleetError) return error.cause;
   const { status, headers } = error.head ?? {};
@@ -315,7 +324,7 @@ export function networkFailure(error: ExchangeError, asked: Asked): FleetError {
   const bodyHint = BODY_HINTS[error.code];
   if (bodyHint !== undefined)
     return new FleetError('service', `the answer ${error.message}`, { ...details, hint: bodyHint });
-  const [words, hint] = explain(error);
+  const [words, hint] = explain(error, hide);
   if (isChange && error.sent) {
     return new FleetError(
       'network',

@@ -111,7 +111,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
   const { url, signal, clock, timeoutMs, idleMs } = options;
   const { EventSource } = await import('eventsource');
   return new Promise((resolve) => {
-    if (signal.aborted) return resolve(endingOf(signal.reason, url));
+    if (signal.aborted) return resolve(endingOf(signal.reason, options));
     let answer: OpenAnswer | undefined;
     /**
      * The error that the `fetch` of this file threw. The library's `error` event only has the
@@ -131,7 +131,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     };
     const fail = (cause: Cause, message: string, hint?: string) =>
       end({ cause, error: new FleetError('network', message, { hint }) });
-    const onAbort = () => end(endingOf(signal.reason, url));
+    const onAbort = () => end(endingOf(signal.reason, options));
     const cancelTimeout = clock.after(timeoutMs, () =>
       fail(
         'timeout',
@@ -168,7 +168,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     });
     source.onopen = () => options.onOpen(answer?.headers ?? {});
     source.onmessage = ({ data }) => messages.push(options.secrets.hideInData(data));
-    source.onerror = () => end(endingOf(failure, url));
+    source.onerror = () => end(endingOf(failure, options));
     signal.addEventListener('abort', onAbort);
   });
 }
@@ -322,11 +322,8 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
   return secrets.hide(bytes.toString('utf8'));
 }
 
-/**
- * Turns a thrown error into the end of a connection. Without an error, the service ended the
- * connection.
- */
-function endingOf(thrown: unknown, url: URL): ConnectionEnd {
+/** Turns a thrown error into the end of a connection. Without an error the service ended it. */
+function endingOf(thrown: unknown, { url, secrets }: ConnectionOptions): ConnectionEnd {
   if (thrown === undefined)
     return {
       cause: 'ended',
@@ -334,9 +331,13 @@ function endingOf(thrown: unknown, url: URL): ConnectionEnd {
     };
   if (thrown instanceof RefusedError) return thrown.ending;
   if (thrown instanceof FleetError) return { cause: 'network', error: thrown };
-  if (thrown instanceof ExchangeError && thrown.head === undefined)
-    return { cause: 'network', error: networkFailure(thrown, { url, whom: 'the push channel' }) };
+  if (thrown instanceof ExchangeError && thrown.head === undefined) {
+    const asked = { url, whom: 'the push channel' };
+    return { cause: 'network', error: networkFailure(thrown, asked, secrets.hide) };
+  }
   const isCut = thrown instanceof ExchangeError && thrown.code === 'UND_ERR_SOCKET';
-  const message = isCut ? 'the connection was cut' : `the connection broke: ${reasonOf(thrown)}`;
+  const message = isCut
+    ? 'the connection was cut'
+    : `the connection broke: ${secrets.hide(reasonOf(thrown))}`;
   return { cause: 'network', error: new FleetError('network', message, { cause: thrown }) };
 }
