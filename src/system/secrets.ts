@@ -5,6 +5,7 @@
 import { hideInEscapedWords, mayHoldEscapes, toLowerCase } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
 import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js';
+import { changeWideText } from './wide-text.js';
 
 /** What replaces a secret. */
 export const HIDDEN = '[hidden]';
@@ -37,8 +38,8 @@ export interface Secrets {
    */
   hideInData(data: string): string;
   /**
-   * Hides tokens in the bytes of a body in the same way. Returns the bytes unchanged when they
-   * contain no token.
+   * Hides tokens in the bytes of a body in the same way, also in UTF-16 and UTF-32. Returns the bytes
+   * unchanged when they contain no token.
    */
   hideInBytes(data: Buffer): Buffer;
 }
@@ -159,6 +160,12 @@ export function openSecrets(): Secrets {
   }
 
   function hideInBytes(data: Buffer): Buffer {
+    if (tokens.size + lasting.size === 0) return data;
+    return changeWideText(hideInSingleBytes(data), SHORTEST_IN_DATA, hideInData);
+  }
+
+  /** Hides tokens in any encoding that contains ASCII, such as UTF-8. */
+  function hideInSingleBytes(data: Buffer): Buffer {
     const { marksInData } = openSearch();
     const contains = (mark: string) => data.includes(mark, 0, 'latin1');
     if (!marksInData.some(contains) && !mayHoldEscapes(contains)) return data;

@@ -165,6 +165,38 @@ test('a body that is not text keeps its bytes around a token', async () => {
   expect(readFileSync(file, 'latin1')).toBe('\u00ff\u0000[hidden]\u00fe');
 });
 
+/** Returns a text in UTF-32, in little-endian order. */
+function encodeUtf32(text: string): Buffer {
+  return Buffer.from(Uint32Array.from(text, (sign) => sign.codePointAt(0) ?? 0).buffer);
+}
+
+describe.each([
+  ['UTF-32', encodeUtf32],
+  ['UTF-32 in big-endian order', (text: string) => encodeUtf32(text).swap32()],
+  ['UTF-16', (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le')],
+  [
+    'UTF-16 in big-endian order',
+    (text: string) => Buffer.from(`\uFEFF${text}`, 'utf16le').swap16(),
+  ],
+])('a token in a body of %s', (_name, encode) => {
+  test.each(['text/plain; charset=utf-16', 'application/octet-stream'])(
+    'is hidden in the type %s',
+    async (type) => {
+      const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
+      for (const written of [TOKEN, encodeURIComponent(TOKEN), escaped]) {
+        const { url } = await openServer((response) => {
+          response.writeHead(200, { 'Content-Type': type }).end(encode(`größer ${written}€`));
+        });
+        const file = join(newFolder(), 'out.bin');
+        const env = { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN };
+        const run = await runFleet(['api', '/x/', '--file', file], { env });
+        expect(run.code).toBe(0);
+        expect(readFileSync(file)).toEqual(encode('größer [hidden]€'));
+      }
+    },
+  );
+});
+
 test('api --include shows no token of a refusal, in any encoding', async () => {
   const encoded = [...TOKEN].map((sign) => `&#${sign.charCodeAt(0)};`).join('');
   const { url } = await openServer((response) => {
