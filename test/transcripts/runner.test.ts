@@ -214,6 +214,52 @@ describe('a transcript', () => {
   });
 });
 
+describe('a service', () => {
+  test('creates tokens, and shows the tokens of its requests', async () => {
+    const text = write(
+      session(
+        '$ service token ends=30m',
+        '<token half>',
+        '$ fleet bicycles list --count',
+        '1',
+        '$ FLEET_TOKEN=<token half> fleet bicycles list --count',
+        '1',
+        '$ service requests tokens',
+        'GET /bicycles/ (JWT <token>)',
+        'GET /bicycles/ (JWT <token half>)',
+      ),
+      'sandbox --bicycles 1',
+    );
+    expect(await check(text)).toBe(text);
+    expect(await update(text)).toBe(text);
+  });
+
+  test('shares the clock of the commands, which can be set forward', async () => {
+    const text = write(
+      session(
+        '$ service token ends=30m role=admin',
+        '<token half>',
+        '$ export FLEET_TOKEN=<token half>',
+        '$ fleet auth status | grep expires',
+        'expires       in 30 min (2026-06-01T12:30:00.000Z)',
+        '$ clock forward 20m',
+        '$ fleet auth status | grep expires',
+        'expires       in 10 min (2026-06-01T12:30:00.000Z)',
+        '$ FLEET_BASE_URL=http://127.0.0.1:1 fleet auth status',
+        'profile       default',
+        'address       http://127.0.0.1:1',
+        'push address  -',
+        'organization  -',
+        'token         FLEET_TOKEN',
+        'expires       in 10 min (2026-06-01T12:30:00.000Z)',
+        'claim role    admin',
+        'claim exp     1780317000',
+      ),
+    );
+    expect(await check(text)).toBe(text);
+  });
+});
+
 describe('a mistake in the format', () => {
   test.each([
     ['# A title\n', 'begins with "---"'],

@@ -7,6 +7,8 @@ import { Command } from '@commander-js/extra-typings';
 import { addSandboxFlags } from '../../../src/commands/sandbox/flags.js';
 import { parseJson } from '../../../src/json/parse.js';
 import { parseFault, type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import type { RecordedRequest } from '../../../src/sandbox/server.js';
+import { parseDuration } from '../../../src/terminal/time.js';
 import { startServer } from '../server.js';
 import type { Exchange } from './parse.js';
 
@@ -16,6 +18,8 @@ export interface Service {
   env: NodeJS.ProcessEnv;
   /** Returns all requests in their order: the method, the raw path and the body. */
   requests(): string[];
+  /** Returns the header `Authorization` of all requests; undefined for a request without it. */
+  authorizations(): (string | undefined)[];
   /** The sandbox, if the service is one. */
   sandbox?: Sandbox;
   /** Replaces the answers, if the service is `answers`. */
@@ -26,9 +30,16 @@ export interface Service {
 /** Each file in services/ exports a function of this type with the name `openService`. */
 export type OpenService = (now: () => number) => Promise<Service>;
 
+const NO_SERVICE: Service = {
+  env: {},
+  requests: () => [],
+  authorizations: () => [],
+  close: async () => {},
+};
+
 export async function startService(line: string, now: () => number): Promise<Service> {
   const [name = '', ...words] = line.split(' ');
-  if (name === 'none') return { env: {}, requests: () => [], close: async () => {} };
+  if (name === 'none') return NO_SERVICE;
   if (name === 'sandbox') return startSandboxService(words, now);
   if (name === 'answers') return startAnswers();
   const file = new URL(`services/${name}.ts`, import.meta.url);
@@ -66,9 +77,14 @@ export async function serviceOf(sandbox: Sandbox): Promise<Service> {
       FLEET_TOKEN: await sandbox.token(),
     },
     requests: () => sandbox.requests.map(({ method, url, body }) => showRequest(method, url, body)),
+    authorizations: () => sandbox.requests.map(({ headers }) => authorizationOf(headers)),
     sandbox,
     close: sandbox.close,
   };
+}
+
+function authorizationOf(headers: RecordedRequest['headers']): string | undefined {
+  return headers['authorization']?.toString();
 }
 
 function showRequest(method: string, path: string, body: string): string {
@@ -87,6 +103,7 @@ async function startAnswers(): Promise<Service> {
   return {
     env: server.env,
     requests: () => server.asked.map(({ method, path, body }) => showRequest(method, path, body)),
+    authorizations: () => server.asked.map(({ headers }) => authorizationOf(headers)),
     setAnswers: (exchanges) => {
       left = [...exchanges];
     },
@@ -125,6 +142,23 @@ function pageOf(path: string): string {
   return page === null ? pathname : `${pathname}?page=${page}`;
 }
 
+/**
+ * Runs `service token role=admin ends=-2h`: returns a JWT that ends in 12 hours unless `ends` says
+ * otherwise. The sandbox accepts its own token; the other words become claims of other tokens.
+ */
+export async function makeToken(
+  { sandbox }: Service,
+  nowMs: number,
+  words: readonly string[],
+): Promise<string> {
+  const { ends = '12h', ...claims } = valuesOf(words) as { [name: string]: string };
+  const lifetimeMs = parseDuration(ends.replace(/^-/, '')) * (ends.startsWith('-') ? -1 : 1);
+  if (sandbox !== undefined) return sandbox.token({ expiresInSeconds: lifetimeMs / 1000 });
+  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const payload = { ...claims, exp: Math.floor((nowMs + lifetimeMs) / 1000) };
+  return `${part({ alg: 'HS256' })}.${part(payload)}.c2lnbmF0dXJl`;
+}
+
 /** What the command `service` of a transcript does. It steers the service, and is not fleet. */
 export function steer(service: Service, words: readonly string[]): void {
   const { sandbox } = service;
@@ -149,7 +183,7 @@ function valuesOf(words: readonly string[]): { [field: string]: never } {
     words.map((word) => {
       const at = word.indexOf('=');
       const text = word.slice(at + 1);
-      const isJson = /^(?:null|true|false|-?\d.*|[[{"].*)$/.test(text);
+      const isJson = /^(?:null|true|false|-?\d[\d.e+-]*|[[{"].*)$/.test(text);
       return [word.slice(0, at), (isJson ? parseJson(text) : text) as never];
     }),
   );

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { saveProfile, saveToken, useProfile } from '../../../src/settings/store.js';
+import { parseDuration } from '../../../src/terminal/time.js';
 import { preload } from '../program.js';
 import { eventually } from '../running.js';
 import { makeHome } from '../shell.js';
@@ -23,7 +24,7 @@ import { readPlainLine } from './plain-line.js';
 import { type Receiver, startReceiver } from './receiver.js';
 import { countLines, reconcile } from './reconcile.js';
 import type { Screen } from './screen.js';
-import { type Service, startService, steer } from './services.js';
+import { makeToken, type Service, startService, steer } from './services.js';
 import { type RunningCommand, startCommand } from './terminals.js';
 
 /** A Monday. Transcripts show dates and ages, which must be the same in each run. */
@@ -61,6 +62,8 @@ export interface Scene {
   folder: string;
   env: NodeJS.ProcessEnv;
   now: () => number;
+  /** Sets the clock forward. Guides do not use it. */
+  forward?: (milliseconds: number) => void;
   values: Values;
   /** The running commands of the terminals with a name, and how much of their output was shown. */
   running: Map<string, Shown>;
@@ -95,10 +98,14 @@ export async function runTranscript(
   const { header, path, parts } = transcript;
   const startedAt = Date.now();
   const isRunning = header.clock === 'running';
-  const now = () => (isRunning ? START + Date.now() - startedAt : START);
+  let aheadMs = 0;
+  const now = () => START + aheadMs + (isRunning ? Date.now() - startedAt : 0);
   const service = await startService(header.service, now);
   const previousFolder = process.cwd();
   const scene = await openScene(header, service, now);
+  scene.forward = (milliseconds) => {
+    aheadMs += milliseconds;
+  };
   if (transcript.lines.some((line) => line.includes('<receiver>'))) await openReceiver(scene);
   // Plain lines run in this process and may write files to the current folder.
   process.chdir(scene.folder);
@@ -273,7 +280,7 @@ function needsProcess(later: Transcript['parts'], step: Step): boolean {
   });
 }
 
-/** Runs the commands that belong to the transcript: `export`, `service` and `receiver`. */
+/** Runs the commands that belong to the transcript: `export`, `clock`, `service` and `receiver`. */
 async function runOwnCommand(
   scene: Scene,
   command: string,
@@ -281,7 +288,7 @@ async function runOwnCommand(
 ): Promise<string[] | undefined> {
   const [plain, ...others] = readPlainLine(insertValues(command, scene.values)) ?? [];
   if (plain === undefined || others.length > 0) {
-    if (/^(?:export|service|receiver) /.test(command))
+    if (/^(?:export|clock|service|receiver) /.test(command))
       throw new Error(`quote the words of: ${command}`);
     return undefined;
   }
@@ -293,22 +300,46 @@ async function runOwnCommand(
     }
     return [];
   }
+  if (name === 'clock') {
+    setClockForward(scene, words);
+    return [];
+  }
   if (name === 'receiver') return await runReceiver(scene, words, { step, mode });
   if (name !== 'service') return undefined;
   if (words[0] === 'wait') {
     await waitForAnswer(scene, words[1] ?? '');
     return [];
   }
+  if (words[0] === 'token') return [await makeToken(scene.service, scene.now(), words.slice(1))];
   if (words[0] !== 'requests') {
     steer(scene.service, words);
     return [];
   }
-  const requests = scene.service.requests();
-  const fresh = requests.slice(scene.requestsShown);
+  return showRequests(scene, words.slice(1));
+}
+
+/** The words of `service requests` that are not part of a request. */
+const REQUEST_OPTIONS = ['sorted', 'tokens'];
+
+function showRequests(scene: Scene, words: readonly string[]): string[] {
+  const { service, requestsShown } = scene;
+  const requests = service.requests();
   scene.requestsShown = requests.length;
-  const texts = words.slice(1).filter((word) => word !== 'sorted');
-  const chosen = fresh.filter((request) => texts.every((text) => request.includes(text)));
+  const tokens = service.authorizations();
+  const texts = words.filter((word) => !REQUEST_OPTIONS.includes(word));
+  const chosen = requests.flatMap((request, index) => {
+    if (index < requestsShown) return [];
+    if (!texts.every((text) => request.includes(text))) return [];
+    return words.includes('tokens') ? `${request} (${tokens[index] ?? 'no token'})` : request;
+  });
   return words.includes('sorted') ? chosen.sort() : chosen;
+}
+
+/** Runs `clock forward 20m`. */
+function setClockForward(scene: Scene, [verb, duration = '']: readonly string[]): void {
+  if (verb !== 'forward') throw new Error(`unknown: clock ${verb}`);
+  scene.forward?.(parseDuration(duration));
+  scene.env = { ...scene.env, FLEET_TRANSCRIPT_DATE: String(scene.now()) };
 }
 
 interface PartOptions {
