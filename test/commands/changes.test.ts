@@ -1,12 +1,12 @@
-// Tests Ctrl-C during a change, the exit code of each HTTP status, and errors as JSON. The transcripts
-// test/transcripts/bicycles/create.md and act.md show the changes themselves.
+// Tests Ctrl-C during a change, and errors as JSON. The transcripts test/transcripts/bicycles/create.md
+// and act.md show the changes themselves.
 
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { openServer, sendJson } from '../support/server.js';
+import { openServer } from '../support/server.js';
 
 const ORGANIZATION = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
@@ -40,26 +40,6 @@ test.each(SINGLE_CHANGES)(
     );
   },
 );
-
-test('maps every HTTP status to its exit code', async () => {
-  const codes: Record<number, number> = {};
-  for (const status of [400, 401, 403, 404, 409, 410, 429, 500, 503, 301]) {
-    const { env } = await openServer((response) => sendJson(response, status, ''));
-    codes[status] = (await runFleet(['bicycles', 'list', '--retries', '0'], { env })).code;
-  }
-  expect(codes).toEqual({
-    301: 7,
-    400: 6,
-    401: 4,
-    403: 4,
-    404: 5,
-    409: 6,
-    410: 5,
-    429: 7,
-    500: 7,
-    503: 7,
-  });
-});
 
 test.each([
   ['--json'],
