@@ -121,14 +121,19 @@ const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
   ['duration', '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|journal\\)) in '],
 ];
 
-/** Replaces the values of the transcript's variables by their names. */
+/** Replaces the values of the transcript's variables, and its tokens, by their names. */
 function withVariables(text: string, values: Values): string {
   let replaced = text;
   for (const [form, before] of AUTOMATIC)
     replaced = replaced.replace(new RegExp(`(?<=${before})${FORMS[form]}`, 'g'), `<${form}>`);
   for (const [name, value] of values)
-    if (!isNamed(name)) replaced = replaced.replaceAll(value, `<${name}>`);
+    if (isReplaced(name)) replaced = replaced.replaceAll(value, `<${name}>`);
   return replaced;
+}
+
+/** Other named values may also be a part of a text that always reads the same. */
+function isReplaced(placeholder: string): boolean {
+  return !isNamed(placeholder) || placeholder.startsWith('token ');
 }
 
 /** Inserts the values of variables and of named placeholders into a command. */

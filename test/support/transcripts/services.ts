@@ -98,7 +98,7 @@ async function startAnswers(): Promise<Service> {
     const exchange = takeAnswer(left, method, path);
     const { status, headers, body } = exchange ?? { ...NO_ANSWER, body: noAnswer(method, path) };
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
-    response.end(body.replaceAll('<service>', server.url));
+    response.end(body);
   });
   return {
     env: server.env,

@@ -112,11 +112,17 @@ export async function runTranscript(
   const outputs = new Map<Step, string[]>();
   try {
     for (const [index, part] of parts.entries()) {
-      if (part.kind === 'file') await writeFile(join(scene.folder, part.name), part.content);
+      if (part.kind === 'file')
+        await writeFile(join(scene.folder, part.name), insertValues(part.content, scene.values));
       else if (part.kind === 'answers') {
         if (service.setAnswers === undefined)
           throw new TranscriptError(path, part.line, 'only the service `answers` has http blocks');
-        service.setAnswers(part.exchanges);
+        service.setAnswers(
+          part.exchanges.map((exchange) => ({
+            ...exchange,
+            body: insertValues(exchange.body, scene.values),
+          })),
+        );
       } else {
         const actual = await runStep(scene, part, parts.slice(index + 1), mode).catch(
           (error: unknown) => {
@@ -220,7 +226,7 @@ async function runStep(
     const own = await runOwnCommand(scene, action.command, { step, mode });
     if (own !== undefined) return own;
     const command = startCommand(scene, insertValues(action.command, scene.values), {
-      stdin: action.stdin,
+      stdin: action.stdin && insertValues(action.stdin, scene.values),
       isBuilt: scene.isBuilt || needsProcess(later, step),
       terminal: step.size,
     });
