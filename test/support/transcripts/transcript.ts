@@ -236,7 +236,7 @@ async function runStep(
   const shown = scene.running.get(terminal);
   if (shown === undefined)
     throw new Error(`line ${step.line}: no command runs in the terminal ${terminal}`);
-  await perform(shown.command, action);
+  await perform(shown.command, action, scene.values);
   const options = { step, goesOn, mode, scene, isNew: shown.isNew };
   if (shown.command.screen !== undefined)
     return await showScreen(shown, shown.command.screen, options);
@@ -252,8 +252,8 @@ const KEYS: { readonly [name: string]: string } = {
   Down: '\u001b[B',
 };
 
-async function perform(command: RunningCommand, action: StepAction): Promise<void> {
-  if (action.kind === 'type') command.press(`${action.text}\r`);
+async function perform(command: RunningCommand, action: StepAction, values: Values): Promise<void> {
+  if (action.kind === 'type') command.press(`${insertValues(action.text, values)}\r`);
   if (action.kind === 'key') command.press(KEYS[action.key] ?? action.key);
   if (action.kind !== 'signal') return;
   if (command.screen !== undefined && action.signal === 'SIGINT') command.press(CTRL_C);
