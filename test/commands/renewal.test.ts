@@ -1,7 +1,8 @@
-// Tests the renewal of login tokens with a refresh token or with the token itself.
+// Tests the renewal of tokens during long commands, by several processes, and while something else
+// happens. The transcripts in test/transcripts/auth show single renewals.
 
 import { EventEmitter } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { parseFault, type Sandbox } from '../../src/sandbox/index.js';
@@ -16,7 +17,6 @@ import { openServer, sendJson, sendPage } from '../support/server.js';
 const WAIT_MS = 90_000;
 
 const MINUTE_MS = 60_000;
-const USED_UP = 'could not be renewed: the service refused the renewal of the token';
 
 let folder: string;
 let nowMs: number;
@@ -58,117 +58,6 @@ const jwt = (expiresAtMs: number, more: object = {}) => {
   const claims = { exp: expiresAtMs / 1000, ...more };
   return `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.c2ln`;
 };
-
-describe('the requests of a token renewal', () => {
-  it('sends the client ID and the newest refresh token, again and again', async () => {
-    const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
-    await logIn(sandbox.baseUrl, { flags: ' --client-id night-shift' });
-    const sent = [(await readStored()).logins.default.refreshToken];
-    for (let run = 0; run < 3; run++) {
-      nowMs += 20 * MINUTE_MS;
-      expect((await fleet('bicycles list')).code).toBe(0);
-      sent.push((await readStored()).logins.default.refreshToken);
-    }
-    expect(new Set(sent).size).toBe(4);
-    expect(renewals(sandbox)).toEqual(
-      sent
-        .slice(0, 3)
-        .map((token) => ({ client_id: 'night-shift', refresh_token: token, status: 200 })),
-    );
-  });
-
-  it('renews an expired token with the refresh token', async () => {
-    const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
-    await logIn(sandbox.baseUrl);
-    nowMs += 600 * MINUTE_MS;
-    expect(await fleet('bicycles list --count')).toEqual({ code: 0, stdout: '3\n', stderr: '' });
-    expect(renewals(sandbox)).toMatchObject([{ client_id: 'fleet', status: 200 }]);
-  });
-
-  it('renews with the token itself at a service without refresh tokens', async () => {
-    const sandbox = await openSandbox({ bicycles: 3, service: 'interface', now: () => nowMs });
-    await logIn(sandbox.baseUrl);
-    const { token } = (await readStored()).tokens;
-    nowMs += 20 * MINUTE_MS;
-    expect((await fleet('bicycles list')).code).toBe(0);
-    expect(renewals(sandbox)).toEqual([{ token: expect.any(String), status: 200 }]);
-    expect((await readStored()).tokens.default).not.toBe(token);
-  });
-
-  it('renews with the token itself once when the service refuses the refresh token', async () => {
-    const bodies: string[] = [];
-    const { url } = await openServer((response, { path, body }) => {
-      if (!path.startsWith('/jwt/')) return sendPage(response, []);
-      const token = jwt(nowMs + 30 * MINUTE_MS, { n: bodies.length });
-      if (path === '/jwt/login/') return sendJson(response, 200, { token, refresh_token: 'r1' });
-      bodies.push(body);
-      if (body.includes('refresh_token')) return sendJson(response, 400, { detail: 'no' });
-      sendJson(response, 200, { token });
-    });
-    await logIn(url);
-    nowMs += 20 * MINUTE_MS;
-    expect((await fleet('bicycles list')).code).toBe(0);
-    expect(bodies.map((body) => Object.keys(JSON.parse(body)))).toEqual([
-      ['client_id', 'refresh_token'],
-      ['token'],
-    ]);
-  });
-
-  it('keeps the refresh token when a renewal returns none', async () => {
-    const { url } = await openServer((response, { path }) => {
-      const token = jwt(nowMs + 30 * MINUTE_MS);
-      const more = path === '/jwt/login/' ? { refresh_token: 'r1-of-the-login' } : {};
-      if (path.startsWith('/jwt/')) return sendJson(response, 200, { token, ...more });
-      sendPage(response, []);
-    });
-    await logIn(url);
-    nowMs += 20 * MINUTE_MS;
-    await fleet('bicycles list');
-    expect((await readStored()).logins.default.refreshToken).toBe('r1-of-the-login');
-  });
-});
-
-describe('a token that cannot be renewed', () => {
-  it('a token that cannot be renewed is not described as renewable when the refresh token is null', async () => {
-    const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
-    const login = await logIn(sandbox.baseUrl, { email: 'contractor@example.com' });
-    expect(login.stderr).toContain(
-      'it expires in 30 min (2026-03-01 12:30:00); the service does not renew it: log in again then\n',
-    );
-    nowMs += 20 * MINUTE_MS;
-    const status = await fleet('auth status');
-    expect(status.stdout).toContain('expires       in 10 min');
-    expect(status.stdout).not.toContain('renew');
-    expect(JSON.parse((await fleet('auth status --json')).stdout)).toMatchObject({
-      renewable: false,
-      renewable_until: null,
-    });
-    expect(await fleet('bicycles list --count')).toMatchObject({ code: 0, stderr: '' });
-    nowMs += 20 * MINUTE_MS;
-    const ended = await fleet('bicycles list');
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain('hint: run "fleet auth login --email contractor@example.com"');
-    expect(renewals(sandbox)).toEqual([]);
-  });
-
-  it('does not report a token as renewable after the service refused both forms of the renewal', async () => {
-    const sandbox = await openSandbox({ bicycles: 3, now: () => nowMs });
-    await logIn(sandbox.baseUrl);
-    const stored = await readStored();
-    stored.logins.default.refreshToken = 'unknown-refresh-token';
-    await writeFile(join(folder, 'credentials.json'), JSON.stringify(stored));
-    nowMs += 20 * MINUTE_MS;
-    const first = await fleet('bicycles list');
-    expect(first.code).toBe(0);
-    expect(first.stderr).toContain(`${USED_UP}: its answer is not shown (HTTP 401`);
-    expect(first.stderr).toContain('the old token is used until it ends');
-    expect(renewals(sandbox).map(({ status }) => status)).toEqual([401, 400]);
-    // No command retries before the token has expired.
-    expect(await fleet('bicycles list --count')).toMatchObject({ code: 0, stderr: '' });
-    expect(renewals(sandbox)).toHaveLength(2);
-    expect((await fleet('auth status')).stdout).not.toContain('renew');
-  });
-});
 
 describe('renewal of a token with a lifetime of 60 s', () => {
   const openShortLived = () =>
@@ -231,28 +120,6 @@ describe('renewal of a token with a lifetime of 60 s', () => {
       runs.map(() => ({ code: 0, stdout: '40\n', stderr: '' })),
     );
     expect(renewals(sandbox)).toMatchObject([{ status: 200 }]);
-  });
-
-  it('ends with exit 4 when another program used up the refresh token', async () => {
-    const sandbox = await openShortLived();
-    await logIn(sandbox.baseUrl);
-    const { refreshToken } = (await readStored()).logins.default;
-    const body = JSON.stringify({ client_id: 'other', refresh_token: refreshToken });
-    const headers = { accept: 'application/json; version=1.0', 'content-type': 'application/json' };
-    const used = await fetch(`${sandbox.baseUrl}/jwt/refresh_token/`, {
-      method: 'POST',
-      body,
-      headers,
-    });
-    expect(used.status).toBe(200);
-    nowMs += 40_000;
-    const good = await fleet('bicycles list --count');
-    expect([good.code, good.stderr]).toEqual([0, expect.stringContaining(USED_UP)]);
-    nowMs += 40_000;
-    const ended = await fleet('bicycles list --count');
-    expect(ended.code).toBe(4);
-    expect(ended.stderr).toContain('the token of profile "default" has expired and could not');
-    expect(ended.stderr).toContain('hint: run "fleet auth login --email operator@example.com"');
   });
 });
 
