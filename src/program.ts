@@ -16,6 +16,7 @@ import {
   helpConfiguration,
   helpFirstPage,
   helpWidth,
+  pathOf,
 } from './cli/help.js';
 import { oneOf, secondsOf, wholeNumber } from './cli/options.js';
 import { readTimeZone } from './cli/time-zone.js';
@@ -128,7 +129,7 @@ export async function runProgram(
     async (...given) => {
       const command = given.pop() as Command;
       const typed: GlobalFlags = command.optsWithGlobals();
-      checkGlobalFlags(typed, command.name());
+      checkGlobalFlags(typed, pathOf(command));
       opened = openContext(world, io, readOutput(typed, command), signals, runLine);
       // An invalid `--jq` program is refused before anything is sent.
       await opened.context.jq();

@@ -3,7 +3,7 @@
 import { usageError } from '../errors.js';
 
 /** Commands that print until they are stopped. `--file` cannot hold a complete result of them. */
-const WITHOUT_RESULT = ['sandbox', 'demo', 'gbfs', 'run'];
+const WITHOUT_RESULT = ['fleet sandbox', 'fleet demo', 'fleet gbfs', 'fleet mirror run'];
 
 type Flags = {
   jq?: string;

@@ -266,6 +266,26 @@ const REFUSALS: Refusal[] = [
     'pass a file, or - for stdin',
   ],
   ['journal show missing.jsonl', 'there is no journal missing.jsonl', 'check the name of the file'],
+  [
+    'sandbox --file out.txt',
+    'fleet sandbox has no result to write to --file',
+    'use > FILE for what it prints',
+  ],
+  [
+    'demo --file out.txt',
+    'fleet demo has no result to write to --file',
+    'use > FILE for what it prints',
+  ],
+  [
+    'gbfs --file out.txt',
+    'fleet gbfs has no result to write to --file',
+    'use > FILE for what it prints',
+  ],
+  [
+    'mirror run --file out.txt',
+    'fleet mirror run has no result to write to --file',
+    'use > FILE for what it prints',
+  ],
   ['sandbox --bicycles -1', '--bicycles must be a whole number of 0 or more, not "-1"'],
   [
     'sandbox --fault drop=5%',
