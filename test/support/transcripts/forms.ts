@@ -118,7 +118,10 @@ const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
   ['uuid', '"request_id":"'],
   ['number', '"milliseconds":'],
   ['duration', '\\bwatched for '],
-  ['duration', '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|journal\\)) in '],
+  [
+    'duration',
+    '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|gone|journal\\)) in ',
+  ],
 ];
 
 /** Replaces the values of the transcript's variables, and its tokens, by their names. */
