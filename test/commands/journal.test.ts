@@ -1,9 +1,9 @@
 // Tests runs that are resumed with a journal: done bicycles are skipped, unknown outcomes are
-// decided by evidence after --settle.
+// decided by evidence after --settle. The transcripts in test/transcripts/journal show simple cases.
 
 import { EventEmitter } from 'node:events';
 import { rmSync } from 'node:fs';
-import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { appendFile, readFile } from 'node:fs/promises';
 import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { personOfToken } from '../../src/bulk/evidence.js';
@@ -99,50 +99,6 @@ const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) 
   withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
 
 describe.concurrent('a second run with the same journal', () => {
-  test('skips done bicycles, reports refused ones and sends neither', async () => {
-    await withRun({ bicycles: 60 }, async (sandbox, path) => {
-      const [good = '', bad = ''] = [
-        ...inState(sandbox, 'available', 1),
-        ...inState(sandbox, 'lost', 1),
-      ];
-      const args = [good, bad, 'reserve', '--yes', '--journal', path];
-      expect((await act(sandbox, args)).outcomes).toEqual({ [good]: 'done', [bad]: 'refused' });
-      const before = posts(sandbox);
-      const again = await act(sandbox, args);
-      expect(again.code).toBe(9);
-      expect(again.outcomes).toEqual({ [good]: 'skipped', [bad]: 'refused' });
-      expect(again.results.find(({ uuid }) => uuid === bad)?.message).toContain(
-        "current state 'lost'",
-      );
-      expect(posts(sandbox)).toBe(before);
-      // No question is left.
-      expect(
-        (
-          await act(
-            sandbox,
-            args.filter((word) => word !== '--yes'),
-          )
-        ).outcomes,
-      ).toEqual(again.outcomes);
-    });
-  });
-
-  test('succeeds for a single done bicycle and reports the refusal of a refused one', async () => {
-    await withRun({ bicycles: 60 }, async (sandbox, path) => {
-      const [good = ''] = inState(sandbox, 'available', 1);
-      const [bad = ''] = inState(sandbox, 'lost', 1);
-      await act(sandbox, [good, 'reserve', '--journal', path]);
-      const again = await act(sandbox, [good, 'reserve', '--journal', path]);
-      expect({ code: again.code, outcomes: again.outcomes }).toEqual({
-        code: 0,
-        outcomes: { [good]: 'skipped' },
-      });
-      expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
-      expect((await act(sandbox, [bad, 'reserve', '--journal', path])).code).toBe(6);
-      expect(sandbox.actionCount(good)).toBe(1);
-    });
-  });
-
   test('resumes after Ctrl-C', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] },
@@ -545,51 +501,6 @@ describe.concurrent('a second run with the same journal', () => {
         });
       },
     );
-  });
-
-  test('treats a base URL with and without its final slash as the same', async () => {
-    await withServer(
-      (response, { method }) => sendJson(response, 200, method === 'GET' ? [] : {}),
-      async ({ url, asked }) => {
-        await withJournal(async (path) => {
-          for (const base of [`${url}/api`, `${url}/api/`, `${url}/api`]) {
-            const env = { FLEET_BASE_URL: base, FLEET_TOKEN: 't' };
-            const { code } = await runFleet(
-              ['bicycles', 'act', A, B, 'rent', '--yes', '--journal', path],
-              { env },
-            );
-            expect(code).toBe(0);
-          }
-          expect(asked.filter(({ method }) => method === 'POST')).toHaveLength(2);
-        });
-      },
-    );
-  });
-
-  test.each([
-    ['another transition', ['take_over'], 'transition reserve, not take_over'],
-    ['another field', ['reserve', '--field', 'a=b'], 'fields [], not [['],
-    ['another address', ['reserve', '--base-url', 'http://127.0.0.1:9'], 'base_url'],
-  ])('rejects the journal with %s', async (_case, words, message) => {
-    await withRun({ bicycles: 20 }, async (sandbox, path) => {
-      await leave(sandbox, path, []);
-      const { code, stderr } = await act(sandbox, [A, B, ...words, '--yes', '--journal', path]);
-      expect(stderr).toContain(message);
-      expect(code).toBe(2);
-      expect(posts(sandbox)).toBe(0);
-    });
-  });
-
-  test('rejects a file that is not a journal without changing it, and a file that cannot be opened', async () => {
-    await withRun({ bicycles: 20 }, async (sandbox, path) => {
-      await writeFile(path, 'my precious list\n');
-      expect((await act(sandbox, [A, B, 'reserve', '--yes', '--journal', path])).code).toBe(2);
-      expect(await readFile(path, 'utf8')).toBe('my precious list\n');
-      expect(
-        (await act(sandbox, [A, B, 'reserve', '--yes', '--journal', `${path}/none`])).code,
-      ).toBe(2);
-      expect(posts(sandbox)).toBe(0);
-    });
   });
 
   test('--dry-run prints the remaining requests and writes nothing', async () => {
