@@ -102,7 +102,7 @@ function checkFileModes(path: string): Finding[] {
 
 /** Returns findings with the next step for an address that is not set. */
 function missing(key: string, flag: string): Finding[] {
-  const ways = `fleet auth login${flag} asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
+  const ways = `run "fleet auth login${flag}", which asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
   if (key === 'base_url')
     return [failure(key, 'config', 'the address of the service is not set', ways)];
   return key === 'sse_url'
