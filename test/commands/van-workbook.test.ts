@@ -1,6 +1,7 @@
-// Tests the workbook for the van: readable headings, map links and the name of the sheet.
+// Tests the workbook for the van: readable headings, map links and the name of the sheet. The transcript
+// test/transcripts/files/headings.md shows how it is read back.
 
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unzipSync } from 'fflate';
 import readXlsxFile from 'read-excel-file/node';
@@ -43,38 +44,6 @@ describe('--headings', () => {
       'Short ID',
     ]);
   });
-
-  test('an edit of the workbook reads the headings as fields', async () => {
-    const all = await fleet('bicycles', 'list', '--all', '--headings', '--file', path);
-    expect(all).toMatchObject({ code: 0 });
-    const unchanged = await fleet('bicycles', 'edit', '--from', path, '--dry-run');
-    expect(unchanged.stderr).toContain('12 unchanged');
-    expect(unchanged.stderr).not.toContain('unknown column');
-  });
-
-  test.each(['csv', 'tsv'])(
-    'a changed cell of %s with headings becomes an edit',
-    async (format) => {
-      const [first] = sandbox().bicycles();
-      const file = path.replace('.xlsx', `.${format}`);
-      const columns = 'uuid,serial_number,note';
-      await fleet('bicycles', 'list', '--all', '--headings', '--columns', columns, '--file', file);
-      const text = await readFile(file, 'utf8');
-      expect(text.split('\n')[0]).toMatch(/^UUID[,\t]Serial number[,\t]Note$/);
-      await writeFile(file, text.replace(String(first?.serial_number), 'CHANGED-1'));
-      const run = await fleet('bicycles', 'edit', '--from', file, '--dry-run');
-      expect(run.stdout + run.stderr).toContain('CHANGED-1');
-    },
-  );
-
-  test.each([
-    ['table', ['-o', 'table']],
-    ['json', ['--json']],
-  ])('refuses --headings with %s', async (format, flags) => {
-    const run = await fleet('bicycles', 'list', '--headings', ...flags);
-    expect(run).toMatchObject({ code: 2 });
-    expect(run.stderr).toContain(`--headings works only with csv, tsv, xlsx, not with ${format}`);
-  });
 });
 
 describe('the column map', () => {
@@ -91,34 +60,6 @@ describe('the column map', () => {
         .bicycles()
         .filter(({ latitude }) => latitude !== null).length,
     );
-  });
-
-  test('is the address of the map in csv, and empty without a position', async () => {
-    const [first] = sandbox().bicycles();
-    sandbox().changeBicycle(first?.uuid ?? '', { latitude: null, longitude: null });
-    const run = await fleet('bicycles', 'list', '--all', '-o', 'csv', '--columns', 'uuid,map');
-    expect(run).toMatchObject({ code: 0 });
-    const lines = run.stdout.trimEnd().split('\n');
-    expect(lines[0]).toBe('uuid,map');
-    expect(lines.find((line) => line.startsWith(first?.uuid ?? '-'))).toBe(`${first?.uuid},`);
-    const placed = sandbox()
-      .bicycles()
-      .filter(({ latitude }) => latitude !== null);
-    expect(lines.filter((line) => /,https:\/\/www\.openstreetmap\.org\//.test(line))).toHaveLength(
-      placed.length,
-    );
-  });
-
-  test('the map column appears in a table only when --columns names it', async () => {
-    const { stdout } = await fleet('bicycles', 'list', '-o', 'wide');
-    expect(stdout).not.toContain('openstreetmap');
-  });
-
-  test('the map column is ignored when the workbook is imported', async () => {
-    await fleet('bicycles', 'list', '--all', '--columns', 'uuid,name,map', '--file', path);
-    const run = await fleet('bicycles', 'edit', '--from', path, '--dry-run');
-    expect(run.stderr).toContain('ignored read-only columns: map');
-    expect(run.stderr).toContain('12 unchanged');
   });
 });
 
