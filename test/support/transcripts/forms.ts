@@ -117,7 +117,8 @@ const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
   ['uuid', '\\brequest '],
   ['uuid', '"request_id":"'],
   ['number', '"milliseconds":'],
-  ['duration', '\\bwatched for '],
+  ['number', '"(?:seconds|readings)":'],
+  ['duration', '\\b(?:watched|listened for alerts|followed alerts of \\S+) for '],
   [
     'duration',
     '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|gone|journal\\)) in ',
