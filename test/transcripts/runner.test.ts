@@ -177,18 +177,20 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('waits until a watch has read the list', async () => {
+  test('waits until a watch has read the list, and ignores earlier requests', async () => {
     const text = write(
       session(
-        '[watch] $ fleet watch --max-events 1 --sender task',
+        "$ fleet api '/bicycles/?page_size=1' --jq .count",
+        '5',
+        "[watch] $ fleet watch --max-events 1 --where 'name=Emmy 0001'",
         '! <time> watching /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*',
         '$ service wait /bicycles/',
-        `$ service publish '/a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*' task '{"n":1}'`,
+        `$ service publish '/a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*' bicycle '{"uuid":"d238dc92-4ed5-4cec-a476-fe5f869ff26e","state_of_charge":7}'`,
         '[watch]',
-        '2026-06-01T12:00:00.000Z  task              {"n":1}',
+        '2026-06-01T12:00:00.000Z  Emmy 0001         charge -70.1 %  7  52.519589, 13.369766',
         '! watched for <duration>: 1 message, 0 reconnects, no gaps',
       ),
-      'sandbox --bicycles 5\nsettings: profile',
+      'sandbox --bicycles 5 --fault latency=300ms\nsettings: profile',
     );
     expect(await update(text)).toBe(text);
     expect(await check(text)).toBe(text);

@@ -7,6 +7,7 @@ export const FORMS: { readonly [name: string]: string } = {
   date: '\\d{4}-\\d\\d-\\d\\d',
   duration: '\\d+(?:\\.\\d+)? (?:ms|s|min|h|d)(?: \\d+ (?:s|min|h))?',
   hash: '[0-9a-f]{8,64}',
+  milliseconds: '\\d+ ms',
   number: '\\d+(?:\\.\\d+)?',
   pid: '\\d{1,7}',
   port: '\\d{4,5}',

@@ -69,7 +69,10 @@ export interface Scene {
   running: Map<string, Shown>;
   /** How many requests `service requests` has shown. */
   requestsShown: number;
-  /** How many requests `service wait` has passed. */
+  /**
+   * How many requests `service wait` has passed, or were received before the last command of a
+   * terminal with a name.
+   */
   requestsAwaited: number;
   /** The server that receives webhooks, if the transcript mentions it. */
   receiver: Receiver | undefined;
@@ -225,6 +228,7 @@ async function runStep(
   if (action.kind === 'run') {
     const own = await runOwnCommand(scene, action.command, { step, mode });
     if (own !== undefined) return own;
+    if (terminal !== '') scene.requestsAwaited = scene.service.sandbox?.requests.length ?? 0;
     const command = startCommand(scene, insertValues(action.command, scene.values), {
       stdin: action.stdin && insertValues(action.stdin, scene.values),
       isBuilt: scene.isBuilt || needsProcess(later, step),
@@ -397,7 +401,8 @@ async function letCommandsProcess(): Promise<void> {
 
 /**
  * Waits until the service has answered another request whose path begins with this text, and the
- * command had time to process the answer.
+ * command had time to process the answer. Requests before the last command of a terminal with a name
+ * do not count.
  */
 async function waitForAnswer(scene: Scene, path: string): Promise<void> {
   const answered = () =>
