@@ -119,7 +119,7 @@ const AUTOMATIC: readonly (readonly [form: string, before: string])[] = [
   ['uuid', '"request_id":"'],
   ['number', '"milliseconds":'],
   ['number', '"(?:seconds|readings)":'],
-  ['duration', '\\b(?:watched|listened for alerts|followed alerts of \\S+) for '],
+  ['duration', '\\b(?:watched|mirrored|listened for alerts|followed alerts of \\S+) for '],
   [
     'duration',
     '\\b(?:done|now|refused|failed|unknown|skipped|unchanged|changed|gone|journal\\)) in ',
