@@ -414,28 +414,6 @@ describe.each(engines)('%s', (kind, newText) => {
   });
 });
 
-describe('commands without a mirror', () => {
-  let env: NodeJS.ProcessEnv = {};
-  beforeAll(async () => {
-    env = {
-      ...(await environmentOf(sandbox())),
-      FLEET_CONFIG_DIR: configWith('sqlite:/nonexistent/fleet.db'),
-    };
-  });
-  test.each([
-    'mirror status',
-    "mirror query 'select 1'",
-    'bicycles list --offline',
-    `bicycles history ${'0'.repeat(8)}`,
-  ])('%s reports that there is no mirror', async (line) => {
-    const run = await runFleet(words(line), { env });
-    expect([run.code, run.stderr]).toEqual([
-      3,
-      expect.stringMatching(/there is no mirror at .*hint: start one: fleet mirror run/s),
-    ]);
-  });
-});
-
 test('`mirror replay` ends when its reader closes the pipe, even with much pending output', async () => {
   const folder = newFolder();
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
