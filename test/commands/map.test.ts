@@ -1,15 +1,5 @@
-// Tests `fleet map` over sockets: the same numbers as `bicycles stats`, atomic files and
-// conflicting flags.
+// Tests `fleet map` over sockets: the same numbers as `bicycles stats`, and --live.
 
-import {
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { openLiveMap } from '../../src/commands/map/live-map.js';
@@ -20,13 +10,10 @@ import { readKeys } from '../../src/terminal/keys.js';
 import type { MapSeen } from '../../src/views/map/keys.js';
 import type { StatsRow } from '../../src/views/stats.js';
 import { environmentOf } from '../support/environment.js';
-import { newFolder } from '../support/folder.js';
 import { type RunOptions, runFleet } from '../support/run.js';
 import { useSandbox } from '../support/sandbox.js';
-import { openServer, sendJson } from '../support/server.js';
 
 const sandbox = useSandbox({ bicycles: 300 });
-const folder = newFolder();
 
 async function fleet(line: string, options: RunOptions = {}) {
   const env = { ...(await environmentOf(sandbox())), ...options.env };
@@ -42,32 +29,6 @@ function legendOf(text: string, states: readonly string[]): { [state: string]: n
     [...text.matchAll(new RegExp(`${state}\\s+(\\d+)`, 'g'))].at(-1)?.[1];
   return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
 }
-
-test('uses the name of the organization or the text of --title as the title', async () => {
-  const [organization] = sandbox().organizations;
-  const env = { FLEET_ORGANIZATION: organization?.uuid };
-  for (const line of ['map', 'map -o svg', 'map -o html']) {
-    expect((await fleet(line, { env })).stdout).toContain(organization?.name);
-    const named = (await fleet(`${line} --title Night&Shift`, { env })).stdout.replaceAll(
-      '&amp;',
-      '&',
-    );
-    expect(named).toContain('Night&Shift');
-    expect(named).not.toContain(organization?.name);
-  }
-});
-
-test.each(['svg', 'html'])(
-  '-o %s writes to a file or a pipe but not to a terminal',
-  async (form) => {
-    const { code, stdout, stderr } = await fleet(`map -o ${form}`, {
-      terminal: { columns: 80, rows: 24 },
-    });
-    expect([code, stdout]).toEqual([2, '']);
-    expect(stderr).toContain('is not printed on a terminal');
-    expect(stderr).toContain(`pass --file fleet.${form}`);
-  },
-);
 
 describe('`map` and `bicycles stats` show the same numbers', () => {
   test.each([
@@ -94,140 +55,9 @@ describe('`map` and `bicycles stats` show the same numbers', () => {
   });
 });
 
-describe('the output of `map`', () => {
-  test('draws 80 by 24 ASCII characters to a pipe or a dumb terminal, and Braille or symbols to a terminal', async () => {
-    const pipe = (await fleet('map')).stdout;
-    expect(pipe).toMatch(/^[\x20-\x7E\n]*$/);
-    expect(pipe.split('\n')).toHaveLength(25);
-    const terminal = (await fleet('map', { terminal: { columns: 100, rows: 30 } })).stdout;
-    expect(terminal).toMatch(/[\u2800-\u28ff]/);
-    expect(terminal).toContain('\u001b[');
-    expect(terminal.split('\n')).toHaveLength(30);
-    const dumb = (
-      await fleet('map', { terminal: { columns: 60, rows: 20 }, env: { TERM: 'dumb' } })
-    ).stdout;
-    expect(dumb).toMatch(/^[\x20-\x7E\n]*$/);
-  });
-
-  test('draws in the size of --size', async () => {
-    const { stdout } = await fleet('map --size 120x40');
-    expect(stdout.split('\n')).toHaveLength(41);
-    expect(Math.max(...stdout.split('\n').map(({ length }) => length))).toBeLessThanOrEqual(120);
-    expect((await fleet('map --size 640,480 -o svg')).stdout).toContain('viewBox="0 0 640 480"');
-  });
-
-  test('--file writes atomically, chooses the format from the extension, follows symlinks and leaves nothing on failure', async () => {
-    const [svg, link] = [join(folder, 'fleet.svg'), join(folder, 'link.svg')];
-    writeFileSync(svg, 'before');
-    symlinkSync(svg, link);
-    expect(await fleet(`map --file ${link}`)).toMatchObject({ code: 0, stdout: '' });
-    expect(readFileSync(svg, 'utf8')).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
-    expect((await fleet(`map --file ${join(folder, 'fleet.txt')}`)).code).toBe(0);
-    expect(readFileSync(join(folder, 'fleet.txt'), 'utf8')).toMatch(/^300 bicycles|^\d+ bicycles/);
-    const { code, stderr } = await fleet(`map --file ${join(folder, 'nowhere', 'fleet.svg')}`);
-    expect([code, stderr]).toEqual([10, expect.stringContaining('could not be written')]);
-    expect(readdirSync(folder).sort()).toEqual(['fleet.svg', 'fleet.txt', 'link.svg']);
-    expect(await fleet('map -o svg --file /dev/null')).toMatchObject({ code: 0 });
-  });
-
-  test('--file keeps the permissions of a file and creates the target of a dangling symlink', async () => {
-    const [own, link, target] = ['own.svg', 'dangling.svg', 'target.svg'].map((name) =>
-      join(folder, name),
-    ) as [string, string, string];
-    writeFileSync(own, 'before', { mode: 0o600 });
-    symlinkSync('target.svg', link);
-    for (const file of [own, link]) expect((await fleet(`map --file ${file}`)).code).toBe(0);
-    expect([statSync(own).mode & 0o777, readFileSync(own, 'utf8').slice(0, 4)]).toEqual([
-      0o600,
-      '<svg',
-    ]);
-    expect([readlinkSync(link), readFileSync(target, 'utf8').slice(0, 4)]).toEqual([
-      'target.svg',
-      '<svg',
-    ]);
-  });
-});
-
-test.each([
-  ['map --json', 'a map is text, -o svg or -o html'],
-  ['map -o csv', 'other formats, --json'],
-  ['map --jq .', '--jq'],
-  ['map --columns name', '--columns'],
-  ['map --file fleet.png', '.svg, .html or .txt'],
-  ['map --live', 'stdout is not one'],
-  ['map --live --serve', '--live and --serve'],
-  ['map --live --file a.svg', '--live and --file'],
-  ['map --size 0,4', '--size'],
-  ['map --size wide', '--size'],
-  ['map --size 10000,10000', 'too large'],
-  ['map --size 80,24 -o html', '--size'],
-  ['map --serve 70000', '65535'],
-  ['map --tiles https://tiles.example/{z}/{x}/{y}.png', '--tiles'],
-  ['map -o html --tiles https://tiles.example/{z}/{x}/{y}.pbf', 'needs a raster tile URL'],
-  ['map -o html --tiles javascript:alert(1)//{z}{x}{y}', '--tiles needs a raster tile URL'],
-  [
-    'map -o html --tiles https://tiles.example;sandbox/{z}/{x}/{y}.png',
-    '--tiles needs a raster tile URL',
-  ],
-  [
-    'map -o html --tiles https://tiles"onload.example/{z}/{x}/{y}.png',
-    '--tiles needs a raster tile URL',
-  ],
-  ['map -o html --tiles https://*/{z}/{x}/{y}.png', '--tiles needs a raster tile URL'],
-  [
-    'map -o html --tiles https://{s}.tiles.example/{z}/{x}/{y}.png',
-    '--tiles needs a raster tile URL',
-  ],
-  ['map -o html --tiles https://{z}.tiles.example/{x}/{y}.png', '{z}'],
-  ['map -o html --tiles https://tiles.example/{x}/{y}.png#{z}', '{z}'],
-  ['bicycles list -o svg', 'fleet map -o svg'],
-  ['map -o png', 'png'],
-])('rejects %s and sends nothing', async (line, reason) => {
-  const before = sandbox().requests.length;
-  const { code, stdout, stderr } = await fleet(line);
-  expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(reason)]);
-  expect(sandbox().requests.length).toBe(before);
-});
-
-test('draws valid positions and counts and names bicycles with invalid ones', async () => {
-  const bicycles = [
-    { uuid: '1', name: 'Text', latitude: '52.5', longitude: ' 13.4 ', state: 'lost' },
-    { uuid: '2', name: 'Words', latitude: 'NaN', longitude: '13.4', state: 'lost' },
-    { uuid: '3', name: 'Far', latitude: 52, longitude: 400, state: 'lost' },
-    { uuid: '4', name: 'Pole', latitude: -89.9, longitude: 0, state: 'lost' },
-    { uuid: '5', name: 'Nowhere', latitude: null, longitude: null, state: null },
-  ];
-  const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
-    sendJson(response, 200, path.startsWith('/alerts') ? [] : bicycles);
-  const { url } = await openServer(answer);
-  const env = { FLEET_BASE_URL: url, FLEET_TOKEN: 't', NO_COLOR: '1' };
-  const { code, stdout } = await runFleet(['map'], { env, terminal: { columns: 120, rows: 30 } });
-  expect(code).toBe(0);
-  for (const part of [
-    '5 bicycles',
-    'Text',
-    'Words, Far',
-    'Pole',
-    'Nowhere',
-    '(none) +1',
-    '2 with an impossible position',
-  ]) {
-    expect(stdout).toMatch(new RegExp(part.replace(/[()]/g, '\\$&')));
-  }
-});
-
-test('draws an incomplete list and exits with 9', async () => {
-  const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
-    sendJson(response, 200, {
-      count: path.startsWith('/alerts') ? 0 : 3,
-      next: null,
-      results: path.startsWith('/alerts')
-        ? []
-        : [{ uuid: 'u', state: 'lost', latitude: 1, longitude: 2 }],
-    });
-  const { env } = await openServer(answer);
-  const { code, stdout } = await runFleet(['map', '-q'], { env });
-  expect([code, stdout]).toEqual([9, expect.stringContaining('1 bicycle')]);
+test('draws colors on a terminal', async () => {
+  const { stdout } = await fleet('map', { terminal: { columns: 100, rows: 30 } });
+  expect(stdout).toContain('\u001b[');
 });
 
 test('--live follows messages, switches to the board and back with m, and exits with 0 on q', async () => {
