@@ -1,10 +1,9 @@
 // Tests GBFS feeds: valid by the schemas, private across rentals, and published completely or not
 // at all, from mirror and list.
 
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -111,31 +110,6 @@ test.each(FEED_VERSIONS)(
   },
 );
 
-test('reads the system information from the file and --set, and reports all missing or invalid values at once', async () => {
-  const none = await runFleet(['gbfs', '--out', join(folder, 'none')], { env });
-  expect(none.code).toBe(2);
-  expect(none.stderr).toContain(
-    'needs system_id, name, language, timezone, feed_url, opening_hours, feed_contact_email',
-  );
-  const wrong =
-    '--set nam=x --set url=javascript:x --set feed_url=https://x/?key=1 --set language=German --version=2.3'.split(
-      ' ',
-    );
-  const run = await runFleet(['gbfs', '--out', join(folder, 'none'), ...wrong], { env });
-  for (const said of [
-    'did you mean "name"',
-    'url: ',
-    'language: ',
-    'feed_url: ',
-    // An invalid value is not also reported as missing.
-    'needs system_id, name, timezone\n',
-  ])
-    expect(run.stderr).toContain(said);
-  const last = (documents: Documents) => documents['system_information'].data.name[0].text;
-  expect(last((await publish([])).documents)).toBe(SYSTEM.name);
-  expect(last((await publish(['--set', 'name=set here'])).documents)).toBe('set here');
-});
-
 test('publishes nothing that identifies a bicycle', async () => {
   for (const version of FEED_VERSIONS) {
     const { documents } = await publish(['--version', version, '--disabled']);
@@ -176,37 +150,6 @@ test('changes the id of a rented bicycle between feeds from the list, and keeps 
   expect(ids).toEqual([...ids].sort());
 });
 
-test('omits bicycles with an outdated position and duplicate UUIDs', async () => {
-  const { url, service } = await openService();
-  const changed = Date.parse('2026-11-22T10:00:00Z');
-  const reported = [-3_600_000, 0, 5_000].map((ms) => new Date(changed + ms).toISOString());
-  for (const [index, each] of service.bicycles.entries())
-    Object.assign(each, { latest_gps_timestamp: reported[index] });
-  const twice = {
-    uuid: 'ABCDEF00-00b3-49c9-8706-c4ebfb2627fd',
-    state: 'available',
-    latitude: 9,
-    longitude: 9,
-  };
-  service.bicycles.push(
-    twice,
-    { ...twice, uuid: twice.uuid.toLowerCase() },
-    { ...twice, uuid: 'u6', latitude: 0, longitude: 0 },
-  );
-  const { code, stderr, documents } = await publish([], { FLEET_BASE_URL: url });
-  expect([code, stderr]).toEqual([
-    0,
-    expect.stringContaining('left out: 1 twice in the list, 1 without a position'),
-  ]);
-  const times = vehiclesOf(documents).map(({ lat, last_reported: at }) => [lat, at]);
-  expect(times.sort(([a], [b]) => a - b)).toEqual([
-    [1, undefined],
-    [2, '2026-11-22T10:00:00Z'],
-    [3, '2026-11-22T10:00:05Z'],
-    [9, undefined],
-  ]);
-});
-
 test('deletes feed files of another version and drafts of a killed run from the folder', async () => {
   const { out, documents } = await publish();
   expect(Object.keys(documents)).toContain('geofencing_zones');
@@ -229,115 +172,6 @@ test('deletes feed files of another version and drafts of a killed run from the 
   ];
   expect(readdirSync(out).sort()).toEqual(expected);
 });
-
-test('lists the vehicle types of all models, also without a vehicle', async () => {
-  const models = [
-    { uuid: randomUUID(), name: 'far', max_range_meters: 80_000 },
-    { uuid: randomUUID(), name: 'nowhere', max_range_meters: 1e308 },
-  ];
-  const { url } = await openServer((response, { path }) =>
-    sendPage(response, path.startsWith('/bicycle_models/') ? models : []),
-  );
-  const { documents } = await publish(['--range', '60km'], { FLEET_BASE_URL: url });
-  const types = documents['vehicle_types'].data.vehicle_types as { max_range_meters: number }[];
-  expect(types.map((type) => type.max_range_meters)).toEqual([60_000, 80_000]);
-});
-
-test.each([
-  ['without a ttl', { last_updated: 1 }],
-  ['with a ttl that is not a number', { last_updated: 1, ttl: 'x' }],
-  ['of the future', { last_updated: '2036-01-01T00:00:00Z', ttl: 60 }],
-  ['that is not an object', 7],
-])('--check does not accept a feed %s as current', async (_name, content) => {
-  const out = join(newFolder(), 'feed');
-  mkdirSync(out);
-  writeFileSync(join(out, 'gbfs.json'), JSON.stringify(content));
-  expect((await runFleet(['gbfs', '--check', '--out', out], { env })).code).toBe(9);
-});
-
-test.skipIf(process.platform === 'win32')('--check of a pipe without a writer ends', async () => {
-  const out = newFolder();
-  execFileSync('mkfifo', [join(out, 'gbfs.json')]);
-  const run = await runFleet(['gbfs', '--check', '--out', out, '--timeout', '1'], { env });
-  expect([run.code, run.stderr]).toEqual([
-    9,
-    expect.stringContaining('no feed with a readable age'),
-  ]);
-});
-
-test('does not accept an incomplete list of zones, and publishes no zones when one outline is unreadable', async () => {
-  const box = JSON.parse('[[[1, 1], [2, 1], [2, 2], [1, 1]]]');
-  const zone = (coordinates: unknown) => ({
-    uuid: randomUUID(),
-    type: 'service',
-    polygon: { type: 'Polygon', coordinates },
-  });
-  const zones = [zone(box), zone([[[1, 1]]])];
-  let isBroken = true;
-  const { url } = await openServer((response, { path }) => {
-    if (!path.startsWith('/zones/')) return sendPage(response, []);
-    if (!isBroken) return sendPage(response, zones);
-    if (path.includes('page=2')) return sendJson(response, 404, { detail: 'Invalid page.' });
-    return sendPage(response, zones.slice(0, 1), { next: 'http://x/zones/?page=2', count: 2 });
-  });
-  const broken = await publish([], { FLEET_BASE_URL: url });
-  expect([broken.code, broken.stderr]).toEqual([5, expect.stringContaining('not published')]);
-  isBroken = false;
-  const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
-  expect(Object.keys(documents)).not.toContain('geofencing_zones');
-  expect(stderr).toContain('2 zones whose rules are not known');
-});
-
-test.each([
-  [
-    'polygon',
-    [
-      [
-        [
-          [1, 1],
-          [2, 1],
-          [2, 2],
-          [1, 1],
-        ],
-      ],
-      [[[5, 5]]],
-    ],
-  ],
-  [
-    'hole',
-    [
-      [
-        [
-          [1, 1],
-          [9, 1],
-          [9, 9],
-          [1, 1],
-        ],
-        [
-          [5, 4],
-          [5, 200],
-          [6, 4],
-          [5, 4],
-        ],
-      ],
-    ],
-  ],
-])(
-  'leaves out and counts a zone when its MultiPolygon has an unreadable %s',
-  async (_part, coordinates) => {
-    const zone = {
-      uuid: randomUUID(),
-      type: 'service',
-      polygon: { type: 'MultiPolygon', coordinates },
-    };
-    const { url } = await openServer((response, { path }) =>
-      sendPage(response, path.startsWith('/zones/') ? [zone] : []),
-    );
-    const { documents, stderr } = await publish([], { FLEET_BASE_URL: url });
-    expect(Object.keys(documents)).not.toContain('geofencing_zones');
-    expect(stderr).toContain('1 zones whose rules are not known');
-  },
-);
 
 test('omits last_reported in the second of the rental, which two ids would share', () => {
   const since = Date.parse('2026-11-22T10:00:00.500Z');
@@ -565,22 +399,6 @@ test('--every updates the feed and --serve serves it with an ETag, and a failure
   expect(await problemsOf(readDocuments(out))).toEqual({});
 });
 
-test('--serve needs no folder and prints the URL of the files', async () => {
-  const { url } = await openService();
-  const { feed_url: _none, ...others } = SYSTEM;
-  const file = join(folder, 'served.json');
-  writeFileSync(file, JSON.stringify(others));
-  const args = ['gbfs', '--system', file, '--serve', '0', '--every', '60s'];
-  const running = startFleet(args, { env: { ...env, FLEET_BASE_URL: url } });
-  await running.until(() => running.stderr().includes('published'));
-  expect(running.stdout()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/gbfs\.json\n$/);
-  const { data } = await fetch(running.stdout().trim()).then((answer) => answer.json());
-  expect(data.feeds[0]?.url).toBe(
-    running.stdout().replace('gbfs.json\n', 'system_information.json'),
-  );
-  expect((await running.stop()).code).toBe(130);
-});
-
 test('keeps the old feed and reports its age when the list is incomplete or unreadable', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
@@ -604,29 +422,6 @@ test('keeps the old feed and reports its age when the list is incomplete or unre
   expect((await runFleet(['gbfs', '--check', '--out', join(folder, 'none')], { env })).code).toBe(
     9,
   );
-});
-
-test.each([
-  [[], 'pass --out DIR, or --serve PORT; a feed of version 3.0 needs system_id, name,'],
-  [['--out', 'x', '--set', 'opening_hours=24 hours'], 'opening_hours: "24 hours" does not fit'],
-  [['--out', 'x', '--set', 'system_id=city bike'], 'system_id: "city bike" does not fit'],
-  [
-    ['--out', 'x', '--set', 'feed_url=https://example.com/gbfs.json'],
-    'feed_url: "https://example.com/gbfs.json" does not fit (write it like https://example.com/gbfs/)',
-  ],
-  [['--out', 'x', '-o', 'csv'], 'gbfs writes lines'],
-  [['--out', 'x', '--jq', '.vehicles'], 'gbfs does not support --jq'],
-  [['--out', 'x', '--range', '60'], '--range 60 is 60 metres'],
-  [['--out', 'x', '--version', '4'], 'unknown version "4"'],
-  [['--out', 'x', '--every', '20ms'], '--every must be 1 s or more'],
-  [['--out', 'x', '--set', 'name'], '--set must be NAME=VALUE'],
-  [['--every', '60s'], 'pass --out DIR, or --serve PORT'],
-  [['--check', '--serve', '0'], 'pass --out DIR'],
-])('rejects the flags %j', async (flags, reason) => {
-  const before = sandbox().requests.length;
-  const run = await runFleet(['gbfs', ...flags], { env });
-  expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(reason)]);
-  expect(sandbox().requests.length).toBe(before);
 });
 
 // Tests with random fleets.
