@@ -1,6 +1,6 @@
-// Tests `fleet check`: rules with lines, verdicts on incomplete data, areas, and changes of verdicts.
+// Tests `fleet check`: areas, verdicts on incomplete data, durations, and changes of verdicts.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
@@ -17,9 +17,8 @@ import {
 } from '../support/made-mirror.js';
 import { withDatabase } from '../support/mirror.js';
 import { runFleet } from '../support/run.js';
-import { startFleet } from '../support/running.js';
-import { inState, openSandbox } from '../support/sandbox.js';
-import { openServer, sendJson } from '../support/server.js';
+import { openSandbox } from '../support/sandbox.js';
+import { openServer, sendPage } from '../support/server.js';
 
 const ZONE = '00000000-0000-4000-8000-0000000000a1';
 const OTHER_ZONE = '00000000-0000-4000-8000-0000000000a2';
@@ -58,76 +57,29 @@ const DATE_LINE = {
   ],
 };
 
-interface Place {
-  at?: [longitude: number, latitude: number];
-  state?: string;
-}
-
-/** A service with these bicycles and two zones. */
-async function openFleet(places: readonly Place[], count = places.length) {
-  const results = places.map(({ at, state = 'available' }, index) => ({
-    uuid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-    name: `Bike ${index}`,
-    state,
-    longitude: at?.[0] ?? null,
-    latitude: at?.[1] ?? null,
-  }));
-  const server = await openServer((response, { path }) => {
+/** Serves one bicycle at this place and two zones, and returns the verdict of one rule. */
+async function verdictAt([longitude, latitude]: [number, number], rule: object) {
+  const uuid = '00000000-0000-4000-8000-000000000000';
+  const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/zones/')) {
       const zones = [
         { uuid: ZONE, name: 'Ring', polygon: RING },
         { uuid: OTHER_ZONE, name: 'Date line', polygon: DATE_LINE },
       ];
-      return sendJson(response, 200, { count: 2, next: null, results: zones });
+      return sendPage(response, zones);
     }
-    return sendJson(response, 200, { count, next: null, results });
+    return sendPage(response, [{ uuid, state: 'available', longitude, latitude }]);
   });
-  return {
-    server,
-    check: (rules: object | string, args: readonly string[] = []) =>
-      runFleet(['check', '-', ...args], {
-        env: server.env,
-        stdin: Readable.from([typeof rules === 'string' ? rules : JSON.stringify({ rules })]),
-      }),
-  };
-}
-
-async function verdictsOf(places: readonly Place[], rules: object, count?: number) {
-  const { check } = await openFleet(places, count);
-  const run = await check(rules, ['--json']);
-  return JSON.parse(run.stdout).map(({ found, unlocated, verdict }: Record<string, unknown>) => ({
-    found,
-    unlocated,
-    verdict,
-  }));
+  const run = await runFleet(['check', '-', '--json'], {
+    env,
+    stdin: Readable.from([JSON.stringify({ rules: [rule] })]),
+  });
+  const [{ found, unlocated, verdict }] = JSON.parse(run.stdout);
+  return { found, unlocated, verdict };
 }
 
 describe('verdicts', () => {
-  test('verdicts are rows with the fields of the contract, and set the exit code', async () => {
-    const { check } = await openFleet([{}, { state: 'lost' }]);
-    const good = await check([{ name: 'some', min: 1 }], ['--json']);
-    expect([good.code, JSON.parse(good.stdout)]).toEqual([
-      0,
-      [
-        {
-          rule: 'some',
-          found: 2,
-          of: null,
-          limit: 'at least 1',
-          verdict: 'ok',
-          unlocated: 0,
-          reason: null,
-        },
-      ],
-    ]);
-    const bad = await check([{ name: 'lost', state: 'lost', max_percent: 5 }], ['--json']);
-    expect(bad.code).toBe(9);
-    expect(JSON.parse(bad.stdout)).toEqual([
-      expect.objectContaining({ found: 1, of: 2, limit: 'at most 5 % of 2', verdict: 'violated' }),
-    ]);
-  });
-
-  test.each<[string, Place['at'], string, number]>([
+  test.each<[string, [number, number], string, number]>([
     ['on the line of a zone', [1, 0.7], 'Ring', 1],
     ['on the corner of a zone', [1, 1], 'Ring', 1],
     ['in a hole of a zone', [0, 0], 'Ring', 0],
@@ -138,45 +90,11 @@ describe('verdicts', () => {
     ['on the date line', [180, 0], 'Date line', 1],
     ['on the date line from the other side', [-180, 0], 'Date line', 1],
   ])('count a bicycle %s', async (_where, at, zone, found) => {
-    const [row] = await verdictsOf([{ at: at ?? [0, 0] }], [{ name: 'r', zone, max: 9 }]);
-    expect(row).toEqual({ found, unlocated: 0, verdict: 'ok' });
-  });
-
-  test('verdicts count a bicycle in two zones once', async () => {
-    const rules = [{ name: 'r', zone: ['Ring', ZONE], max: 9 }];
-    expect(await verdictsOf([{ at: [0.7, 0.7] }], rules)).toEqual([
-      { found: 1, unlocated: 0, verdict: 'ok' },
-    ]);
-  });
-
-  test('verdicts are unknown when bicycles without a position could change them', async () => {
-    const places = [{ at: [0.7, 0] as [number, number] }, {}, {}];
-    const rules = [
-      { name: 'could be too many', zone: 'Ring', max: 2 },
-      { name: 'enough in any case', zone: 'Ring', max: 3 },
-      { name: 'could be too few', zone: 'Ring', min: 2 },
-      { name: 'too many in any case', zone: 'Ring', max: 0 },
-    ];
-    expect(
-      (await verdictsOf(places, rules)).map(({ verdict }: { verdict: string }) => verdict),
-    ).toEqual(['unknown', 'ok', 'unknown', 'violated']);
-  });
-
-  test('verdicts are unknown when the list is not complete', async () => {
-    const rules = [{ name: 'r', max: 9 }];
-    expect(await verdictsOf([{}, {}], rules, 5)).toEqual([
-      { found: 2, unlocated: 0, verdict: 'unknown' },
-    ]);
-  });
-
-  test('verdicts are unknown when "of" selects nothing, and without a mirror for "for"', async () => {
-    const rules = [
-      { name: 'share', max_percent: 5, of: { state: 'retired' } },
-      { name: 'idle', for: '1d' },
-    ];
-    expect(
-      (await verdictsOf([{}], rules)).map(({ verdict }: { verdict: string }) => verdict),
-    ).toEqual(['unknown', 'unknown']);
+    expect(await verdictAt(at, { name: 'r', zone, max: 9 })).toEqual({
+      found,
+      unlocated: 0,
+      verdict: 'ok',
+    });
   });
 
   test.each([
@@ -311,151 +229,7 @@ describe('"for"', () => {
   });
 });
 
-describe('a file of rules', () => {
-  test.each([
-    [
-      'rules:\n  - name: a\n    max: 1\n    sate: lost\n',
-      'line 4 of stdin: unknown key "sate"',
-      'did you mean "state"?',
-    ],
-    [
-      'rules:\n  - name: a\n    state: losst\n    max: 1\n',
-      'line 3 of stdin: unknown state "losst"',
-      'did you mean "lost"?',
-    ],
-    ['rules:\n  - max: 1\n', 'line 2 of stdin: a rule needs a "name"', 'fleet help check'],
-    ['rules:\n  - name: a\n', 'line 2 of stdin: a rule needs a limit', 'fleet help check'],
-    [
-      'rules:\n  - name: a\n    max: -1\n',
-      'line 3 of stdin: "max" must be a number',
-      'fleet help check',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n  - name: a\n    max: 2\n',
-      'line 4 of stdin: the name "a" is used twice',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    near: 1,2\n',
-      'line 4 of stdin: "near" and "radius" go together',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    where: battery<x\n',
-      'line 2 of the rules: no bicycle has the field "battery"',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max_percent: 1\n    of:\n      where: battery<x\n',
-      'line 2 of the rules: no bicycle has the field "battery"',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    near: [[1, 2], [3]]\n    radius: 1km\n',
-      'error: line 4 of stdin: "near" must be a text',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    near: {a: 1}\n    radius: 1km\n',
-      'error: line 4 of stdin: "near" must be a text',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    for: soon\n',
-      'line 4 of stdin: "for" must be a number with a unit',
-      '',
-    ],
-    [
-      'rules:\n  - name: a\n    max: 1\n    of: {state: lost}\n',
-      'line 4 of stdin: "of" works only with "max_percent"',
-      '',
-    ],
-    ['rules: {a', 'stdin cannot be read: line', ''],
-    ['rules: []', 'line 1 of stdin: the list "rules:" is empty', ''],
-    ['[]', 'the file must be a map', ''],
-  ])('%j is refused with its line', async (text, message, hint) => {
-    const { check } = await openFleet([{}]);
-    const run = await check(text);
-    expect([run.code, run.stdout]).toEqual([2, '']);
-    expect(run.stderr).toContain(message);
-    expect(run.stderr).toContain(hint);
-  });
-
-  test('names an unknown zone and the line of its rule', async () => {
-    const { check } = await openFleet([{}]);
-    const known = 'rules:\n  - name: a\n    max: 1\n';
-    const run = await check(`${known}  - name: b\n    zone: Nowhere\n    max: 1\n`);
-    expect(run.code).not.toBe(0);
-    expect(run.stderr).toContain('line 4 of the rules: no zone is named "Nowhere"');
-  });
-});
-
-describe('the bicycles of violated rules', () => {
-  test('the bicycles of violated rules are listed by --show, and once each by -o uuid', async () => {
-    const { check } = await openFleet([{ state: 'lost' }, {}]);
-    const rules = [
-      { name: 'none lost', state: 'lost', max: 0 },
-      { name: 'none at all', max: 0 },
-    ];
-    const shown = await check(rules, ['--show', '--json']);
-    expect(
-      JSON.parse(shown.stdout).map(({ rule, name }: Record<string, string>) => [rule, name]),
-    ).toEqual([
-      ['none lost', 'Bike 0'],
-      ['none at all', 'Bike 0'],
-      ['none at all', 'Bike 1'],
-    ]);
-    const uuids = await check(rules, ['-o', 'uuid']);
-    expect([uuids.code, uuids.stdout.trim().split('\n')]).toEqual([
-      9,
-      ['00000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000001'],
-    ]);
-  });
-});
-
 describe('--every', () => {
-  test('prints and delivers each change of a verdict once, also over restarts', async () => {
-    const sandbox = await openSandbox({ bicycles: 30 });
-    const [uuid = ''] = inState(sandbox, 'available', 1);
-    const folder = newFolder();
-    const path = join(folder, 'rules.yaml');
-    const lost = inState(sandbox, 'lost').length;
-    writeFileSync(path, `rules:\n  - name: no more lost\n    state: lost\n    max: ${lost}\n`);
-    const args = [
-      ...['check', path, '--every', '1s', '--json'],
-      ...['--state-file', join(folder, 'state'), '--exec', 'cat; echo'],
-    ];
-    const env = { ...(await environmentOf(sandbox)), PATH: process.env['PATH'] };
-    const first = startFleet(args, { env });
-    sandbox.act(uuid, 'declare_lost');
-    await first.until(() => first.events('exec').length > 0);
-    expect((await first.stop()).code).toBe(130);
-    expect(first.objects()).toEqual([
-      expect.objectContaining({ rule: 'no more lost', verdict: 'violated', found: lost + 1 }),
-    ]);
-    const second = startFleet(args, { env });
-    sandbox.act(uuid, 'declare_available');
-    const isOk = (line: unknown) => String(line).includes('"verdict":"ok"');
-    // The first command may run again: the first run can end before the command does.
-    await second.until(() => second.events('exec').some(({ line }) => isOk(line)));
-    await second.stop();
-    expect(second.objects()).toEqual([
-      expect.objectContaining({ before: 'violated', verdict: 'ok' }),
-    ]);
-  });
-
-  test('shows the limit of a rule also while the service cannot be reached', async () => {
-    const { server, check } = await openFleet([{}]);
-    await server.close();
-    const rules = [
-      { name: 'a', max: 3 },
-      { name: 'b', max_percent: 5 },
-    ];
-    const { stdout } = await check(rules, ['--every', '1s', '--for', '1s', '--retries', '0']);
-    expect(stdout).toContain('(0 found, at most 3)');
-    expect(stdout).toContain('(0 found, at most 5 %)');
-  });
-
   test('reports a new verdict only when it lasts for the time of "hold"', () => {
     const state = { reported: 'ok' as const, pending: undefined };
     const row = { rule: 'r', found: 1, of: null, limit: '', unlocated: 0, reason: null };
@@ -469,16 +243,5 @@ describe('--every', () => {
       step('violated', 20_000),
       step('violated', 30_000),
     ]).toEqual([undefined, undefined, undefined, undefined, 'violated', undefined]);
-  });
-
-  test.each([
-    [['--exec', 'true'], '--exec acts on a change of a verdict'],
-    [['--state-file', 'x'], '--state-file acts on a change'],
-    [['--for', '1s'], '--for works only with --every'],
-    [['--every', '60s', '--show'], '--show and --every cannot be used together'],
-  ])('refuses %j', async (args, message) => {
-    const { check } = await openFleet([{}]);
-    const run = await check([{ name: 'a', max: 1 }], args);
-    expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });
