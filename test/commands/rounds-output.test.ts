@@ -1,4 +1,4 @@
-// Tests the formats of `fleet rounds`: table, csv, workbook, GPX, GeoJSON, page and times of arrival.
+// Tests the formats of `fleet rounds`: the map, the workbook, GPX, GeoJSON and the page.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,61 +48,6 @@ async function written(words: string, name: string): Promise<Buffer> {
 }
 
 const TWO_VANS = '--vans 2 --capacity 2';
-
-describe('times of arrival', () => {
-  test('times of arrival are local times with --start', async () => {
-    const { stdout } = await rounds(`${TWO_VANS} --start 07:30 --timezone Europe/Berlin --json`);
-    const { vans } = JSON.parse(stdout);
-    const [first, second] = vans[0].stops;
-    expect(first.arrival).toMatch(/^07:3\d$/);
-    // Berlin is an hour ahead of UTC in winter.
-    expect(first.arrival_at).toMatch(/^2026-11-28T06:3\d:\d\d\.000Z$/);
-    expect(Date.parse(second.arrival_at) - Date.parse(first.arrival_at)).toBe(
-      (second.arrival_s - first.arrival_s) * 1000,
-    );
-  });
-
-  test('times of arrival name the next day after midnight', async () => {
-    const { stdout } = await rounds('--start 23:58 --stop 60 --timezone Europe/Berlin --json');
-    const arrivals = JSON.parse(stdout).vans[0].stops.map(
-      ({ arrival }: { arrival: string }) => arrival,
-    );
-    expect(arrivals.slice(1).every((text: string) => /^0\d:\d\d \+1 d$/.test(text))).toBe(true);
-  });
-
-  test('times of arrival count from the departure without --start', async () => {
-    const { stdout } = await rounds('--stop 60 --json');
-    const stops = JSON.parse(stdout).vans[0].stops;
-    expect(stops[0].arrival).toMatch(/^0:0\d$/);
-    expect(stops[1].arrival).toMatch(/^1:\d\d$/);
-    expect(stops[0]).not.toHaveProperty('arrival_at');
-  });
-});
-
-test('json has vans with their stops, and the left-out bicycles', async () => {
-  const { vans, left_out } = JSON.parse((await rounds(`${TWO_VANS} --json`)).stdout);
-  expect(vans).toHaveLength(2);
-  expect(Object.keys(vans[0])).toEqual(['van', 'distance_m', 'duration_s', 'stops']);
-  for (const field of ['uuid', 'name', 'leg_m', 'arrival_s', 'map', 'serial_number'])
-    expect(vans[0].stops[0]).toHaveProperty(field);
-  expect(left_out).toEqual([
-    { uuid: BICYCLES[4]?.uuid, name: 'Without', reason: 'it has no position' },
-  ]);
-  const filtered = await rounds(`${TWO_VANS} --jq .left_out[0].reason`);
-  expect(filtered.stdout).toBe('it has no position\n');
-});
-
-test('csv has a row for each stop and each left-out bicycle', async () => {
-  const lines = (await written(TWO_VANS, 'rounds.csv')).toString().trim().split('\n');
-  expect(lines[0]).toBe(
-    'van,stop,uuid,name,serial_number,state,state_of_charge,latitude,longitude,map,leg_m,arrival_s,arrival,left_out',
-  );
-  expect(lines).toHaveLength(6);
-  expect(lines[1]).toMatch(/^1,1,/);
-  expect(lines[5]).toMatch(/^,,.*,it has no position$/);
-  const uuids = await rounds(`${TWO_VANS} -o uuid`);
-  expect(uuids.stdout.trim().split('\n')).toHaveLength(4);
-});
 
 test('`rounds` on a terminal shows a map with lines, followed by the stops', async () => {
   const terminal = { columns: 120, rows: 50 };
@@ -254,12 +199,4 @@ describe('the page', () => {
     expect([...pdf.matchAll(/\/Type \/Page\b/g)]).toHaveLength(4);
     await page.close();
   });
-});
-
-test('refuses html on a terminal and a format that does not match the file', async () => {
-  const terminal = { columns: 80, rows: 24 };
-  expect((await rounds('-o html', { terminal })).stderr).toContain('pass --file rounds.html');
-  const { code, stderr } = await rounds(`-o csv --file ${join(folder, 'x.gpx')}`);
-  expect(code).toBe(2);
-  expect(stderr).toContain('has the extension of another format than csv');
 });
