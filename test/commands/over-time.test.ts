@@ -198,24 +198,6 @@ describe('formats', () => {
       [null, 0],
     ]);
   });
-
-  test.each([
-    [['--by', 'day', '--state', 'lost'], '--state cannot be used with --by day'],
-    [['--by', 'hour', '--since', '90d'], '--by hour would have more than 400 parts'],
-  ])('refuses %j', async (args, message) => {
-    const run = await stats(address, args);
-    expect(run).toMatchObject({ code: 2 });
-    expect(run.stderr).toContain(message);
-  });
-});
-
-test.each([
-  [['--since', '7d'], '--since needs --by hour, day or week'],
-  [['--by', 'state', '-o', 'html'], '-o html needs --by hour, day or week'],
-])('refuses %j without a time', async (args, message) => {
-  const run = await runFleet(['bicycles', 'stats', ...args]);
-  expect(run).toMatchObject({ code: 2 });
-  expect(run.stderr).toContain(message);
 });
 
 describe('the age of the mirror', () => {
