@@ -49,17 +49,17 @@ test.concurrent.each<[string, () => string[], string]>([
   ],
   [
     'a bicycle by name',
-    () => ['watch', organization(), '--bicycle', bicycle(), '--for', '5s'],
+    () => ['watch', organization(), '--bicycle', bicycle(), '--for', '20s'],
     'not connected',
   ],
   [
     'alerts watch',
-    () => ['alerts', 'watch', '--for', '5s', '--every', '1s'],
+    () => ['alerts', 'watch', '--for', '20s', '--every', '1s'],
     'could not be read: the token command',
   ],
   [
     'alerts of a name',
-    () => ['alerts', 'watch', '--organization', 'Nordlicht Bikes', '--for', '5s'],
+    () => ['alerts', 'watch', '--organization', 'Nordlicht Bikes', '--for', '20s'],
     'not connected',
   ],
 ])('%s: runs a token command again that fails at the start', async (name, args, said) => {
