@@ -86,7 +86,7 @@ function parsePostgres(url: string): ParsedAddress {
       'a port is a number from 1 to 65535, and what has a meaning in a URL is percent-encoded';
     return {
       reason: `the address of the database cannot be read: ${rules}`,
-      hint: `${FORMS}, without a password`,
+      hint: `${FORMS}; the password is not a part of the address`,
     };
   }
   if (!Object.keys(parameters).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase())))
