@@ -2,6 +2,7 @@
 
 import leven from 'leven';
 import { type FleetError, usageError } from '../errors.js';
+import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
  * A value longer than any word. With it, a word that begins with the typed text is closer than any
@@ -49,7 +50,7 @@ export function unknownWord(
       ? undefined
       : near;
   return usageError(
-    `unknown ${kind} "${word}"`,
+    `unknown ${kind} "${hideLikelyTokens(word)}"`,
     `${meant === undefined ? '' : `did you mean "${meant}"? `}${kind}s: ${[...new Set(words)].join(', ')}`,
   );
 }

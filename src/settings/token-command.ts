@@ -1,7 +1,7 @@
 // Runs the command that prints the access token.
 
 import { configError, lastingError } from '../errors.js';
-import { hideJwts } from '../system/secrets.js';
+import { hideLikelyTokens } from '../system/secrets.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 import { readExpiry, readToken } from './parse-token.js';
 import {
@@ -82,7 +82,7 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
       });
       readShellLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
         // A command with tracing (set -x) may print the token on stderr before fleet knows it.
-        lastLine = hideJwts(line.trim());
+        lastLine = hideLikelyTokens(line.trim());
         void notice(lastLine);
       });
     },

@@ -92,6 +92,21 @@ export function looksLikeToken(text: string): boolean {
   return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text);
 }
 
+/**
+ * Hides the words that look like a token, because a token may not have been added. Addresses and
+ * paths stay, because they often contain long numbers; only a JWT is hidden in them.
+ */
+export function hideLikelyTokens(text: string): string {
+  const hideWord = (word: string) => {
+    if (word.includes('://')) return word;
+    return word.replace(/[^=:,;()]+/g, (part) => {
+      const isToken = !part.includes('/') && /\d/.test(part) && looksLikeToken(part);
+      return isToken ? HIDDEN : part;
+    });
+  };
+  return hideJwts(text).replace(/[^\s"']+/g, hideWord);
+}
+
 export function openSecrets(): Secrets {
   /** Passwords and other secrets that are valid for the whole run. */
   const lasting = new Set<string>();

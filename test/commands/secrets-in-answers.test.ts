@@ -155,3 +155,25 @@ test('hides FLEET_TOKEN when it is typed in the wrong place', async () => {
     }
   }
 });
+
+test('hides an unknown token that is typed in the wrong place', async () => {
+  const token = '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b';
+  for (const line of [
+    [token],
+    ['auth', 'login', `--token=${token}`],
+    ['auth', 'login', '--token', token],
+    ['bicycles', 'list', `--token=${token}`],
+    ['config', 'set', token, 'x'],
+    ['profile', 'use', token],
+    ['alias', 'set', token, 'x'],
+    ['help', token],
+    ['completion', token],
+    ['bicycles', 'list', '--output', token],
+  ]) {
+    for (const more of [[], ['--json']]) {
+      const run = await runFleet([...line, ...more], { env: { FLEET_CONFIG_DIR: newFolder() } });
+      expect(run.code).toBeGreaterThan(0);
+      expect([line, run.stderr]).toEqual([line, expect.not.stringContaining(token.slice(0, 10))]);
+    }
+  }
+});

@@ -254,6 +254,20 @@ describe('a token command', () => {
     await expect(source.renew(second)).resolves.toBeUndefined();
   });
 
+  it.each([
+    'set -x; echo TOKEN',
+    'echo got=TOKEN >&2; echo TOKEN',
+    `echo '{"t":"TOKEN"}' >&2; echo TOKEN`,
+  ])('hides a token without dots that a token command prints on stderr: %s', async (line) => {
+    const token = '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b';
+    const code = 'https://sso.example.com/?code=0123456789abcdef0123456789abcdef01234567';
+    env['FLEET_TOKEN_COMMAND'] = `echo "open ${code}" >&2; ${line.replaceAll('TOKEN', token)}`;
+    expect(await (await open()).get()).toBe(token);
+    expect(notices[0]).toBe(`open ${code}`);
+    expect(notices.join('\n')).toContain('[hidden]');
+    expect(notices.join('\n')).not.toContain(token.slice(0, 10));
+  });
+
   it('a token command has its tokens hidden on stderr, and its long lines split', async () => {
     const token = jwt({ sub: 'ann' });
     env['FLEET_TOKEN_COMMAND'] =

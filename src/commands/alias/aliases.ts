@@ -9,7 +9,7 @@ import { FleetError, messageOf, usageError } from '../../errors.js';
 import { printReport } from '../../list/change-report.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveAliases } from '../../settings/store.js';
-import { hideJwts, looksLikeToken } from '../../system/secrets.js';
+import { hideJwts, hideLikelyTokens, looksLikeToken } from '../../system/secrets.js';
 import { type LinedValue, readYamlWithLines } from '../../terminal/formats/yaml.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { readInput } from '../../terminal/stdin.js';
@@ -124,7 +124,7 @@ function entryOf(name: string, line: unknown, at: number, source: string): Entry
 function checkAlias(program: Command, name: string, line: string): void {
   if (!ALIAS_NAME.test(name))
     throw usageError(
-      `"${name}" cannot be the name of an alias`,
+      `"${hideLikelyTokens(name)}" cannot be the name of an alias`,
       'use letters, digits and dashes, beginning with a letter',
     );
   if (findBelow(program, name) !== undefined)
