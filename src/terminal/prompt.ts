@@ -83,9 +83,11 @@ async function ask(
     historySize: 0,
   });
   reader.on('SIGINT', interrupt).on('close', interrupt);
-  /** The non-empty lines after the answer, when several lines were pasted at once. */
-  let furtherLines: string[] = [];
-  reader.on('line', (line) => line !== '' && furtherLines.push(line));
+  /** Whether a non-empty line followed the answer in one pasted text. */
+  let hasFurtherLine = false;
+  reader.on('line', (line) => {
+    hasFurtherLine ||= line !== '';
+  });
   const redraw = () => {
     if (isShown) reader.prompt(true);
     else stderr.write(`\r${ERASE_LINE}${prompt}`);
@@ -97,10 +99,13 @@ async function ask(
       if (!isShown) stderr.write(prompt);
       const answer = await reader.question(isShown ? prompt : '', { signal: ended });
       if (!isShown) stderr.write('\n');
+      // The last line of a pasted text can have no line break.
+      const hasFurtherText = hasFurtherLine || reader.line !== '';
       const reason =
-        refuse?.(answer) ?? (isShown ? undefined : missingPart(furtherLines, keys.takeNul()));
+        refuse?.(answer) ?? (isShown ? undefined : missingPart(hasFurtherText, keys.takeNul()));
       if (reason === undefined) return answer;
-      furtherLines = [];
+      hasFurtherLine = false;
+      if (!isShown) clearLine(reader);
       stderr.write(`${paint.red('>')} ${io.secrets.hide(reason)}\n`);
     }
   } catch (error) {
@@ -116,9 +121,15 @@ async function ask(
 }
 
 /** Returns why an answer is incomplete: readline drops NUL characters and the lines after the first. */
-function missingPart(furtherLines: readonly string[], hasNul: boolean): string | undefined {
+function missingPart(hasFurtherText: boolean, hasNul: boolean): string | undefined {
   if (hasNul) return 'it must not contain a NUL character (Ctrl-Space)';
-  return furtherLines.length > 0 ? 'it must be one line' : undefined;
+  return hasFurtherText ? 'it must be one line' : undefined;
+}
+
+/** Removes the text that readline has read for the next line. */
+function clearLine(reader: Interface): void {
+  reader.write(null, { ctrl: true, name: 'e' });
+  reader.write(null, { ctrl: true, name: 'u' });
 }
 
 /** The typed keys, in a form for readline. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { environmentOf } from '../support/environment.js';
 import { inState, useSandbox } from '../support/sandbox.js';
+import { openServer } from '../support/server.js';
 import { type Home, makeHome } from '../support/shell.js';
 import { openTerminal, PROMPT, type Terminal } from '../support/terminal.js';
 import { hasTool } from '../support/tools.js';
@@ -118,6 +119,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
 
   test.each([
     ['of several lines', 'first line\rsecond line\r', /it must be one line/],
+    ['of two lines without a last line break', 'first line\rsecond', /it must be one line/],
     ['with a NUL character', 'secr\0et\r', /it must not contain a NUL character/],
   ])('asks again for a password %s', (_what, keys, reason) =>
     inTerminal(login, async (terminal) => {
@@ -133,6 +135,19 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 130);
     }),
   );
+
+  test('sends only the password that was typed after a refused one', async () => {
+    const server = await openServer((response) => void response.writeHead(403).end());
+    const line = `fleet auth login --email operator@example.com --base-url ${server.url} --sse-url ${server.url}`;
+    await inTerminal(line, async (terminal) => {
+      await terminal.until(PASSWORD);
+      terminal.press('first line\rsecond');
+      await terminal.until(new RegExp(`must be one line[\\s\\S]*${PASSWORD.source}`));
+      terminal.press('secret words\r');
+      await expectShell(terminal, 4);
+    });
+    expect(server.asked.map(({ body }) => JSON.parse(body).password)).toEqual(['secret words']);
+  });
 
   test('continues after kill -STOP and fg', () =>
     inTerminal(asJob(login), async (terminal) => {
