@@ -189,14 +189,6 @@ describe('--router', () => {
     expectNoToken(router);
   });
 
-  test('falls back to straight lines when no server listens', async () => {
-    const router = await openServer(() => {});
-    await router.close();
-    const { code, stderr } = await rounds(['--router', router.url]);
-    expect(code).toBe(0);
-    expect(stderr).toContain('connection refused');
-  });
-
   test('falls back to straight lines when the server does not answer', async () => {
     const router = await openServer(() => {});
     const { code, stderr } = await rounds(['--router', router.url]);
@@ -356,11 +348,5 @@ describe('--solver', () => {
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];
     const { stderr } = await rounds(words, 12);
     expect(stderr).toContain('a tour exceeds --hours');
-  });
-
-  test('--solver cannot be combined with --balance', async () => {
-    const { code, stderr } = await rounds(['--solver', 'http://127.0.0.1:9', '--balance']);
-    expect(code).toBe(2);
-    expect(stderr).toContain('--solver and --balance cannot be combined');
   });
 });
