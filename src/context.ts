@@ -171,9 +171,9 @@ export interface Context extends Signals {
 }
 
 /**
- * Wraps the action of a verb for its declaration: loads the action when it is needed and calls it
- * with a context made from the flags, then with the operands and options that commander parsed.
- * program.ts provides it.
+ * Returns the function that commander calls for a subcommand. The function loads the code of the
+ * subcommand, makes a context from the flags, and passes on the operands and options. program.ts
+ * provides it.
  */
 export type Run = <Given extends unknown[]>(
   load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,

@@ -180,7 +180,10 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const targetOf = (task: Task) => byUuid.get(task.key) as PlanTarget;
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
-  /** Targets that only the service's list shows. They are not read again one by one. */
+  /**
+   * Targets that were found in the service's list and not at their own URLs. They are not read
+   * again one by one, because their URLs do not show them.
+   */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
     findDifference(targetOf(task), present);

@@ -68,8 +68,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   return {
     enter,
     /**
-     * Ends a request. `isWell` is false when the service failed or did not answer. Returns the
-     * number of consecutive failures of all workers.
+     * Records that a request has ended. `isWell` is true when the service answered and did not
+     * fail. Returns the number of consecutive failures of all workers.
      */
     leave(isWell: boolean): number {
       inFlight -= 1;

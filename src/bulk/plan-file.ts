@@ -97,7 +97,7 @@ export async function writePlan(
   throw new FleetError(
     'partial',
     `${count(missing.length, resource.one, resource.many)} not found, and not in the plan: ${names.slice(0, NAMES_SHOWN).join(', ')}`,
-    { hint: 'the plan has the other targets' },
+    { hint: 'the plan contains all other targets' },
   );
 }
 

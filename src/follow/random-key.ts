@@ -42,7 +42,9 @@ export async function keptKey(
     if (KEY.test(kept)) return kept.trim();
     write(false);
   } catch (error) {
-    await notice(`${what} only valid for this run: ${reasonOf(error)}`);
+    await notice(
+      `${what} can be used only in this run, because the key was not stored: ${reasonOf(error)}`,
+    );
   }
   return fresh;
 }

@@ -104,7 +104,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   #dueMs = Number.NEGATIVE_INFINITY;
   /** The number of refused readings in a row. */
   #refusals = 0;
-  /** Whether the list was read once, up to the page limit. */
+  /** Whether the list was read at least once, up to the page limit. */
   #hasBaseline = false;
   /**
    * Whether any bicycle was found at its own URL. Only then is a 404 at such a URL evidence of a
@@ -143,7 +143,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    * the lists are read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // A single unreadable message requests a reading without a mark, so the gap begins now.
+    // After a single message that cannot be read, the list is read again. No silence came before,
+    // so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }

@@ -502,8 +502,8 @@ export class Follower {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    // No list names a bicycle that left during a gap. Only the count or the whole list shows that
-    // it is missing.
+    // A bicycle that left the fleet during a gap appears in no list. Only the service's count, or
+    // the whole list, shows that it is missing.
     const uncounted =
       mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
     const difference =

@@ -191,7 +191,7 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
 export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
-  /** How often a statement had a lower version and a newer time. */
+  /** How often a message or list item had a lower version but a newer time than the known data. */
   loweredVersions = 0;
   #hasFallen = false;
   /** Whether every bicycle of the service is known. */

@@ -38,7 +38,7 @@ export class RichText {
 }
 
 /**
- * V8 copies a part of a text up to this length, so such a part does not keep the whole text in
+ * V8 copies a substring up to this length, so such a substring does not keep the whole text in
  * memory.
  */
 const LONGEST_COPIED_CHARACTERS = 12;

@@ -113,7 +113,10 @@ function findInLetters(
 /** Later characters have two UTF-16 units. */
 const LAST_SINGLE_UNIT = 0xffff;
 
-/** Returns a letter or digit in lower case and in its usual form, or '' for other characters. */
+/**
+ * Returns a letter or digit in lower case and in the Unicode form NFKC, which makes wide letters
+ * ordinary ones, or '' for any other character.
+ */
 function plainLetter(character: string): string {
   if (/[a-z0-9]/.test(character)) return character;
   const plain = character.normalize('NFKC').toLowerCase();

@@ -26,7 +26,7 @@ function campaignOf(seed: number): Campaign {
   };
 }
 
-test(`${CAMPAIGNS} campaigns of killed runs carry out nothing twice and report every outcome`, {
+test(`${CAMPAIGNS} random series of killed runs send no change twice and report every outcome`, {
   timeout: 3_600_000,
 }, async () => {
   const results: (CampaignResult & Campaign)[] = [];

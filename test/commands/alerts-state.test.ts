@@ -107,7 +107,7 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
 
 const down = new FleetError('network', 'connection refused');
 
-describe('alerts that the state machine shows', () => {
+describe('which alerts are shown', () => {
   test('shows the alerts of one reading from oldest to newest', () => {
     const { read } = follow();
     read([]);

@@ -278,7 +278,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     });
   });
 
-  test('does not mistake earlier bicycles or those of other rows for an uncertain creation', async () => {
+  test('does not take an older bicycle, or that of another row, for the result of an uncertain creation', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service distinguishes the bicycles before the run by their time in seconds.

@@ -162,7 +162,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('sends bicycles that did not change again after a kill, and marks bicycles in the target state as done', async () => {
+  test('after a kill, sends again what did not change, and reports bicycles in the target state as done', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
       await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);

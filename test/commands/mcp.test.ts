@@ -332,14 +332,14 @@ describe('the end of `fleet mcp`', () => {
     return { child, ended, output: () => stdout };
   }
 
-  test('the end of `fleet mcp` is 0 when the client closes stdin, and stdout has only the protocol', async () => {
+  test('`fleet mcp` ends with 0 when the client closes stdin, and prints only messages of the protocol', async () => {
     const { child, ended, output } = await start(await openScene());
     child.stdin.end();
     expect(await ended).toBe(0);
     for (const line of output().trim().split('\n')) expect(JSON.parse(line).jsonrpc).toBe('2.0');
   });
 
-  test('the end of `fleet mcp` is 2 after a message of more than 4 MB', async () => {
+  test('`fleet mcp` ends with 2 after a message of more than 4 MB', async () => {
     const { child, ended } = await start(await openScene());
     let stderr = '';
     child.stderr.on('data', (chunk: Buffer) => {
@@ -352,7 +352,7 @@ describe('the end of `fleet mcp`', () => {
     expect(stderr).toContain('more than 4 MB');
   });
 
-  test('the end of `fleet mcp` is 143 after SIGTERM', async () => {
+  test('`fleet mcp` ends with 143 after SIGTERM', async () => {
     const { child, ended } = await start(await openScene());
     child.kill('SIGTERM');
     expect(await ended).toBe(143);

@@ -128,7 +128,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
-  test('reports the time that the mirror did not see', async () => {
+  test('names the times for which the mirror has no data', async () => {
     const { stderr } = await stats(address, ['--by', 'day', ...PERIOD]);
     expect(stderr).toContain(
       '! the mirror did not see 5 h of this time (hatched): 2026-10-26 07:00:00 to 2026-10-26 12:00:00',
@@ -223,7 +223,7 @@ describe('the age of the mirror', () => {
     expect(run.stderr).toMatch(/! from the mirror, 3 h( \d+ s)? old: no writer is running/);
   });
 
-  test('`mirror query` reports nothing for a current mirror', async () => {
+  test('`mirror query` prints no notice about the age of a current mirror', async () => {
     const address = await newSqlite();
     await newMirror(address);
     const run = await runFleet(['mirror', 'query', 'select 1 as one', '--to', address]);

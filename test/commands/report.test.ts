@@ -279,7 +279,7 @@ describe('figures', () => {
     expect(run.stderr).toContain('~ marks figures that are uncertain');
   });
 
-  test('figures end at the last certain moment of a mirror that is not current', async () => {
+  test('figures end where the complete data of a mirror that is not current ends', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 8, ...MONTH });
     await writeMirrorOf(address, fleet);
@@ -303,7 +303,7 @@ describe('figures', () => {
     ]);
   });
 
-  test('figures are unknown when the last certain moment is before the period', async () => {
+  test('figures are unknown when the complete data of the mirror ends before the period', async () => {
     const address = await newSqlite();
     await writeMirrorOf(address, simulateFleet({ seed: 8, ...MONTH }));
     const lastMs = MONTH.fromMs + 10 * DAY_MS;
@@ -311,7 +311,7 @@ describe('figures', () => {
       writeLease(database, { heardMs: lastMs, heartbeat: null }),
     );
     const args = period(lastMs + DAY_MS, lastMs + 2 * DAY_MS);
-    const message = 'its last certain moment is before the period';
+    const message = 'its complete data ends before the period';
     const table = await report(address, args);
     expect([table.code, table.stderr]).toEqual([0, expect.stringContaining(message)]);
     expect((await report(address, [...args, '-o', 'md'])).stdout).toContain(message);

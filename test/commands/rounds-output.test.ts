@@ -125,7 +125,7 @@ test('gpx has the elements and the order of the schema of GPX 1.1', async () => 
   expect(names.some((name) => name.endsWith('Ada <1> & "2"'))).toBe(true);
 });
 
-test('gpx and the page have only possible positions at 180 degrees and at the poles', async () => {
+test('gpx and the page have only valid coordinates near 180 degrees and near the poles', async () => {
   const edges = [
     [10, 179.99999999],
     [90, -180],

@@ -243,7 +243,7 @@ function changeSteps(change: (steps: VroomAnswer['routes'][number]['steps']) => 
 }
 
 describe('--solver', () => {
-  test('uses the order of the server, and sends no token', async () => {
+  test('uses the order of stops that the VROOM server returned, and sends it no token', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--solver', solver.url, '--capacity', '2', '--stop', '5', '--hours', '3'];
     const { code, stderr, plan } = await rounds(words);

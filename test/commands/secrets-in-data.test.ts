@@ -197,7 +197,7 @@ describe.each([
   );
 });
 
-test('api --include shows no token of a refusal, in any encoding', async () => {
+test('`api --include` prints no token that a refusal quotes, in any encoding', async () => {
   const encoded = [...TOKEN].map((sign) => `&#${sign.charCodeAt(0)};`).join('');
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not ${encoded}`);

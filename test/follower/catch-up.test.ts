@@ -135,7 +135,7 @@ describe('the catch-up reading after a gap', () => {
     expect(reports()[1]).toMatchObject({ isComplete: false, reason: ORDER, pages: 3 });
   });
 
-  test('waits ten seconds between two readings, for any clock change of the machine', () => {
+  test('reads the list at most every ten seconds, however the clock of the machine changes', () => {
     const { read, gap, step, reports } = open();
     read(FLEET, 1);
     gap(5, FLEET, 10);

@@ -571,7 +571,7 @@ test('takes a list with a lower version when no answer has a date and the machin
   expect(state()).toBe('lost');
 });
 
-test('reads a list that lags once more 30 s after a gap, and doubles the pause while it finds changes', () => {
+test('reads the list again 30 s after a gap because it can lag, and doubles the pause while it finds changes', () => {
   const { follower, log, connect, wholePage, lose, page, take, state, reports } = openFollower([
     't',
   ]);

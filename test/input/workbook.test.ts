@@ -288,7 +288,7 @@ describe('rows and cells', () => {
     expect(sheet.rows).toEqual([{ row: 3, cells: [null, '1'] }]);
   });
 
-  test('reads a sheet with another prefix', async () => {
+  test('reads a sheet whose XML has another namespace prefix', async () => {
     const xml = `<x:worksheet xmlns:x="m"><x:sheetData><x:row r="1"><x:c r="A1"><x:v>1</x:v></x:c></x:row></x:sheetData></x:worksheet>`;
     const sheet = await read(zipParts(workbookParts({ sheets: [{ xml }] })));
     expect(sheet.rows).toEqual([{ row: 1, cells: ['1'] }]);

@@ -83,7 +83,7 @@ test.each(['links', 'linkheader', 'latin1'] as const)(
     }),
 );
 
-test('the fault lag returns earlier answers of a list', () =>
+test('the fault `lag` answers a list with older data', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('lag=1h')] }, async (own) => {
     const { body } = await list(own);
     await rent(own, bicycleIn(own, 'available'));

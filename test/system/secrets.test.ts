@@ -108,7 +108,7 @@ describe('a token in data of the service', () => {
   );
 });
 
-describe('a secret in text of other programs', () => {
+describe('secrets in texts of the service and other programs', () => {
   it.each(Object.entries(ENCODINGS))('is hidden %s', (_name, encode) => {
     const hidden = secretsOf(TOKEN).hide(`token ${encode(TOKEN)} is wrong`);
     expect(windowsLeft(hidden, TOKEN)).toEqual([]);
@@ -147,7 +147,7 @@ describe('a secret in text of other programs', () => {
     },
   );
 
-  it('a secret in text of other programs is hidden once when it is "hidden", the word in the replacement', () => {
+  it('a secret is hidden once when it is "hidden", the word in the replacement', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -182,7 +182,7 @@ describe('a secret in text of other programs', () => {
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
   });
 
-  it('a secret in text of other programs is hidden when only a part of it is quoted', () => {
+  it('a secret is hidden when only a part of it is quoted', () => {
     const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
     expect(hidden).toBe(`"${HIDDEN}…" has expired`);
   });
@@ -225,19 +225,19 @@ describe('a secret in text of other programs', () => {
     expect(secrets.hide(`/?p=${written}`)).toBe(`/?p=${HIDDEN}`);
   });
 
-  it('a secret in text of other programs is hidden when a header damaged a part of a password', () => {
+  it('a secret is hidden when a header damaged a part of a password', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
     expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);
   });
 
-  it('a secret in text of other programs is hidden when entities write its characters that are not letters', () => {
+  it('a secret is hidden when entities write its characters that are not letters', () => {
     const secrets = openSecrets();
     secrets.add('a@b#c$d!e%', true);
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('a secret in text of other programs is hidden completely when another secret contains it, and in another case', () => {
+  it('a secret is hidden completely when another secret contains it, and in another case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
@@ -283,13 +283,13 @@ describe('a secret in text of other programs', () => {
     });
   });
 
-  it('a secret in text of other programs is hidden in lower-case header names and in header values', () => {
+  it('a secret is hidden in lower-case header names and in header values', () => {
     const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
-  it('a secret in text of other programs is hidden so that JSON stays valid', () => {
+  it('a secret is hidden so that JSON stays valid', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
         const text = JSON.stringify({ before: token, json });
@@ -298,7 +298,7 @@ describe('a secret in text of other programs', () => {
     );
   });
 
-  it('a secret in text of other programs is hidden in all of these encodings for any token and position (property-based)', () => {
+  it('a secret is hidden in all of these encodings for any token and position (property-based)', () => {
     const tokenOf = fc.string({
       minLength: 8,
       maxLength: 200,

@@ -67,14 +67,17 @@ describe('a question', () => {
     expect(screen).not.toMatch(/\x1b\[\d+m/);
   });
 
-  it.each(Object.entries(ENCODINGS))('hides a token in its text, %s', async (_name, encode) => {
-    const asking = openAsking();
-    asking.io.secrets.add(TOKEN);
-    const message = `Edit bicycle ${encode(TOKEN)} at Berlin?`;
-    expect(await answered(askYesNo(asking, { ...QUESTION, message }), 'y\r')).toBe(true);
-    expect(screen).toMatch(/Edit bicycle .*\[hidden\].* at Berlin\?/s);
-    expect(windowsLeft(screen, TOKEN)).toEqual([]);
-  });
+  it.each(Object.entries(ENCODINGS))(
+    'hides a token in the text of a question, %s',
+    async (_name, encode) => {
+      const asking = openAsking();
+      asking.io.secrets.add(TOKEN);
+      const message = `Edit bicycle ${encode(TOKEN)} at Berlin?`;
+      expect(await answered(askYesNo(asking, { ...QUESTION, message }), 'y\r')).toBe(true);
+      expect(screen).toMatch(/Edit bicycle .*\[hidden\].* at Berlin\?/s);
+      expect(windowsLeft(screen, TOKEN)).toEqual([]);
+    },
+  );
 
   it('hides a token in the reason for another question', async () => {
     const asking = openAsking();

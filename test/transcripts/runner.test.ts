@@ -74,7 +74,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('gets the output of each terminal from the first update', async () => {
+  test('the first update of a new transcript writes the output of each terminal', async () => {
     const lines = [
       '[first] $ echo one; sleep 1000',
       'one',
@@ -217,7 +217,7 @@ describe('a transcript', () => {
 });
 
 describe('a service', () => {
-  test('creates tokens, and shows the tokens of its requests', async () => {
+  test('a transcript can create tokens, and shows which token each request had', async () => {
     const text = write(
       session(
         '$ service token ends=30m',

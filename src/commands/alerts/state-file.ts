@@ -83,7 +83,8 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the position was lost, alerts may be missing since the last write to the file.
+      // When the position in the list of alerts was lost, alerts that arrived after the last write
+      // to the file may be missing.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },

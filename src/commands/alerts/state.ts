@@ -118,7 +118,8 @@ export function alertsState(
 // Reading the list
 
 /**
- * Begins a reading when it is due, or continues a failed one. Otherwise schedules the next reading.
+ * Begins to read the list of alerts when this is due, or continues after a failure. Otherwise
+ * schedules the next reading of the list.
  */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;

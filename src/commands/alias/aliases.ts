@@ -128,7 +128,10 @@ function checkAlias(program: Command, name: string, line: string): void {
       'use letters, digits and dashes, beginning with a letter',
     );
   if (findBelow(program, name) !== undefined)
-    throw usageError(`"${name}" is a command of fleet, which always wins`, 'choose another name');
+    throw usageError(
+      `"${name}" is a command of fleet, and an alias cannot replace it`,
+      'choose another name',
+    );
   const words = wordsOf(line);
   if (words === undefined)
     throw usageError(

@@ -13,7 +13,7 @@ export function addAlias(program: Command, run: Run): void {
       `Name command lines that you use often. "fleet NAME" then runs the line.
 
 In the line, $1 to $9 stand for arguments and $@ for all of them. Further arguments follow the line.
-A command of fleet always wins over an alias with the same name.`,
+A command of fleet has priority over an alias with the same name.`,
     ],
     [
       'bicycles with a low battery',

@@ -112,7 +112,7 @@ async function* searchNames(
   organization: string | undefined,
   text: string,
 ): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
-  const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
+  const client = await context.client({ retries: 0 });
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const query: Query = [...scope, ['query', text.trim()], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles', query };
@@ -130,7 +130,7 @@ async function* searchList(
   start: string,
 ): AsyncGenerator<readonly Item<Bicycle>[], void, undefined> {
   const { isBeginning, pagesAround } = await import('../../list/uuid-prefix.js');
-  const client = await context.client({ timeoutMs: PATIENCE_MS, retries: 0 });
+  const client = await context.client({ retries: 0 });
   const scope: Query = organization === undefined ? [] : [['organization', organization]];
   const list = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   if (isBeginning(start))
@@ -152,10 +152,7 @@ export function findLiveNamed(
 ): Promise<Offers> {
   return withPatience(context, values, async (patient) => {
     const { readNames } = await import('../../list/find-named.js');
-    const names = await readNames(
-      await patient.client({ timeoutMs: PATIENCE_MS, retries: 0 }),
-      NAMED[kind],
-    );
+    const names = await readNames(await patient.client({ retries: 0 }), NAMED[kind]);
     const all = [...(names ?? [])];
     const start = typed.toLowerCase();
     const uuids = all

@@ -98,7 +98,7 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const { version, range, maxAge, disabled: withDisabled = false } = options;
   const { clock } = context;
   const organization = await requireOrganization(context, options.organization);
-  const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs are');
+  const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs');
   const rangeMetres = range && Math.round(range);
   // Ranges are never removed, because the vehicles that use them may still be in the feed that a
   // reader has.

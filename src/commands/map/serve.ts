@@ -53,7 +53,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   // When the token source fails, the first request of the page waits for it.
   const patient = await beginFollowing(context, undefined);
   const zones = await readZones(patient, organization);
-  const key = await keptKey(context, 'page.key', 'the address is');
+  const key = await keptKey(context, 'page.key', 'the address');
   const openDisplay = async (live: LiveOptions) => {
     const past = await openPast(context, { organizations: watched.organizations, keep: part.keep });
     if (past !== undefined) live.session.atEnd(past.close);

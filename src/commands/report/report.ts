@@ -78,8 +78,8 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
   if (period.ends_early)
     await context.notice(
       isEmptyPeriod(report)
-        ? '! the mirror is not current: its last certain moment is before the period (fleet mirror status)'
-        : `! the mirror is not current: the report ends at its last certain moment, ${show(period.until)} (fleet mirror status)`,
+        ? '! the mirror is not current: its complete data ends before the period (fleet mirror status)'
+        : `! the mirror is not current: the report ends where its complete data ends, ${show(period.until)} (fleet mirror status)`,
     );
   await context.notice(
     `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % seen by the mirror`,

@@ -94,8 +94,8 @@ export function describeReport(report: FleetReport, zone: TimeZone): string[] {
   if (period.ends_early)
     lines.push(
       isEmptyPeriod(report)
-        ? 'The mirror is not current: its last certain moment is before the period.'
-        : 'The mirror is not current: the report ends at its last certain moment.',
+        ? 'The mirror is not current: its complete data ends before the period.'
+        : 'The mirror is not current: the report ends where its complete data ends.',
     );
   if (isMarked) lines.push('~ marks uncertain figures; - means that a figure cannot be known.');
   if (by === 'zone') lines.push('Zones are those of the present positions of the bicycles.');

@@ -224,7 +224,7 @@ function sortByReach(
   if (placed.length > 0 && reachable.length === 0)
     throw usageError(
       `--hours ${hours} is too short for a single stop: a tour to the nearest bicycle takes ${showDuration(least * 1000)}`,
-      'raise --hours, or choose a nearer start with --from',
+      'raise --hours, or choose a start closer to the bicycles with --from',
     );
   return { reachable, tooFar };
 }
