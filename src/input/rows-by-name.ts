@@ -171,7 +171,7 @@ export async function findNamedRows(
   if (wrong.length === 0) return found;
   const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
   throw usageError(
-    `${wrong.length} of ${rows.length} rows without a UUID were not found or match several bicycles; none of them was sent`,
+    `${wrong.length} of ${rows.length} rows without a UUID were not found or match several bicycles; nothing was sent`,
     wrong.slice(0, MOST_LISTED).join('; ') + more,
   );
 }
@@ -180,7 +180,7 @@ export async function findNamedRows(
 function describeNames(names: readonly Name[], matches: readonly (readonly string[])[]): string {
   const parts = names.map(({ text }, index) => {
     const uuids = matches[index] ?? [];
-    const found = uuids.length === 0 ? 'no bicycle' : uuids.join(' and ');
+    const found = uuids.length === 0 ? 'not a bicycle' : uuids.join(' and ');
     const hint = uuids.length === 0 && isScientificNumber(text) ? ` (${TEXT_FORMAT_HINT})` : '';
     return `"${clean(shorten(text))}" is ${found}${hint}`;
   });

@@ -146,7 +146,7 @@ describe('input rows with names of bicycles', () => {
       });
       expect([run.code, run.stderr]).toEqual([
         2,
-        expect.stringContaining('"Nobody" is no bicycle'),
+        expect.stringContaining('"Nobody" is not a bicycle'),
       ]);
       const sent = sandbox().requests.slice(before);
       expect(sent.filter(({ method }) => method === 'POST')).toEqual([]);
