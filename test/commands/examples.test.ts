@@ -12,7 +12,6 @@ import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { saveProfile, saveToken, useProfile } from '../../src/settings/store.js';
-import { openQuickClock } from '../support/fast-clock.js';
 import { newFolder } from '../support/folder.js';
 import { GUIDES, shellLines } from '../support/guides.js';
 import { keepJq } from '../support/jq.js';
@@ -230,8 +229,6 @@ function isInstalled(line: string): boolean {
   );
 }
 
-/** Five seconds of `--for` pass in one second. */
-const HURRY = 5;
 const TERMINAL = { columns: 100, rows: 40 };
 
 /** Runs a line with the runner of the transcripts, and presses the keys of its steps. */
@@ -240,8 +237,7 @@ async function runExample(
   line: string,
   { isTerminal = false, steps = [], shell }: RunOptions,
 ): Promise<Ended> {
-  const clock = /--for\b/.test(line) ? { clock: openQuickClock(HURRY) } : {};
-  const command = startCommand({ env, folder, now: Date.now, ...clock }, line, {
+  const command = startCommand({ env, folder, now: Date.now }, line, {
     stdin: undefined,
     // A journal or a plan is written to the current folder.
     isBuilt: isTerminal || /--(?:journal|plan)\b/.test(line),
