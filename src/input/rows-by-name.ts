@@ -9,6 +9,7 @@ import { holdsAll, withCurrentMirror } from '../list/current-mirror.js';
 import { chosenOrganization, scopeOf } from '../list/organization.js';
 import { shorten } from '../list/pick-one.js';
 import { clean } from '../terminal/clean.js';
+import { count } from '../terminal/count.js';
 import { cellText, guardFormula } from '../terminal/formats/cell-text.js';
 import { textOf } from '../terminal/values.js';
 import { describePlace, type RowPlace } from './row.js';
@@ -170,8 +171,9 @@ export async function findNamedRows(
     (await findInMirror(context, rows, organization)) ?? (await findAmong(listed(context), rows));
   if (wrong.length === 0) return found;
   const more = wrong.length > MOST_LISTED ? `, and ${wrong.length - MOST_LISTED} more` : '';
+  const verb = wrong.length === 1 ? 'does' : 'do';
   throw usageError(
-    `${wrong.length} of ${rows.length} rows without a UUID were not found or match several bicycles; nothing was sent`,
+    `${wrong.length} of ${count(rows.length, 'row')} without a UUID ${verb} not match exactly one bicycle; nothing was sent`,
     wrong.slice(0, MOST_LISTED).join('; ') + more,
   );
 }

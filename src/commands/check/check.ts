@@ -144,7 +144,7 @@ async function printOnce(
   const unknown = bad.length - violated.length;
   const parts = [
     violated.length > 0 && `${count(violated.length, 'rule')} violated`,
-    unknown > 0 && `${unknown} unknown`,
+    unknown > 0 && `${violated.length > 0 ? unknown : count(unknown, 'rule')} unknown`,
   ].filter((part) => part !== false);
   throw new FleetError('partial', parts.join(', '), {
     hint: showsBicycles || isUuid ? undefined : '--show lists the bicycles of violated rules',
