@@ -10,7 +10,7 @@ export default defineConfig({
       'test/{process,tls}.test.ts',
       'test/settings/place.test.ts',
       'test/terminal/{jq,stdin}.test.ts',
-      'test/commands/{alerts-kill,chaos,completion,doctor,examples,watch-terminal}.test.ts',
+      'test/commands/{alerts-kill,chaos,completion,doctor,examples,mcp,watch-terminal}.test.ts',
       'test/bulk/{carry-out,bulk-kill,journal}.test.ts',
     ],
     env: { ...usual.test?.env, FLEET_BINARY: new URL('../dist/fleet', import.meta.url).pathname },

@@ -27,6 +27,8 @@ export interface Streams {
     rows?: number | undefined;
   };
   env: NodeJS.ProcessEnv;
+  /** Whether the streams are in memory, so that they are not those of the process. */
+  isInMemory?: boolean;
 }
 
 /**
@@ -149,7 +151,7 @@ const FULL_PIPE_MS = 10;
  * saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
-  if (BUN_VERSION !== undefined) {
+  if (BUN_VERSION !== undefined && streams.isInMemory !== true) {
     const fd = name === 'stdout' ? 1 : 2;
     const isTerminal = isatty(fd);
     return { isTerminal, target: { ...writeInBackground(fd, clock), isTTY: isTerminal } };

@@ -48,6 +48,7 @@ export async function runToolLine(
       stdin: Object.assign(Readable.from([stdin]), { isTTY: false }),
       stdout: stdout.stream,
       stderr: stderr.stream,
+      isInMemory: true,
       env: io.env,
       signals,
       clock,
