@@ -10,12 +10,19 @@ function isTooOld() {
   return (major - oldestMajor || minor - oldestMinor || patch - oldestPatch) < 0;
 }
 
-// Closes standard streams whose terminal was closed. Node restores the mode of each terminal at its exit, and aborts with a core dump when
-// that fails (ResetStdio in node.cc). It skips closed streams.
-function closeGoneTerminals() {
+/** Returns those of the standard streams that are terminals. */
+function findTerminals() {
+  const { isatty } = require('node:tty');
+  return [0, 1, 2].filter((fd) => isatty(fd));
+}
+
+// Closes the standard streams that were terminals and whose terminal was closed. Node restores the mode of each terminal at its exit, and
+// aborts with a core dump when that fails (ResetStdio in node.cc). It skips closed streams. Node closes any other stream, such as
+// /dev/null, itself: a second close would fail.
+function closeGoneTerminals(terminals) {
   const { closeSync, fstatSync } = require('node:fs');
   const { isatty } = require('node:tty');
-  for (const fd of [0, 1, 2]) {
+  for (const fd of terminals) {
     try {
       if (fstatSync(fd).isCharacterDevice() && !isatty(fd)) closeSync(fd);
     } catch (_error) {
@@ -43,6 +50,7 @@ if (isTooOld()) {
     process.stderr.write(`error: nothing is left that the command could wait for\n${hint}\n`);
   };
   process.once('beforeExit', onIdle);
+  const terminals = findTerminals();
   let isAbandoned = false;
   let stdin;
   main(process.argv.slice(2), {
@@ -69,7 +77,7 @@ if (isTooOld()) {
     // Whoever still writes there, or could type there, is not waited for.
     if (stdin !== undefined) stdin.destroy();
     if (stdin !== undefined && stdin.unref !== undefined) stdin.unref();
-    closeGoneTerminals();
+    closeGoneTerminals(terminals);
     // What a reader does not take would keep the process waiting for ever, and what a name server does not answer for ten seconds.
     if (isAbandoned) process.exit();
   });
