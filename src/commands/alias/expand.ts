@@ -49,9 +49,19 @@ const CHANGES: { readonly [command: string]: readonly string[] } = {
   api: ['method', 'field', 'raw-field', 'input'],
 };
 
+/**
+ * Flags that decide where a command sends the token. With a default for one command only, a list
+ * would come from another service than the one that a change is sent to.
+ */
+export const PLACE_FLAGS: readonly string[] = ['profile', 'base-url', 'sse-url'];
+
 /** Whether a flag of a command never has a default. */
 export function isNeverDefault(command: Command, flag: string): boolean {
-  return NEVER_DEFAULT.includes(flag) || CHANGES[commandName(command)]?.includes(flag) === true;
+  return (
+    NEVER_DEFAULT.includes(flag) ||
+    PLACE_FLAGS.includes(flag) ||
+    CHANGES[commandName(command)]?.includes(flag) === true
+  );
 }
 
 /** Commands that show or repair settings. They must run even when settings are not valid. */
@@ -224,6 +234,7 @@ const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
  */
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['--all', '--page'],
+  ['--all', '--limit'],
   ['--limit', '--count'],
   ['--page', '--count'],
   ['--keep-going', '--fail-fast'],

@@ -8,7 +8,7 @@ import { configError, FleetError, messageOf, usageError } from '../../errors.js'
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
-import { commandName, findFlag, isNeverDefault } from '../alias/expand.js';
+import { commandName, findFlag, isNeverDefault, PLACE_FLAGS } from '../alias/expand.js';
 
 /** A key such as `defaults.bicycles list.output`. */
 export interface DefaultKey {
@@ -38,8 +38,13 @@ export async function setDefault(
 }
 
 /** Prints a default. Throws a FleetError of kind `config` when it is not set. */
-export async function getDefault(context: Context, key: DefaultKey): Promise<void> {
+export async function getDefault(
+  context: Context,
+  program: Command,
+  written: DefaultKey,
+): Promise<void> {
   const { defaults } = await loadLineSettings(context.io.env);
+  const key = storedKey(program, written, defaults);
   const value = defaults.get(key.command)?.[key.flag];
   if (value === undefined)
     throw configError(
@@ -50,12 +55,30 @@ export async function getDefault(context: Context, key: DefaultKey): Promise<voi
 }
 
 /** Removes a default. */
-export async function unsetDefault({ io, notice }: Context, key: DefaultKey): Promise<void> {
+export async function unsetDefault(
+  { io, notice }: Context,
+  program: Command,
+  written: DefaultKey,
+): Promise<void> {
   const { defaults } = await loadLineSettings(io.env);
+  const key = storedKey(program, written, defaults);
   if (defaults.get(key.command)?.[key.flag] === undefined)
     return notice(`"fleet ${key.command}" has no default for --${key.flag}`);
   await saveDefault(findPlace(io.env), key.command, key.flag, undefined);
   await notice(`✓ removed the default --${key.flag} of "fleet ${key.command}"`);
+}
+
+/**
+ * Returns the key under which a default is stored. It has the full name of the command, also when
+ * the user wrote an alias such as `bikes list`. A command that fleet no longer has stays as written.
+ */
+function storedKey(
+  program: Command,
+  key: DefaultKey,
+  defaults: ReadonlyMap<string, unknown>,
+): DefaultKey {
+  if (defaults.has(key.command)) return key;
+  return { ...key, command: commandName(findCommand(program, key.command)) };
 }
 
 /** Returns the defaults as rows of `config list`. */
@@ -91,7 +114,9 @@ function requireFlag(command: Command, flag: string): Option {
   if (isNeverDefault(command, flag))
     throw usageError(
       `--${flag} cannot have a default`,
-      'type flags that skip a question, choose a change or overwrite a file in each command line',
+      PLACE_FLAGS.includes(flag)
+        ? 'the service of all commands is set with "fleet profile use" or "fleet config set base_url"'
+        : 'type flags that skip a question, choose a change or overwrite a file in each command line',
     );
   const option = findFlag(command, flag);
   if (option !== undefined) return option;

@@ -46,7 +46,12 @@ ${showPairs(KEY_NAMES.map((name) => [name, KEYS[name].summary]))}`,
     ['from another profile', 'fleet config get organization --profile sandbox'],
   )
     .argument('<key>', 'a key of "fleet config list"', anyText(offerKey))
-    .action(run(async () => (await import('./values.js')).getSetting));
+    .action(
+      run(async () => {
+        const { getSetting } = await import('./values.js');
+        return (context, key: string) => getSetting(context, program, key);
+      }),
+    );
   addChanges(program, config, run);
   addVerb(
     config,
@@ -97,7 +102,12 @@ function addChanges(program: Command, config: Command, run: Run): void {
     ['use the stored token again', 'fleet config unset token_command'],
   )
     .argument('<key>', 'one of the keys of "fleet config --help"', anyText(offerKey))
-    .action(run(async () => (await import('./values.js')).unsetSetting));
+    .action(
+      run(async () => {
+        const { unsetSetting } = await import('./values.js');
+        return (context, key: string) => unsetSetting(context, program, key);
+      }),
+    );
   addVerb(
     config,
     [

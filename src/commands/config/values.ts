@@ -25,9 +25,13 @@ import { getDefault, parseDefaultKey, setDefault, unsetDefault } from './default
  * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or not
  * valid.
  */
-export async function getSetting(context: Context, written: string): Promise<void> {
+export async function getSetting(
+  context: Context,
+  program: Command,
+  written: string,
+): Promise<void> {
   const defaultKey = parseDefaultKey(written);
-  if (defaultKey !== undefined) return getDefault(context, defaultKey);
+  if (defaultKey !== undefined) return getDefault(context, program, defaultKey);
   const { io, flags } = context;
   const sources = { flags, env: io.env, stored: await loadStored(io.env) };
   const profile = findProfile(sources);
@@ -88,10 +92,14 @@ async function warnAboutVariable({ io, notice }: Context, key: KeyName): Promise
 }
 
 /** Removes a value from a profile. */
-export async function unsetSetting(context: Context, written: string): Promise<void> {
+export async function unsetSetting(
+  context: Context,
+  program: Command,
+  written: string,
+): Promise<void> {
   const { io, flags, notice } = context;
   const defaultKey = parseDefaultKey(written);
-  if (defaultKey !== undefined) return unsetDefault(context, defaultKey);
+  if (defaultKey !== undefined) return unsetDefault(context, program, defaultKey);
   const key = readKey(written);
   const stored = await loadStored(io.env);
   const { value: profile, problem } = findProfile({ flags, env: io.env, stored });
