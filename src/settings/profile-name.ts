@@ -1,9 +1,9 @@
 // Checks the names of profiles. The mirror file of a profile is named after the profile, and
-// Windows
-// and macOS treat some different names as the same file.
+// Windows and macOS treat some different names as the same file.
 
 import { usageError } from '../errors.js';
 import { isDeviceName } from '../system/folder.js';
+import { hideLikelyTokens, looksLikeToken } from '../system/secrets.js';
 import { quoteForShell } from '../system/shell-words.js';
 import { lazyPattern } from '../terminal/lazy-pattern.js';
 
@@ -24,12 +24,17 @@ const ALLOWED = 'use up to 64 letters, digits and _ . @ -, a letter or digit fir
  */
 export function checkProfileName(name: string, existingNames: Iterable<string>): void {
   if (!PROFILE_NAME().test(name))
-    throw usageError(`"${name}" cannot be the name of a profile`, ALLOWED);
+    throw usageError(`"${hideLikelyTokens(name)}" cannot be the name of a profile`, ALLOWED);
   const existing = new Set([DEFAULT_PROFILE, ...existingNames]);
   if (!existing.has(name)) checkNewName(name, existing);
 }
 
 function checkNewName(name: string, existing: ReadonlySet<string>): void {
+  if (looksLikeToken(name))
+    throw usageError(
+      'the name of the new profile looks like a token, and is not repeated here',
+      'choose a different name; to store a token, run "fleet auth login"',
+    );
   const failure = `cannot create profile "${name}"`;
   if (isDeviceName(name, 'win32'))
     throw usageError(

@@ -4,6 +4,7 @@
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, lastingError, usageError } from '../errors.js';
 import { isLoopback } from '../http/loopback.js';
+import { hideLikelyTokens, looksLikeToken } from '../system/secrets.js';
 import {
   isTrue,
   KEY_NAMES,
@@ -29,7 +30,7 @@ export interface Setting<T = unknown> {
   from: string;
   /**
    * The value in a form that `config set` accepts. It is the original text when the value is not
-   * valid, and null when it is not set.
+   * valid, `(refused)` when that text may contain a secret, and null when it is not set.
    */
   shown: string | null;
   /**
@@ -54,8 +55,10 @@ export type Settings = { readonly profile: Setting<string> } & {
   readonly [Name in KeyName as CodeName<Name>]: Setting<ValueOf<(typeof KEYS)[Name]>>;
 };
 
-/** Addresses, which may contain a password. */
+/** Addresses, which may contain a password. An invalid address is not shown. */
 const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
+/** Shown instead of an invalid value that may contain a secret. */
+const REFUSED = '(refused)';
 
 /** The sources of the settings. */
 export interface SettingSources {
@@ -80,8 +83,9 @@ export function findProfile({ flags, env, stored }: SettingSources): Setting<str
   if (stored.profiles.has(value) || value === DEFAULT_PROFILE) return found;
   return {
     ...found,
+    shown: looksLikeToken(value) ? REFUSED : value,
     problem: configError(
-      `there is no profile "${value}" (${source.from})`,
+      `there is no profile "${hideLikelyTokens(value)}" (${source.from})`,
       hintProfiles(value, stored),
     ),
   };
@@ -173,8 +177,9 @@ export function explainSetting(name: KeyName, sources: SettingSources): Setting 
     const parsed = parseSource(name, source, stored, profile);
     return { key: name, shown: String(key.store(parsed)), value: parsed, ...found };
   } catch (error) {
-    // An invalid address may contain a password, so it is not shown.
-    const shown = ADDRESSES.includes(name) || typeof text === 'object' ? '(refused)' : String(text);
+    const written = String(text);
+    const mayBeSecret = ADDRESSES.includes(name) || looksLikeToken(written);
+    const shown = mayBeSecret || typeof text === 'object' ? REFUSED : written;
     return { key: name, shown, value, ...found, problem: error as FleetError };
   }
 }
@@ -220,9 +225,12 @@ export function refusePlainHttp(
   );
 }
 
-/** Returns the flag that a suggested command needs to use this profile. */
+/**
+ * Returns the flag that a suggested command needs to use this profile. The user may have set
+ * FLEET_PROFILE to a token.
+ */
 export function profileFlag(profile: string): string {
-  return profile === DEFAULT_PROFILE ? '' : ` --profile ${profile}`;
+  return profile === DEFAULT_PROFILE ? '' : ` --profile ${hideLikelyTokens(profile)}`;
 }
 
 /**

@@ -3,7 +3,7 @@
 import { type FleetError, lastingError } from '../errors.js';
 import type { Client } from '../http/client.js';
 import type { Clock } from '../system/clock.js';
-import type { Secrets } from '../system/secrets.js';
+import { hideLikelyTokens, type Secrets } from '../system/secrets.js';
 import { unsetVariable } from '../system/shell-words.js';
 import type { TimeZone } from '../system/time-zone.js';
 import { profileFlag, type Settings } from './resolve.js';
@@ -66,6 +66,11 @@ export interface TokenReader {
 /** Far above the size of any token. */
 export const TOKEN_LIMIT_BYTES = 65_536;
 
+/** Returns the path for people. The user may have set FLEET_TOKEN_FILE to the token itself. */
+export function showTokenFile(path: string): string {
+  return hideLikelyTokens(path);
+}
+
 /**
  * Returns the source of the token: FLEET_TOKEN, FLEET_TOKEN_FILE, the token command
  * (FLEET_TOKEN_COMMAND, then the profile's), or the token stored by `auth login`. Returns undefined
@@ -88,11 +93,12 @@ export async function findTokenPlace(
     };
   }
   if (path !== '') {
-    const refusalHint = `write a new token into ${path} (FLEET_TOKEN_FILE)`;
+    const shown = showTokenFile(path);
+    const refusalHint = `write a new token into ${shown} (FLEET_TOKEN_FILE)`;
     return {
       kind: 'file',
       level: 'environment',
-      origin: `file ${path} (FLEET_TOKEN_FILE)`,
+      origin: `file ${shown} (FLEET_TOKEN_FILE)`,
       refusalHint,
       text: path,
     };
@@ -121,5 +127,5 @@ export async function findTokenPlace(
 /** Makes the error for a missing token. */
 export function missingToken(profile: string): FleetError {
   const hint = `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`;
-  return lastingError(`no access token for profile "${profile}"`, hint);
+  return lastingError(`no access token for profile "${hideLikelyTokens(profile)}"`, hint);
 }

@@ -15,7 +15,7 @@ import {
   type StoredToken,
 } from './store.js';
 import type { TokenInput, TokenPlace, TokenReader } from './token-place.js';
-import { findTokenPlace, missingToken, TOKEN_LIMIT_BYTES } from './token-place.js';
+import { findTokenPlace, missingToken, showTokenFile, TOKEN_LIMIT_BYTES } from './token-place.js';
 import { warnOfReaders } from './trust.js';
 
 export {
@@ -145,7 +145,8 @@ function fileReader(
   return async () => {
     if (kept !== undefined) return kept;
     const { bytes, isRegular } = await readTokenFile(path, input);
-    const token = readToken(bytes.toString('utf8'), `the file ${path}`, refusalHint, input.secrets);
+    const what = `the file ${showTokenFile(path)}`;
+    const token = readToken(bytes.toString('utf8'), what, refusalHint, input.secrets);
     // A pipe (`FLEET_TOKEN_FILE=<(…)`) can only be read once.
     if (!isRegular) kept = token;
     return token;
@@ -170,7 +171,7 @@ async function readTokenFile(path: string, { clock, signal, settings }: TokenInp
     // Trying again does not fix an error of the file system, such as a missing file.
     const failure =
       (error as NodeJS.ErrnoException).code === undefined ? configError : lastingError;
-    const message = `the token file ${path} cannot be read: ${reasonOf(error)}`;
+    const message = `the token file ${showTokenFile(path)} cannot be read: ${reasonOf(error)}`;
     throw failure(message, 'check the path in FLEET_TOKEN_FILE', error);
   }
 }
