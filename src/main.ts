@@ -37,6 +37,7 @@ export async function main(typed: readonly string[], world: World): Promise<numb
     noColor: argv.includes('--no-color'),
     isJson: wantsJson(argv, world.env),
     clock: world.clock,
+    argv,
   });
   const isVerbose = argv.includes('--verbose') || argv.includes('-v');
   const signals = listenForSignals(world, io.beginEnd);

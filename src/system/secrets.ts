@@ -97,14 +97,30 @@ export function looksLikeToken(text: string): boolean {
  * paths stay, because they often contain long numbers; only a JWT is hidden in them.
  */
 export function hideLikelyTokens(text: string): string {
-  const hideWord = (word: string) => {
+  return replaceLikelyTokens(text, () => HIDDEN);
+}
+
+/** Returns the words that `hideLikelyTokens` would hide. */
+export function likelyTokensIn(text: string): string[] {
+  const found: string[] = [];
+  replaceLikelyTokens(text, (token) => {
+    found.push(token);
+    return HIDDEN;
+  });
+  return found;
+}
+
+function replaceLikelyTokens(text: string, replace: (token: string) => string): string {
+  const withoutJwts = text.includes('eyJ')
+    ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? replace(word) : word))
+    : text;
+  return withoutJwts.replace(/[^\s"']+/g, (word) => {
     if (word.includes('://')) return word;
     return word.replace(/[^=:,;()]+/g, (part) => {
       const isToken = !part.includes('/') && /\d/.test(part) && looksLikeToken(part);
-      return isToken ? HIDDEN : part;
+      return isToken ? replace(part) : part;
     });
-  };
-  return hideJwts(text).replace(/[^\s"']+/g, hideWord);
+  });
 }
 
 export function openSecrets(): Secrets {

@@ -7,6 +7,7 @@ import { reasonOf } from '../errors.js';
 import type { Clock } from '../system/clock.js';
 import { BUN_VERSION } from '../system/program-files.js';
 import { openSecrets, type Secrets } from '../system/secrets.js';
+import { hideTyped } from '../system/typed-secrets.js';
 import { type ColorLevel, colorLevel } from './colour.js';
 import { type Delivery, type OutputTarget, openDelivery } from './delivery.js';
 import type { Pager } from './pager.js';
@@ -189,6 +190,8 @@ export interface IoOptions {
   /** Whether each line on stderr is JSON. */
   isJson: boolean;
   clock: Clock;
+  /** The arguments of the command line. Secrets in them are hidden on stderr. Default: none. */
+  argv?: readonly string[];
 }
 
 /** Returns to the first column and erases the line (ECMA-48 EL). */
@@ -245,11 +248,12 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   const paging = openPaging(stdout, env, options.clock, status.hold);
   const openStderr = (): EndableOutput & StatusOutput => {
     const opened = openOutput(streams, 'stderr', options);
+    const hideInLine = hideTyped([...(options.argv ?? []), ...settingsIn(env)]);
     if (isEnding) opened.beginEnd();
     /** Resolves when no question is open. */
     let answered: Promise<void> | undefined;
     const write: Output['write'] = async (text) => {
-      const hidden = typeof text === 'string' ? secrets.hide(text) : text;
+      const hidden = typeof text === 'string' ? hideInLine(secrets.hide(text)) : text;
       if (answered !== undefined) await answered;
       if (opened.isTerminal && paging.held !== undefined) paging.held.push(hidden);
       // When stderr is closed, its text is lost and the work continues.
@@ -294,6 +298,13 @@ export function openIo(streams: Streams, options: IoOptions): Io {
       for (const text of await paging.end()) await stderr?.write(text);
     },
   };
+}
+
+/** Returns the values of fleet's variables, in which a user may also type a secret. */
+function settingsIn(env: NodeJS.ProcessEnv): string[] {
+  return Object.entries(env).flatMap(([name, value]) =>
+    name.startsWith('FLEET_') && value !== undefined ? [value] : [],
+  );
 }
 
 /** Manages the pager of stdout. */

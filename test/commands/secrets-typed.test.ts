@@ -51,3 +51,67 @@ test.each([JWT, KEY])('refuses a new profile with the name %s', async (token) =>
   expect([code, stderr]).toEqual([2, expect.stringContaining('looks like a token')]);
   expect(stderr).not.toContain(token);
 });
+
+describe.each([
+  ['a JWT', JWT],
+  ['a key', KEY],
+])('errors do not repeat %s', (_name, token) => {
+  test.each([
+    ['bicycles', 'list', '--profile', token],
+    ['bicycles', 'list', '--param', token],
+    ['bicycles', 'list', '--where', token],
+    ['bicycles', 'list', '--timezone', token],
+    ['bicycles', 'list', '--page-size', token],
+    ['bicycles', 'list', token],
+    ['auth', 'login', '--email', token, '--base-url', 'http://127.0.0.1:1'],
+    ['auth', 'login', '--profile', token, '--base-url', 'http://127.0.0.1:1'],
+    ['config', 'set', `token=${token}`],
+    ['alias', 'delete', token],
+    ['alerts', 'listen', '--secret-env', token],
+    ['api', '/x/', '-H', token],
+    ['api', '/x/', '-F', token],
+    ['rounds', '--router', token, '--from', '52,13'],
+    ['sandbox', '--fault', token],
+  ])('%s %s %s %s', async (...line) => {
+    for (const more of [[], ['--json']]) {
+      const { code, stderr } = await run([...line, ...more], {
+        FLEET_BASE_URL: 'http://127.0.0.1:1',
+      });
+      expect([code, stderr]).toEqual([expect.any(Number), expect.stringMatching(/\w/)]);
+      expect(code).toBeGreaterThan(0);
+      expect(stderr).not.toContain(token.slice(0, 20));
+    }
+  });
+});
+
+const PASSWORD = 'hV7kq9Zt';
+
+test.each([
+  ['rounds', '--from', '52,13', '--router', `u:${PASSWORD}@router.invalid`],
+  ['rounds', '--from', '52,13', '--router', `htps://u:${PASSWORD}@router.invalid`],
+  ['map', '--tiles', `//u:${PASSWORD}@tiles.invalid/`],
+  ['map', '--tiles', `https://tiles.invalid/?api_key=${PASSWORD}`],
+  ['sandbox', '--webhook', `https://u:${PASSWORD}@127.0.0.1/`],
+  ['bicycles', 'list', '--offline', '--to', `sqlite:u:${PASSWORD}@db.invalid`],
+  ['bicycles', 'list', '--offline', '--to', `sqlite:postgres://u:${PASSWORD}@db.invalid/fleet`],
+  ['bicycles', 'list', '--timezone', `{"password": "${PASSWORD}"}`],
+  ['bicycles', 'list', '--timezone', `Authorization: Basic ${PASSWORD}`],
+])('errors do not repeat the password in %s %s %s %s', async (...line) => {
+  const { code, stderr } = await run(line);
+  expect([code, stderr]).toEqual([expect.any(Number), expect.stringContaining('[hidden]')]);
+  expect(code).toBeGreaterThan(0);
+  expect(stderr).not.toContain(PASSWORD);
+});
+
+test('errors repeat values that are not secrets', async () => {
+  for (const value of [
+    'ann@example.org',
+    'password_set=true',
+    'token',
+    '2026-11-29T01:02',
+    'a:b',
+  ]) {
+    const { stderr } = await run(['bicycles', 'list', '--timezone', value]);
+    expect(stderr).toContain(`"${value}"`);
+  }
+});
