@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
-import { redact, traceOf } from '../src/http/headers.js';
+import { redact, redactQuery, traceOf } from '../src/http/headers.js';
 import { readJson } from '../src/http/json.js';
 import { readRetryAfter } from '../src/http/retry.js';
 import { foreignText, htmlTitle, isHtml } from '../src/http/server-text.js';
@@ -23,6 +23,7 @@ import {
 import { matches, parseCondition } from '../src/list/where.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { MACHINE_ZONE } from '../src/system/time-zone.js';
+import { hideTyped } from '../src/system/typed-secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -205,6 +206,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isHtml: (text) => isHtml(text, text),
   traceOf: (text) => traceOf({ [`x-${text}-requestid`]: text, [text]: text }),
   redact: (text) => redact({ [text]: text }),
+  redactQuery: (text) => redactQuery(`?token=${text}`),
+  hideTyped: (text) => hideTyped([text])(text),
   readRetryAfter: (text) => readRetryAfter(text, 0),
   clean,
   cleanMultiline,

@@ -40,7 +40,17 @@ const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
  * Names of headers whose value is a secret. They are recognised by name, because few programs that
  * hide secrets know the scheme `JWT …`.
  */
-const SECRET_HEADERS = /authorization|cookie|token|secret|api-?key|passw|session|signature|jwt/i;
+const SECRET_HEADERS =
+  /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;
+
+/** Captures a parameter of a query whose value is a secret by its name. */
+const SECRET_PARAMETER =
+  /([?&][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|signature|(?<![a-z])sig)=)[^&#]*/gi;
+
+/** Returns an address as `--verbose` and `--trace` show it. */
+export function redactQuery(address: string): string {
+  return address.replace(SECRET_PARAMETER, (_, before: string) => before + HIDDEN);
+}
 
 /** Hides secrets in the names and values of headers. */
 export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
@@ -54,7 +64,7 @@ export function redact(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
-      SECRET_HEADERS.test(name) ? HIDDEN : value,
+      SECRET_HEADERS.test(name) ? HIDDEN : redactQuery(value),
     ]),
   );
 }

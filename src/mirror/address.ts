@@ -30,8 +30,13 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
-/** Parameters of an address that contain secrets. */
-const SECRET_PARAMETERS = ['password', 'sslpassword'];
+/**
+ * Matches parameters of an address that contain secrets, also with a name of another program.
+ * `passfile` contains a path.
+ */
+const SECRET_PARAMETER = /passw|pwd|secret|token/i;
+/** Matches the address of a server after `sqlite:`. Errors must not quote it. */
+const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =
   'remove it, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
@@ -57,7 +62,7 @@ export function parseMirrorAddress(
       hint: isPath ? `did you mean sqlite:${trimmed}?` : FORMS,
     };
   }
-  if (path === '' || path.includes('\0') || path === ':memory:')
+  if (path === '' || path.includes('\0') || path === ':memory:' || IS_SERVER.test(path))
     return { reason: 'sqlite: needs the path of a file', hint: FORMS };
   if (path.startsWith('~'))
     return {
@@ -89,7 +94,7 @@ function parsePostgres(url: string): ParsedAddress {
       hint: `${FORMS}; the password is not a part of the address`,
     };
   }
-  if (!Object.keys(parameters).some((name) => SECRET_PARAMETERS.includes(name.toLowerCase())))
+  if (!Object.keys(parameters).some((name) => SECRET_PARAMETER.test(name)))
     return { value: { kind: 'postgres', url } };
   return {
     reason: 'the address of a database must not hold a password: process lists show it',

@@ -170,6 +170,47 @@ describe('the output of `api`', () => {
     expect(findControls(stdout.replaceAll('\n', ''))).toEqual([]);
   });
 
+  test.each(['X-Gateway-Auth', 'Ocp-Apim-Subscription-Key', 'X-Amz-Access-Key', 'X-Api-Key'])(
+    'hides the header %s with -v and -i',
+    async (name) => {
+      const { stdout, stderr } = await fleet(
+        (response) => sendJson(response, 200, {}, { [name]: 'k7Qz' }),
+        ['/x/', '-v', '-i', '-H', `${name}: k8Qz`],
+      );
+      expect(stdout + stderr).toContain(`${name.toLowerCase()}: [hidden]`);
+      expect(stdout + stderr).not.toMatch(/k[78]Qz/);
+    },
+  );
+
+  test('shows the header www-authenticate with -i', async () => {
+    const answer: Answer = (response) =>
+      sendJson(response, 200, {}, { 'WWW-Authenticate': 'JWT realm="api"' });
+    expect((await fleet(answer, ['/x/', '-i'])).stdout).toContain('JWT realm="api"');
+  });
+
+  test.each(['token', 'access_token', 'api_key', 'X-Amz-Signature', 'sig', 'client_secret'])(
+    'hides the query parameter %s of a next page with -v and --trace',
+    async (name) => {
+      const { stderr } = await fleet(
+        (response, { path }) =>
+          sendJson(
+            response,
+            200,
+            {
+              count: 2,
+              next: path.includes('page=2') ? null : `?page=2&${name}=k7Qz#a`,
+              results: [{ uuid: path }],
+            },
+            { Location: `/y/?a=1&${name}=k7Qz` },
+          ),
+        ['/x/?design=ok', '-v', '--trace', '--paginate'],
+      );
+      expect(stderr).toContain('?design=ok');
+      expect(stderr).toContain(`page=2&${name}=[hidden]`);
+      expect(stderr).not.toContain('k7Qz');
+    },
+  );
+
   test('prints nothing for an empty answer', async () => {
     const nothing: Answer = (response) => void response.writeHead(204).end();
     expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({
