@@ -1,6 +1,6 @@
 // Writes a settings file atomically with conf.
 
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
@@ -13,16 +13,10 @@ export async function writeWithConf(target: string, make: () => object): Promise
   const { default: Conf } = await loadConf();
   const content = make();
   const text = `${JSON.stringify(content, undefined, 2)}\n`;
-  const [folder, name] = [dirname(target), `${basename(target)}.new`];
-  const draft = join(folder, name);
-  // Also removes the drafts of killed runs. conf adds a suffix to the name of a draft while it
-  // writes.
-  const removeDrafts = () => {
-    for (const found of readdirSync(folder))
-      if (found.startsWith(name)) rmSync(join(folder, found), { force: true });
-  };
+  const draft = draftOf(target);
+  const [folder, name] = [dirname(draft), basename(draft)];
   try {
-    removeDrafts();
+    removeDrafts(target);
     const options = {
       cwd: folder,
       configName: name,
@@ -36,8 +30,27 @@ export async function writeWithConf(target: string, make: () => object): Promise
       throw new Error('no space left on the device');
     moveFile(draft, target);
   } finally {
-    removeDrafts();
+    removeDrafts(target);
   }
+}
+
+const draftOf = (target: string): string => `${target}.new`;
+
+/**
+ * Returns the paths of the drafts of a settings file. Killed processes leave them, and they can
+ * contain a token.
+ */
+export function findDrafts(target: string): string[] {
+  const [folder, name] = [dirname(target), basename(draftOf(target))];
+  if (!existsSync(folder)) return [];
+  // conf adds a suffix to the name of a draft while it writes.
+  const names = readdirSync(folder).filter((found) => found.startsWith(name));
+  return names.map((found) => join(folder, found));
+}
+
+/** Removes the drafts of a settings file. The caller holds the lock of the file. */
+export function removeDrafts(target: string): void {
+  for (const draft of findDrafts(target)) rmSync(draft, { force: true });
 }
 
 /**

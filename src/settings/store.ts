@@ -6,7 +6,7 @@ import { isObject, parseJson } from '../json/parse.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../system/folder.js';
 import { alone } from '../system/lock.js';
 import { quoteForShell } from '../system/shell-words.js';
-import { writeWithConf } from './conf-file.js';
+import { findDrafts, removeDrafts, writeWithConf } from './conf-file.js';
 import { findPlace, type SettingsFolder } from './config-folder.js';
 import type { KeyName } from './keys.js';
 import { checkProfileName } from './profile-name.js';
@@ -262,9 +262,19 @@ export async function renewToken(
 
 /** Deletes the stored token of a profile. Returns whether it existed. */
 export async function deleteToken(place: SettingsFolder, name: string): Promise<boolean> {
-  if (!(await loadTokens(place)).has(name)) return false;
+  if (!(await loadTokens(place)).has(name)) {
+    await deleteDrafts(place);
+    return false;
+  }
   await change(place, 'credentialsPath', (credentials) => withToken(credentials, name, undefined));
   return true;
+}
+
+/** Deletes the drafts of a login that was killed, because they contain its token. */
+async function deleteDrafts(place: SettingsFolder): Promise<void> {
+  const target = trustTargetOf(place.credentialsPath);
+  if (findDrafts(target).length === 0) return;
+  await alone(`${target}.lock`, new AbortController().signal, async () => removeDrafts(target));
 }
 
 function withToken(credentials: Content, name: string, stored: StoredToken | undefined): Content {

@@ -1,10 +1,12 @@
 // Tests the settings files after each change, their modes, and unreadable files.
 
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findPlace } from '../../src/settings/config-folder.js';
 import {
+  deleteProfile,
+  deleteToken,
   loadStored,
   loadTokens,
   type Stored,
@@ -33,6 +35,25 @@ describe('the settings store', () => {
     const before = listeners();
     await saveProfile(stored, 'default', {});
     expect(listeners()).toEqual(before);
+  });
+
+  it.each([
+    ['deleteToken', deleteToken],
+    ['deleteProfile', deleteProfile],
+  ])('%s deletes the token in the draft of a killed login', async (_name, remove) => {
+    await saveProfile(stored, 'default', {});
+    // The killed process also left its locks.
+    for (const name of ['credentials.json.new.tmp-123', 'credentials.json.lock'])
+      await writeFile(join(folder, name), name.endsWith('lock') ? '' : '{"tokens":', {
+        mode: 0o600,
+      });
+    await remove(stored, 'default');
+    expect(await readdir(folder)).toEqual(['config.json']);
+  });
+
+  it('does not create a folder when there is no token to delete', async () => {
+    expect(await deleteToken(stored, 'default')).toBe(false);
+    await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
   it('merges values, deletes undefined ones and keeps unknown keys', async () => {
