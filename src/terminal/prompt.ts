@@ -75,7 +75,7 @@ async function ask(
   const hangUp = () => interrupted.abort(new FleetError('hangup', 'hangup'));
   // SIGQUIT itself would write a core dump, which contains the typed password and the token.
   const quit = () => interrupted.abort(new FleetError('quit', 'quit'));
-  const keys = openKeys(stdin, hangUp);
+  const keys = openKeys(stdin, hangUp, isShown);
   const reader = createInterface({
     input: keys.input,
     output: echo,
@@ -145,9 +145,10 @@ interface Keys {
 /**
  * Passes the keys of a terminal to readline. Readline sets the mode of its input even after the
  * terminal was closed, and Node then throws an error that ends the program. `onGone` is called when
- * the terminal was closed.
+ * the terminal was closed. With `onlyFirstLine`, the lines after the first line of a pasted text are
+ * dropped. Readline would show them, and they can contain the answer to a later, hidden question.
  */
-function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
+function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boolean): Keys {
   let hasNul = false;
   const set = stdin.setRawMode?.bind(stdin);
   const setRaw =
@@ -165,7 +166,8 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
     // A terminal discards the keys that follow Ctrl-Z. They are dropped here too, because a second
     // Ctrl-Z would stop fleet again after `fg`.
     const end = chunk.indexOf(CTRL_Z) + 1;
-    input.write(end === 0 ? chunk : chunk.slice(0, end));
+    const typed = end === 0 ? chunk : chunk.slice(0, end);
+    input.write(onlyFirstLine ? typed.slice(0, endOfLine(typed)) : typed);
   };
   const onEnd = () => input.end();
   stdin.on('data', onData).on('end', onEnd).on('error', onGone).resume();
@@ -188,6 +190,14 @@ function openKeys(stdin: TerminalInput, onGone: () => void): Keys {
       input.destroy();
     },
   };
+}
+
+/** Returns where the first line ends, with its line break. Returns the length without a line break. */
+function endOfLine(chunk: Buffer | string): number {
+  const ends = ['\r', '\n'].map((end) => chunk.indexOf(end)).filter((at) => at !== -1);
+  if (ends.length === 0) return chunk.length;
+  const end = Math.min(...ends);
+  return end + (chunk.slice(end, end + 2).toString() === '\r\n' ? 2 : 1);
 }
 
 /** ECMA-48 EL: erases from the cursor to the end of the line. */

@@ -136,6 +136,23 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     }),
   );
 
+  test.each([
+    ['CR', '\r'],
+    ['LF', '\n'],
+    ['CRLF', '\r\n'],
+  ])('does not show a token that was pasted after an address and %s', (_name, end) =>
+    inTerminal('unset FLEET_BASE_URL FLEET_SSE_URL; fleet auth login', async (terminal) => {
+      await terminal.until(/Address of the service[^\n]*$/);
+      const { baseUrl } = sandbox();
+      terminal.press(`${baseUrl}${end}${end}9944b09199c62bcf9418ad84${end}`);
+      const shown = await terminal.until(/logging in: [\s\S]*(?:Push address|Access token)[^\n]*$/);
+      expect(shown).toContain(baseUrl);
+      expect(shown).not.toContain('9944b09199');
+      terminal.press(CTRL_C);
+      await expectShell(terminal, 130);
+    }),
+  );
+
   test('sends only the password that was typed after a refused one', async () => {
     const server = await openServer((response) => void response.writeHead(403).end());
     const line = `fleet auth login --email operator@example.com --base-url ${server.url} --sse-url ${server.url}`;

@@ -106,6 +106,17 @@ describe('a question', () => {
     expect(screen).toContain('write good');
   });
 
+  it.each(['\r', '\n', '\r\n'])(
+    'does not show the lines after a pasted answer and %j',
+    async (end) => {
+      const answer = askText(openAsking(), QUESTION);
+      await type('');
+      stdin.write(`https://x${end}${end}xyzzy${end}`);
+      expect(await answer).toBe('https://x');
+      expect(screen).not.toContain('xyzzy');
+    },
+  );
+
   it('leaves stderr open', async () => {
     const asking = openAsking();
     await answered(askText(asking, QUESTION), 'a\r');
