@@ -69,6 +69,17 @@ async function call(client: Client, name: string, args: object = {}): Promise<An
 }
 
 describe('the tools of `fleet mcp`', () => {
+  test.each([
+    'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLW9mLWFubg',
+    '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b',
+  ])('do not repeat the token %s that was sent as the name of a tool', async (token) => {
+    const client = await connect(await openScene());
+    const answer = client.callTool({ name: token, arguments: {} });
+    const error = await answer.then(JSON.stringify, String);
+    expect(error).toContain('[hidden]');
+    expect(error).not.toContain(token);
+  });
+
   test('`fleet mcp` has exactly these tools, and all of them only read', async () => {
     const client = await connect(await openScene());
     const { tools } = await client.listTools();

@@ -1,8 +1,10 @@
 // `fleet mcp`: serves the tools on stdin and stdout until the client closes stdin.
 
+import type { JSONRPCMessage } from '@modelcontextprotocol/server';
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { programVersion } from '../../system/program-files.js';
+import { hideLikelyTokens } from '../../system/secrets.js';
 import type { McpOptions } from './flags.js';
 import { answerThrown, makeTools, type Tool } from './tools.js';
 
@@ -50,6 +52,8 @@ export async function serveAssistants(context: Context, { toolset }: McpOptions)
   const transport = new StdioServerTransport(stdin, stdout as NodeJS.WriteStream, {
     maxBufferSize: MOST_MESSAGE_BYTES,
   });
+  const send = transport.send.bind(transport);
+  transport.send = (message) => send(withoutTokens(message));
   let tooLarge: Error | undefined;
   let stop = () => {};
   const closed = new Promise<void>((resolve) => {
@@ -81,4 +85,11 @@ export async function serveAssistants(context: Context, { toolset }: McpOptions)
 function isInToolset(tool: Tool, toolset: McpOptions['toolset']): boolean {
   if (toolset === 'all') return true;
   return toolset === 'read' ? tool.isForReading : tool.isForPlans;
+}
+
+/** Hides tokens in an error of the library, which repeats the names that the client sent. */
+function withoutTokens(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('error' in message)) return message;
+  const { error } = message;
+  return { ...message, error: { ...error, message: hideLikelyTokens(error.message) } };
 }
