@@ -30,6 +30,8 @@ export interface TimePart extends Interval {
 
 /** A report with more parts is a mistake and would not be readable. */
 const MOST_PARTS = 400;
+/** The next longer part that both commands with parts accept. */
+const LONGER: { readonly [kind: string]: string } = { hour: 'day', day: 'week' };
 
 /** Returns the period of the same length that comes directly before. */
 export function intervalBefore({ fromMs, untilMs }: Interval): Interval {
@@ -54,9 +56,7 @@ export function splitByTime(
     if (parts.length > MOST_PARTS)
       throw usageError(
         `--by ${kind} would have more than ${MOST_PARTS} parts`,
-        kind === 'hour'
-          ? 'choose a shorter period, or --by day'
-          : 'choose a shorter period, or --by month',
+        `choose a shorter period${LONGER[kind] === undefined ? '' : `, or --by ${LONGER[kind]}`}`,
       );
     startMs = nextMs;
   }
