@@ -50,7 +50,9 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['mirror query <table>', 'mirror query "select * from <table> limit 10"'],
   ['gbfs serve <port>', 'gbfs --serve <port>'],
   ['gbfs serve', 'gbfs --serve 8080'],
+  ['gbfs validate', 'help gbfs'],
   ['gbfs validate <folder>', 'gbfs --check --out <folder>'],
+  ['journal list', 'help bulk'],
   ['journal <file>', 'journal show <file>'],
   ['completion', 'completion bash'],
   ['alerts show <alert>', 'alerts list --where uuid=<alert>'],
@@ -70,6 +72,7 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['list <name>', 'bicycles list --name <name> || bicycles list --zone <name>'],
   ['list', 'bicycles list'],
   ['stats', 'bicycles stats'],
+  ['alerts', 'alerts list'],
 ];
 
 /**
