@@ -79,8 +79,12 @@ function signatureOf(secret: string): string | undefined {
 
 /** Hides the words that look like a JWT, because the token may not have been added as a secret. */
 export function hideJwts(text: string): string {
+  return replaceJwts(text, () => HIDDEN);
+}
+
+function replaceJwts(text: string, replace: (token: string) => string): string {
   return text.includes('eyJ')
-    ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? HIDDEN : word))
+    ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? replace(word) : word))
     : text;
 }
 
@@ -111,10 +115,7 @@ export function likelyTokensIn(text: string): string[] {
 }
 
 function replaceLikelyTokens(text: string, replace: (token: string) => string): string {
-  const withoutJwts = text.includes('eyJ')
-    ? text.replace(/[\w.-]+/g, (word) => (isJwt(word) ? replace(word) : word))
-    : text;
-  return withoutJwts.replace(/[^\s"']+/g, (word) => {
+  return replaceJwts(text, replace).replace(/[^\s"']+/g, (word) => {
     if (word.includes('://')) return word;
     return word.replace(/[^=:,;()]+/g, (part) => {
       const isToken = !part.includes('/') && /\d/.test(part) && looksLikeToken(part);

@@ -6,7 +6,7 @@ import type { Item } from '../../http/types.js';
 import { textOf } from '../../terminal/values.js';
 
 /** The fields that name a bicycle. */
-const NAMING = ['name', 'serial_number', 'bleid'] as const;
+export const NAMING = ['name', 'serial_number', 'bleid'] as const;
 
 /**
  * The ways in which a text can match, closest first. A later way is used only when no earlier one

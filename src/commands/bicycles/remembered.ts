@@ -14,13 +14,13 @@ import {
   MATCH_KINDS,
   type Matches,
   matchKindOf,
+  NAMING,
   openMatches,
 } from './matching.js';
 
 /** More matches than an error lists. */
 const MOST_MATCHES = 100;
 
-const NAMING = ['name', 'serial_number', 'bleid'];
 const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).join(' OR ');
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
