@@ -33,7 +33,6 @@ import {
 import { FleetError, usageError } from './errors.js';
 import type { OfflineFlags } from './list/offline.js';
 import { programVersion } from './system/program-files.js';
-import { hideLikelyTokens } from './system/secrets.js';
 import {
   DOCUMENTS,
   type DocumentFormat,
@@ -401,10 +400,7 @@ async function usageErrorOf(
 ): Promise<FleetError> {
   const { hintFor } = await import('./cli/suggestion.js');
   const [first = ''] = error.message.replace(/^error: /, '').split('\n');
-  return new FleetError('usage', hideLikelyTokens(first), {
-    hint: hintFor(error, program, argv),
-    cause: error,
-  });
+  return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
 /** Adds the line that the user probably meant to the error of a refused line. */

@@ -15,7 +15,6 @@ import { meantCommand } from '../../cli/suggestion.js';
 import { TOPIC_NAMES, TOPICS, topicOf } from '../../cli/topics.js';
 import type { Run } from '../../context.js';
 import { usageError } from '../../errors.js';
-import { hideLikelyTokens } from '../../system/secrets.js';
 
 const TOPIC_LINES = showPairs(Object.entries(TOPICS));
 
@@ -69,7 +68,7 @@ function findCommand(program: Command, words: readonly string[]): Command {
       if (command !== program) throw unknownWord('command', word, names);
       const meant = meantCommand(program, word, ['topics', ...TOPIC_NAMES]);
       throw usageError(
-        `no help for "${hideLikelyTokens(word)}"`,
+        `no help for "${word}"`,
         `${meant === undefined ? '' : `did you mean "${meant}"? `}"fleet help" shows the commands; topics: ${TOPIC_NAMES.join(', ')}`,
       );
     }

@@ -5,7 +5,6 @@ import { usageError } from '../../errors.js';
 import { DEFAULT_PROFILE } from '../../settings/profile-name.js';
 import { hintProfiles } from '../../settings/resolve.js';
 import { deleteProfile, loadStored, loadTokens, useProfile } from '../../settings/store.js';
-import { hideLikelyTokens } from '../../system/secrets.js';
 import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
@@ -16,7 +15,7 @@ import { askYesNo } from '../../terminal/prompt.js';
 export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {
   const stored = await loadStored(io.env);
   if (!stored.profiles.has(name) && name !== DEFAULT_PROFILE)
-    throw usageError(`unknown profile "${hideLikelyTokens(name)}"`, hintProfiles(name, stored));
+    throw usageError(`unknown profile "${name}"`, hintProfiles(name, stored));
   await useProfile(stored, name === DEFAULT_PROFILE ? undefined : name);
   await notice(`✓ now using profile "${name}"`);
   const stronger = flags.profile === undefined ? (io.env['FLEET_PROFILE'] ?? '') : '';
@@ -37,7 +36,7 @@ export async function removeProfile(
   const stored = await loadStored(io.env);
   const hasToken = (await loadTokens(stored)).has(name);
   if (!stored.profiles.has(name) && !hasToken)
-    throw usageError(`unknown profile "${hideLikelyTokens(name)}"`, hintProfiles(name, stored));
+    throw usageError(`unknown profile "${name}"`, hintProfiles(name, stored));
   if (options.yes !== true) {
     const message = `Delete profile "${clean(name)}"${hasToken ? ' and its token' : ''}?`;
     if (!(await askYesNo(context, { message, instead: 'add --yes to skip the question' })))
