@@ -31,7 +31,7 @@ beforeEach(() => {
   home = newFolder();
 });
 
-test("the compile cache is a private folder under the user's cache folder for any umask", () => {
+test("the compile cache is a private folder in the user's cache folder for any umask", () => {
   const umask = process.umask(0);
   onTestFinished(() => void process.umask(umask));
   expect(findFolder({ XDG_CACHE_HOME: join(home, 'xdg'), HOME: home }, USER)).toBe(
@@ -47,7 +47,7 @@ test.each<[string, NodeJS.ProcessEnv]>([
   ['an empty home', { HOME: '' }],
   ['a relative home', { HOME: 'home' }],
   ['a relative XDG_CACHE_HOME and no home', { XDG_CACHE_HOME: 'cache' }],
-])('%s disables the compile cache and creates no folder', (_what, env) => {
+])('%s disables the compile cache, so that no folder is created', (_what, env) => {
   const before = process.cwd();
   process.chdir(home);
   onTestFinished(() => process.chdir(before));
@@ -55,21 +55,21 @@ test.each<[string, NodeJS.ProcessEnv]>([
   expect(readdirSync(home)).toEqual([]);
 });
 
-test.each([0o777, 0o770, 0o750, 0o705])('ignores a cache folder with mode %o', (mode) => {
+test.each([0o777, 0o770, 0o750, 0o705])('ignores a compile cache folder with mode %o', (mode) => {
   const folder = join(home, '.cache/fleet');
   mkdirSync(folder, { recursive: true });
   chmodSync(folder, mode);
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('does not follow a symlink instead of the cache folder', () => {
+test('does not follow a symlink in place of the compile cache folder', () => {
   mkdirSync(join(home, '.cache'));
   mkdirSync(join(home, 'elsewhere'), { mode: 0o700 });
   symlinkSync(join(home, 'elsewhere'), join(home, '.cache/fleet'));
   expect(findFolder({ HOME: home }, USER)).toBeUndefined();
 });
 
-test('ignores a cache folder that other users can replace, except in a folder like /tmp', () => {
+test('ignores a compile cache folder that other users can replace, except in a folder like /tmp', () => {
   const cache = join(home, '.cache');
   mkdirSync(cache);
   chmodSync(cache, 0o777);
@@ -78,17 +78,20 @@ test('ignores a cache folder that other users can replace, except in a folder li
   expect(findFolder({ HOME: home }, USER)).toBe(join(cache, 'fleet'));
 });
 
-test.runIf(hasTool('root'))('ignores a cache folder of another user and any folder in it', () => {
-  const folder = join(home, '.cache/fleet');
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  chownSync(folder, STRANGER, STRANGER);
-  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
-  chownSync(folder, USER, USER);
-  chownSync(join(home, '.cache'), STRANGER, STRANGER);
-  expect(findFolder({ HOME: home }, USER)).toBeUndefined();
-});
+test.runIf(hasTool('root'))(
+  'ignores a compile cache folder that belongs to another user, and folders in it',
+  () => {
+    const folder = join(home, '.cache/fleet');
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chownSync(folder, STRANGER, STRANGER);
+    expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+    chownSync(folder, USER, USER);
+    chownSync(join(home, '.cache'), STRANGER, STRANGER);
+    expect(findFolder({ HOME: home }, USER)).toBeUndefined();
+  },
+);
 
-test('a run writes nothing to its own folder, and no cache on a Node without support', () => {
+test('a run writes nothing to the folder of the program, and writes no cache when Node does not support it', () => {
   const dist = fileURLToPath(new URL('../dist', import.meta.url));
   const before = readdirSync(dist);
   const env = { PATH: process.env['PATH'], HOME: home };

@@ -12,7 +12,7 @@ const REFUSAL = new FleetError('rejected', 'the service refused it', {
   isLasting: true,
 });
 
-test('keeps every property that a copy does not change, and names its cause', () => {
+test('a copy of an error keeps every property that is not replaced, and has the same cause', () => {
   const { status, detail, trace, more, isLasting } = REFUSAL;
   const copy = REFUSAL.with({ message: 'Ada was refused' });
   expect(copy.message).toBe('Ada was refused');
@@ -21,7 +21,7 @@ test('keeps every property that a copy does not change, and names its cause', ()
   expect(copy.cause).toBe(REFUSAL);
 });
 
-test('replaces the kind and removes a property of a copy', () => {
+test('a copy of an error can replace its kind and remove a property', () => {
   const copy = REFUSAL.with({ kind: 'not-found', detail: undefined });
   expect([copy.exitCode, copy.detail, copy.message]).toEqual([5, undefined, REFUSAL.message]);
 });

@@ -23,7 +23,7 @@ describe.runIf(isExecutable)('the executable', () => {
     return stdout;
   };
 
-  test('prints its version and build', async () => {
+  test('the executable prints its version and build', async () => {
     const { version } = JSON.parse(
       await readFile(new URL('../package.json', import.meta.url), 'utf8'),
     );
@@ -32,7 +32,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(found).toContain(`version ${version}, one executable, Bun `);
   });
 
-  test('reads no settings of Bun from the current folder', async () => {
+  test('the executable reads no settings of Bun from the current folder', async () => {
     await writeFile(join(folder, '.env'), 'FLEET_OUTPUT=csv\nFLEET_RETRIES=9\n');
     await writeFile(join(folder, 'bunfig.toml'), 'preload = ["./hostile.js"]\n');
     await writeFile(join(folder, 'hostile.js'), 'throw new Error("this ran")');
@@ -44,7 +44,7 @@ describe.runIf(isExecutable)('the executable', () => {
     expect(await fleet(['config', 'get', 'output'])).toBe('table\n');
   });
 
-  test('contains SQLite, the coastline and the page of the map', async () => {
+  test('the executable contains SQLite, the coastline and the page of the map', async () => {
     await withSandbox({ bicycles: 30 }, async (sandbox) => {
       const env = { XDG_STATE_HOME: join(folder, 'state'), ...(await environmentOf(sandbox)) };
       await fleet(['mirror', 'once'], env);
@@ -57,12 +57,12 @@ describe.runIf(isExecutable)('the executable', () => {
     });
   });
 
-  test('contains its manual', async () => {
+  test('the executable contains its manual', async () => {
     await fleet(['help', '--man-pages', join(folder, 'man'), '-q']);
     expect(await readdir(join(folder, 'man', 'man1'))).toContain('fleet-bicycles-list.1');
   });
 
-  test('creates no folder for compiled code', async () => {
+  test('the executable creates no folder for compiled code', async () => {
     await fleet(['config', 'list']);
     expect(await readdir(folder)).not.toContain('.cache');
   });

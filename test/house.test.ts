@@ -126,14 +126,14 @@ test('the imports between the folders of src have no cycle', () => {
   expect(Object.keys(MAY_IMPORT).filter((room) => reached(room).has(room))).toEqual([]);
 });
 
-test('imports between folders of src point down', () => {
+test('folders of src import only from folders on lower levels', () => {
   const wrong = LOCAL.filter(({ from, to }) => roomOf(from) !== roomOf(to))
     .filter(({ from, to }) => !roomsBelow(roomOf(from)).includes(roomOf(to)))
     .map(({ from, to }) => `${from} -> ${to}`);
   expect(wrong).toEqual([]);
 });
 
-test('the imports between files have no cycle, including types and lazy imports', () => {
+test('imports between files have no cycle, including type imports and lazy imports', () => {
   const next = new Map<string, string[]>();
   for (const { from, to } of LOCAL) next.set(from, [...(next.get(from) ?? []), to]);
   const circles: string[] = [];
@@ -163,7 +163,7 @@ const HEAVY = [
   'pg-copy-streams',
 ];
 
-test.each(HEAVY)('only one file imports %s, and it is loaded lazily', (library) => {
+test.each(HEAVY)('only one file imports %s, and it loads it lazily', (library) => {
   const importers = IMPORTS.filter(({ to, isTypeOnly }) => to === library && !isTypeOnly);
   expect([...new Set(importers.map(({ from }) => from))]).toHaveLength(1);
   const isReachedLazily = (file: string) =>
@@ -181,13 +181,13 @@ test('only two files use the loosely typed classes of commander', () => {
   ).toEqual([]);
 });
 
-test('only its thread loads jq, and the thread is started lazily', () => {
+test('only one file loads jq, in a thread that starts on first use', () => {
   expect(IMPORTS.filter(({ to }) => to.startsWith('jq-wasm'))).toEqual([]);
   const importers = LOCAL.filter(({ to }) => to === 'terminal/jq/open.ts');
   expect(importers.filter(({ isLazy, isTypeOnly }) => !isLazy && !isTypeOnly)).toEqual([]);
 });
 
-test('only the sandbox and demo commands load the sandbox', () => {
+test('only the commands sandbox and demo load the sandbox', () => {
   const importers = LOCAL.filter(
     ({ from, to }) => roomOf(to) === 'sandbox' && roomOf(from) !== 'sandbox',
   );
@@ -195,7 +195,7 @@ test('only the sandbox and demo commands load the sandbox', () => {
   expect(strangers).toEqual([]);
 });
 
-test('the sandbox imports only types and word lists from the api folder', () => {
+test('the sandbox imports only types and fixed word lists from the folder api', () => {
   const borrowed = filesBelow(join(SOURCE, 'sandbox')).flatMap((path) =>
     [
       ...readFileSync(path, 'utf8').matchAll(
@@ -290,7 +290,7 @@ test.each<[string, RegExp, string]>([
   expect(places.filter((path) => !/^(?:sandbox|page)\//.test(path))).toEqual([file]);
 });
 
-test('no test uses a regular expression inside toMatchObject, where it matches any text', () => {
+test('no test uses a regular expression inside toMatchObject, where it would match any text', () => {
   const users = filesBelow(join(ROOT, 'test')).filter((path) =>
     [...readFileSync(path, 'utf8').matchAll(/toMatchObject\(([^;]*?)\);/g)].some(([, body = '']) =>
       /[:[,]\s*\/[^/*'\n]+\/[a-z]*\s*[,}\]]/.test(body),
@@ -313,7 +313,7 @@ describe('CONTRIBUTING', () => {
     expect([...new Set(missing)]).toEqual([]);
   });
 
-  test('lists every folder of src', () => {
+  test('CONTRIBUTING lists every folder of src', () => {
     const [, picture = ''] = /^src\/\n((?: {2}.*\n)*)/m.exec(text) ?? [];
     const drawn = [...picture.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name]) => name);
     expect(drawn.sort()).toEqual(readdirSync(SOURCE).sort());

@@ -256,7 +256,7 @@ async function findGrowth(
   return found;
 }
 
-test('compares a name with many accents in the wrong order in linear time', async () => {
+test('compares names with many accents in the wrong order in linear time', async () => {
   // Unicode normalization sorts the accents of a letter, which takes about 10 s for this name.
   const name = `a${'\u0301\u0323'.repeat(80_000)}`;
   const condition = parseCondition('name~b');
@@ -272,7 +272,7 @@ test.each(Object.entries(READERS))(
 );
 
 // With a million characters this would take a quarter of an hour.
-test.skipIf(LONG > 100_000)('detects quadratic growth', async () => {
+test.skipIf(LONG > 100_000)('the measurement detects quadratic growth', async () => {
   // The text is three times as long, so that the short one takes longer than the noise of a busy
   // machine.
   expect(await growthOf((text) => /\s+$/.test(`${text.repeat(3)}x`), ' ', 1)).toBeGreaterThan(

@@ -110,30 +110,36 @@ describe.skipIf(isExecutable)('memory use stays below the limit', { timeout: 120
   test.each([
     ['.[] | .name', LIMIT_KB],
     ['length', 2 * LIMIT_KB],
-  ])('for two pages of 60 MB with jq: %s', async (program, limitKb) => {
-    const { peakKb, ...end } = await peakOf(
-      ['--jq', program, '--limit', '100000'],
-      [largePage(1), largePage(2)],
-    );
-    expect(end).toEqual({ code: 0, stderr: '' });
-    expect(peakKb).toBeLessThan(limitKb);
-  });
+  ])(
+    'memory use stays below the limit for two pages of 60 MB with jq: %s',
+    async (program, limitKb) => {
+      const { peakKb, ...end } = await peakOf(
+        ['--jq', program, '--limit', '100000'],
+        [largePage(1), largePage(2)],
+      );
+      expect(end).toEqual({ code: 0, stderr: '' });
+      expect(peakKb).toBeLessThan(limitKb);
+    },
+  );
 
   test.each([
     ['CSV', 'name,serial_number\n', (row: number) => `Bicycle ${row},${row}\n`],
     ['JSON lines', '', (row: number) => `{"name":"Bicycle ${row}","serial_number":"${row}"}\n`],
-  ])('for a million bicycles to create from %s', async (_format, header, rowOf) => {
-    const folder = newFolder();
-    const path = join(folder, 'bicycles');
-    await writeFile(
-      path,
-      header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''),
-    );
-    const organization = ['--organization', '00000000-0000-4000-8000-000000000001'];
-    const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
-    const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);
-    expect(end).toEqual({ code: 0, stderr: 'dry run: 1000000 requests, nothing was sent\n' });
-    // The input is kept completely, because it is checked before anything is sent.
-    expect(peakKb).toBeLessThan(1024 * 1024);
-  });
+  ])(
+    'memory use stays below the limit when a million bicycles are created from %s',
+    async (_format, header, rowOf) => {
+      const folder = newFolder();
+      const path = join(folder, 'bicycles');
+      await writeFile(
+        path,
+        header + Array.from({ length: 1_000_000 }, (_, row) => rowOf(row)).join(''),
+      );
+      const organization = ['--organization', '00000000-0000-4000-8000-000000000001'];
+      const command = ['bicycles', 'create', '--from', path, '--dry-run', ...organization];
+      const { peakKb, ...end } = await peakOfProgram('http://127.0.0.1:9', command);
+      expect(end).toEqual({ code: 0, stderr: 'dry run: 1000000 requests, nothing was sent\n' });
+      // The input is kept completely, because it is checked before anything is sent.
+      expect(peakKb).toBeLessThan(1024 * 1024);
+    },
+  );
 });

@@ -79,7 +79,7 @@ test('the build keeps the executables and deletes other old files', () => {
   expect(kept).toEqual([true, true, false, true]);
 });
 
-test('the bundle requires no library', () => {
+test('the bundle needs no package at run time', () => {
   const names = Object.keys({ ...MANIFEST.dependencies, ...MANIFEST.devDependencies });
   const bundled = readdirSync(`${ROOT}dist`).filter((name) => name.endsWith('.cjs'));
   const asked = bundled.flatMap((name) => {
@@ -117,12 +117,12 @@ test('package.json lists exactly the bundled libraries', () => {
   expect(MANIFEST.bundledLibraries).toEqual(direct.sort());
 });
 
-test('package.json names the homepage, the repository and the place for bugs', () => {
+test('package.json has the homepage, the repository and the URL for bugs', () => {
   const { homepage, repository, bugs } = MANIFEST;
   for (const url of [homepage, repository.url, bugs.url]) expect(url).toMatch(/^(?:git\+)?https:/);
 });
 
-test('all documents name the same minimum version of Node', () => {
+test('all documents state the same minimum version of Node', () => {
   const [, oldest] = /OLDEST = '([\d.]+)'/.exec(read('bin/fleet.js')) ?? [];
   expect(MANIFEST.engines.node).toBe(`>=${oldest}`);
   expect(read('README.md')).toContain(`Node ${oldest} or later`);
@@ -150,7 +150,7 @@ test.skipIf(isExecutable)('an older Node prints one line with the required versi
   expect(read('bin/fleet.js').match(/\?\.\w|\?\?|catch \{|#\w+ =/g)).toBeNull();
 });
 
-test('the lock file names the binaries of every platform and no registry', () => {
+test('the lock file contains the binaries of every platform and no registry address', () => {
   interface Locked {
     version?: string;
     resolved?: string;

@@ -76,7 +76,7 @@ test.each([
   ['version', /^\d+\.\d+\.\d+\n$/],
   ['-V', /^\d+\.\d+\.\d+\n$/],
   ['--help', /bicycles/],
-])('%s loads the program and nothing else', async (flag, words) => {
+])('%s prints only the expected text and exits with 0', async (flag, words) => {
   const { code, stdout, stderr } = await ended(start([flag], {}));
   expect([code, stderr, String(stdout)]).toEqual([0, '', expect.stringMatching(words)]);
 });
@@ -184,7 +184,7 @@ test.runIf(hasTool('root') && !isExecutable)(
 );
 
 test.skipIf(isExecutable)(
-  'reports a bug instead of exit 0 when nothing is left to wait for',
+  'exits with an error that reports a bug when the event loop becomes empty before the command ends',
   async () => {
     const deaf = join(newFolder(), 'deaf.cjs');
     writeFileSync(deaf, "require('node:dns').lookup = () => {};");
@@ -340,7 +340,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('limits and counts undelivered lines of stderr and continues to print messages', async () => {
+  test('limits the lines of stderr that wait for a reader, counts the dropped lines, and prints later messages', async () => {
     const BROKEN = 15_000;
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -370,7 +370,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('ends with 10 after --for', async () => {
+  test('a watch ends with 10 after --for when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--for', `${FOR_MS}ms`], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -379,7 +379,7 @@ describe.concurrent('output to a reader that does not read', () => {
     });
   });
 
-  test('ends with 10 after --max-events', async () => {
+  test('a watch ends with 10 after --max-events when nothing reads stdout', async () => {
     await withEndless(async ({ url, env }) => {
       const child = start([...WATCH, '--max-events', '2000'], { ...env, FLEET_SSE_URL: url });
       const said = errorText(child);
@@ -413,33 +413,36 @@ describe.concurrent('output to a reader that does not read', () => {
     );
   });
 
-  test.runIf(hasTool('script'))('ends on a signal when the terminal is suspended', async () => {
-    await withEndless(async ({ url, standsStill }) => {
-      const pidFile = join(newFolder(), 'pid');
-      const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
-      // Nobody reads the output of `script`, so `script` does not read the terminal.
-      const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
-        env: environment({
-          FLEET_BASE_URL: url,
-          FLEET_TOKEN: 'token-of-the-test',
-          SHELL: '/bin/sh',
-          TERM: 'xterm',
-        }),
-        stdio: ['pipe', 'pipe', 'ignore'],
+  test.runIf(hasTool('script'))(
+    'a signal ends the program when output to the terminal is stopped',
+    async () => {
+      await withEndless(async ({ url, standsStill }) => {
+        const pidFile = join(newFolder(), 'pid');
+        const line = `echo $$ > '${pidFile}'; exec ${PROGRAM_LINE} bicycles list --all --json`;
+        // Nobody reads the output of `script`, so `script` does not read the terminal.
+        const terminal = spawn('script', ['-qefc', line, '/dev/null'], {
+          env: environment({
+            FLEET_BASE_URL: url,
+            FLEET_TOKEN: 'token-of-the-test',
+            SHELL: '/bin/sh',
+            TERM: 'xterm',
+          }),
+          stdio: ['pipe', 'pipe', 'ignore'],
+        });
+        try {
+          while (!existsSync(pidFile)) await pause(20);
+          await standsStill(terminal.pid);
+          const pid = Number(readFileSync(pidFile, 'utf8'));
+          await standsStill(pid);
+          process.kill(pid, 'SIGTERM');
+          // The test times out when the program does not end.
+          while (isRunning(pid)) await pause(20);
+        } finally {
+          terminal.kill('SIGKILL');
+        }
       });
-      try {
-        while (!existsSync(pidFile)) await pause(20);
-        await standsStill(terminal.pid);
-        const pid = Number(readFileSync(pidFile, 'utf8'));
-        await standsStill(pid);
-        process.kill(pid, 'SIGTERM');
-        // The test times out when the program does not end.
-        while (isRunning(pid)) await pause(20);
-      } finally {
-        terminal.kill('SIGKILL');
-      }
-    });
-  });
+    },
+  );
 });
 
 /**
@@ -536,7 +539,7 @@ describe.concurrent('programs and services that do not end', () => {
     await endsWith(143, child, 'SIGTERM');
   });
 
-  test('--for ends a watch with an endless jq program', async () => {
+  test('--for ends a watch whose jq program never ends', async () => {
     // The message that keeps jq busy arrives late, so jq uses no processor time before.
     const serve = (response: ServerResponse) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -555,7 +558,7 @@ describe.concurrent('programs and services that do not end', () => {
   });
 });
 
-describe.concurrent('every line of stderr is JSON with --json', () => {
+describe.concurrent('with --json, every line of stderr is JSON', () => {
   const FLAGS = [[['-v', '--trace']], [['-v']], [['--trace']], [[]]];
   test.each(mostly(FLAGS, (_, index) => index === 0))('for the flags %j', async (flags) => {
     await withHostile(
@@ -577,7 +580,7 @@ describe.concurrent('every line of stderr is JSON with --json', () => {
 });
 
 // Bun prints no such warnings.
-describe.skipIf(isExecutable)('warnings of Node', () => {
+describe.skipIf(isExecutable)('warnings that Node prints', () => {
   const hook = join(newFolder(), 'hook.cjs');
   writeFileSync(hook, "process.emitWarning('from the hook', 'ExperimentalWarning')");
   const SHOWN: [string[], RegExp][] = [

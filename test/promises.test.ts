@@ -20,7 +20,7 @@ const runAt = (url: string, line: string, env: NodeJS.ProcessEnv = {}, clock?: C
 
 describe('promise 2: the token is sent only to the configured service', () => {
   test.each([301, 302, 307, 308])(
-    'sends no token after a %i redirect to another origin',
+    'sends no token after a redirect %i to another origin',
     async (status) => {
       const stranger = await openServer((response) => sendJson(response, 200, []));
       const { url } = await openServer((response) =>
@@ -112,7 +112,7 @@ test('escapes hostile text in an error on a terminal', async () => {
   expect(stderr.split('\n').filter((line) => line.startsWith('hint'))).toHaveLength(0);
 });
 
-describe('promise 10: the token is hidden before text of others is truncated, escaped or quoted', () => {
+describe('promise 10: the token is hidden before foreign text is truncated, escaped or quoted', () => {
   /**
    * Sources of text: body, headers, and the positions at which text is truncated (500 characters,
    * 64 kB).
@@ -157,7 +157,7 @@ describe('promise 10: the token is hidden before text of others is truncated, es
   };
   const FLAGS = ['', '--json', '--verbose', '--trace --verbose --json'];
 
-  test.each(Object.keys(PLACES))('hides it in %s', async (place) => {
+  test.each(Object.keys(PLACES))('hides the token in %s', async (place) => {
     let answer = { status: 200, body: '', headers: {} };
     const clock = openFastClock();
     onTestFinished(clock.stop);

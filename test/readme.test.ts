@@ -80,7 +80,7 @@ describe.runIf(hasTool('script'))('README and guides show the real output of fle
   });
   afterAll(() => scene.service.close());
 
-  test.each(SESSIONS)('for $action.command', async (step) => {
+  test.each(SESSIONS)('the README shows the real output of $action.command', async (step) => {
     const isLogin = step === SESSIONS[0];
     await checkGuideStep(scene, step, isLogin ? loginKeys(scene) : []);
   });

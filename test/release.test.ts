@@ -60,7 +60,7 @@ function check(linux: Buffer, windows: Buffer) {
 }
 
 describe('`check-executables`', () => {
-  test('accepts two programs for x64 with the same files', () => {
+  test('`check-executables` accepts two programs for x64 with the same files', () => {
     expect(check(makeElf(), makePe())).toEqual({
       status: 0,
       stdout: 'both executables are for x64 and contain the same 5 files\n',
@@ -68,7 +68,7 @@ describe('`check-executables`', () => {
     });
   });
 
-  test('rejects an executable that Bun did not build', () => {
+  test('`check-executables` rejects an executable that Bun did not build', () => {
     const { status, stderr } = check(makeElf().subarray(0, 64), makePe());
     expect(status).toBe(1);
     expect(stderr).toBe('error: fleet is not a valid executable: it contains no files of fleet\n');

@@ -100,19 +100,19 @@ describe.runIf(process.platform === 'linux' && hasTool('script'))(
       await expectEnd(run);
     });
 
-    test('the processes of a test run end when the terminal closes', async () => {
+    test('all processes of a test run end when its terminal closes', async () => {
       const run = await start(process.execPath, testProgram);
       killGroup(run.started, 'SIGHUP');
       await expectEnd(run);
     });
 
-    test('the processes of a test run end when the program of npm test gets SIGKILL', async () => {
+    test('all processes of a test run end when the process of npm test gets SIGKILL', async () => {
       const run = await start(process.execPath, testProgram);
       run.started.kill('SIGKILL');
       await expectEnd(run);
     });
 
-    test('the processes of a test run end when the shell of npm test ends', async () => {
+    test('all processes of a test run end when the shell of npm test ends', async () => {
       const script = '"$0" "$@"; true';
       const run = await start('sh', ['-c', script, process.execPath, ...testProgram]);
       run.started.kill('SIGTERM');

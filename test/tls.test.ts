@@ -77,7 +77,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     },
   );
 
-  test('accepts a certificate of an authority in NODE_EXTRA_CA_CERTS for its own names', async () => {
+  test('accepts certificates of an authority in NODE_EXTRA_CA_CERTS, but only for the names in them', async () => {
     const NODE_EXTRA_CA_CERTS = join(folder, 'ca.pem');
     expect(await list('localhost', { NODE_EXTRA_CA_CERTS })).toEqual({
       code: 0,
@@ -138,7 +138,7 @@ describe.runIf(hasTool('openssl'))('https', () => {
     expect(stdout).not.toContain(token);
   });
 
-  test('verifies the certificate through the tunnel of a proxy as well', async () => {
+  test('verifies the certificate of the service when a proxy tunnels the connection', async () => {
     const asked: string[] = [];
     const proxy = createProxy().on('connect', (request, socket) => {
       asked.push(request.url ?? '');

@@ -44,13 +44,13 @@ describe('the path of a mirror on Windows', () => {
       });
   });
 
-  test('keeps paths of other platforms unchanged', () => {
+  test('keeps paths unchanged on other platforms', () => {
     expect(parseMirrorAddress('sqlite:/c/mirror.db', undefined, 'linux')).toEqual({
       value: { kind: 'sqlite', path: '/c/mirror.db' },
     });
   });
 
-  test('the path of a mirror on Windows is corrected by the hint of --to', async () => {
+  test('the hint of --to corrects the path of a mirror on Windows', async () => {
     pretendPlatform('win32');
     const line = 'mirror status --to sqlite:/c/Users/ann/mirror.db';
     const run = await runFleet(line.split(' '), { env: WINDOWS_SETTINGS });
@@ -79,7 +79,7 @@ describe('the settings folder on Windows', () => {
     expect(stderr).toContain(`${start} ${example}`);
   });
 
-  test('names APPDATA when it is not set', async () => {
+  test('the error names APPDATA when it is not set', async () => {
     const { code, stderr } = await configPath({ FLEET_CONFIG_DIR: undefined });
     expect(code).toBe(3);
     expect(stderr).toContain('APPDATA is "", which is not an absolute path\n');

@@ -50,7 +50,7 @@ test.each([
   ['retire', 0, 1],
   ['y', 2, 0],
 ])(
-  'retire shows the state and position of a single bicycle and asks for the word "retire": %s',
+  '`bicycles act retire` shows the state and position of a single bicycle and asks for the word "retire": %s',
   async (typed, code, count) => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [uuid = ''] = inState(sandbox, 'in_maintenance', 1);
@@ -100,7 +100,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('groups the refused actions by reason and prints a summary on a terminal', async () => {
+  test('groups the refused actions by reason and prints a summary when stdout is a terminal', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const args = [...inState(sandbox, 'available', 3), bad, 'reserve', '--yes'];
@@ -124,7 +124,7 @@ describe('outcomes', () => {
     });
   });
 
-  test('prints name and state of a single bicycle, and accepts its name or the first digits of its UUID', async () => {
+  test('accepts a name or the beginning of a UUID as the bicycle, and prints its name and state', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     for (const [index, uuid] of inState(sandbox, 'available', 2).entries()) {
       const name = sandbox.bicycle(uuid)?.name ?? '';
@@ -139,7 +139,7 @@ describe('outcomes', () => {
     expect((await act(sandbox, ['Nobody 0000', 'reserve'])).code).toBe(5);
   });
 
-  test('prints all results with -o csv, and only the UUIDs of done actions with -o uuid', async () => {
+  test('prints all results with -o csv, but only the UUIDs of the bicycles that changed with -o uuid', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = ''] = inState(sandbox, 'available', 2);
     const [bad = ''] = inState(sandbox, 'lost', 1);
@@ -155,14 +155,14 @@ describe('outcomes', () => {
     );
   });
 
-  test('runs the jq program on each result', async () => {
+  test('runs the program of --jq on each result', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const uuids = inState(sandbox, 'available', 2);
     const { stdout } = await act(sandbox, [...uuids, 'reserve', '--yes', '--jq', '.outcome']);
     expect(stdout).toBe('done\ndone\n');
   });
 
-  test('slows all requests down after a 429 and fails none of them', async () => {
+  test('sends all requests more slowly after a 429, and none of them fails', async () => {
     const sandbox = await openSandbox({
       bicycles: 100,
       faults: [{ kind: 'error', status: 429, share: 1, times: 3 }],
@@ -188,7 +188,7 @@ describe('outcomes', () => {
 
 describe('errors that stop a run of `bicycles act`', () => {
   test.each([401, 403])(
-    'stops sending after a %i, lists the unsent bicycles and exits with 4',
+    'stops sending after HTTP %i, lists the bicycles that were not sent and exits with 4',
     async (status) => {
       let asked = 0;
       const { env } = await openServer((response) => {
@@ -220,7 +220,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     for (const uuid of uuids) expect(sandbox.actionCount(uuid)).toBe(1);
   });
 
-  test('stops at the first action that is not done with --fail-fast', async () => {
+  test('--fail-fast stops the run at the first action that is not done', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [bad = ''] = inState(sandbox, 'lost', 1);
     const good = inState(sandbox, 'available', 5);
@@ -259,7 +259,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     expect(results).toHaveLength(40);
   });
 
-  test('finishes requests in flight after one Ctrl-C, and aborts them after a second one', async () => {
+  test('the first Ctrl-C waits for the requests in flight, and the second one aborts them', async () => {
     for (const times of [1, 2]) {
       const sandbox = await openSandbox({
         bicycles: 200,
@@ -356,7 +356,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     expect(posts(sandbox)).toBe(0);
   });
 
-  test('stops the run and fails when the reader of stdout closes the pipe', async () => {
+  test('stops the run with an error when the reader of stdout closes the pipe', async () => {
     const sandbox = await openSandbox({
       bicycles: 200,
       faults: [{ kind: 'latency', milliseconds: 5 }],
@@ -382,7 +382,7 @@ describe('errors that stop a run of `bicycles act`', () => {
 });
 
 describe('input of `bicycles act`', () => {
-  test('reads UUIDs, links and JSON lines from stdin and ignores duplicates', async () => {
+  test('reads UUIDs, links and JSON lines from stdin and ignores duplicate bicycles', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [one = '', two = '', three = ''] = inState(sandbox, 'available', 3);
     const stdin = `\uFEFF${one.toUpperCase()}\r\n\r\n{"uuid":"${two}","name":"Ada"}\n${one}\nhttps://x.example/bicycles/${three}/`;
@@ -410,14 +410,17 @@ describe('input of `bicycles act`', () => {
     [`uuid,name\n${A},"Ada\nBea" x`, 'line 2 of stdin: text after a closing quote'],
     ['{"uuid":7}', 'line 1 of stdin: "uuid" is missing or not a UUID'],
     ['{"uuid"', 'line 1 of stdin: incomplete JSON'],
-  ])('rejects %s with its line number and sends nothing', async (stdin, words) => {
-    const sandbox = await openSandbox({ bicycles: 10 });
-    const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
-    expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
-    expect(posts(sandbox)).toBe(0);
-  });
+  ])(
+    'rejects an input line with %s, prints its line number and sends nothing',
+    async (stdin, words) => {
+      const sandbox = await openSandbox({ bicycles: 10 });
+      const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
+      expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
+      expect(posts(sandbox)).toBe(0);
+    },
+  );
 
-  test('rejects an unclosed quote before 100,000 lines in linear time', async () => {
+  test('takes linear time to reject an unclosed quote that 100,000 lines follow', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const stdin = `uuid,name\n${A},"${'Ada\n'.repeat(100_000)}`;
     const { code, stderr } = await act(sandbox, ['-', 'reserve', '--yes'], { stdin });
@@ -466,7 +469,7 @@ describe('input of `bicycles act`', () => {
     });
   });
 
-  test('accepts an empty stdin', async () => {
+  test('accepts empty input on stdin', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     expect(await act(sandbox, ['-', 'reserve', '--yes'], { stdin: '' })).toMatchObject({
       code: 0,
@@ -493,13 +496,13 @@ describe('input of `bicycles act`', () => {
     [[A, B, 'rent', '--field', 'x'], '--field must be NAME=VALUE'],
     [[A, B, 'rent', '--yes', '--columns', 'outcom'], 'did you mean "outcome"?'],
     [[A, B, 'rent', '--yes', '-o', 'geojson'], 'no position'],
-  ])('rejects the arguments %j', async (args, words) => {
+  ])('rejects the arguments %j of `bicycles act`', async (args, words) => {
     const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 't' };
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
   });
 
-  test('adds the texts of --field to the body after the type', async () => {
+  test('adds the values of --field to the request body after the type', async () => {
     const { env, asked } = await openServer((response) => sendJson(response, 200, {}));
     await runFleet(['bicycles', 'act', A, 'rent', '--field', 'reason=a=b', '--field', 'n=7'], {
       env,
@@ -541,7 +544,7 @@ describe('confirmation of `bicycles act`', () => {
     };
   }
 
-  test('asks for confirmation with transition, number, names, address and profile', async () => {
+  test('the question shows transition, number, names, address and profile', async () => {
     const { stderr, url, names, code, done } = await answer(['take_over'], 'y\r');
     expect(stderr).toContain(
       `Run take_over on 3 bicycles (${names.join(', ')}) at ${url} (profile default)?`,
@@ -554,7 +557,7 @@ describe('confirmation of `bicycles act`', () => {
     expect(await answer(['retire'], 'y\r')).toMatchObject({ code: 2, done: 0 });
   });
 
-  test('shows names from JSON lines in the confirmation question', async () => {
+  test('the confirmation question shows the names of bicycles that come from JSON lines', async () => {
     const stdin = `{"uuid":"${A}","name":"Ada\\u001b[2J"}\n{"uuid":"${B}","name":"Bea"}\n${C}\n${C.replace('3', '4')}\n`;
     const { stderr } = await runFleet(['bicycles', 'act', '-', 'rent'], { env, stdin });
     expect(stderr).toContain(
@@ -562,7 +565,7 @@ describe('confirmation of `bicycles act`', () => {
     );
   });
 
-  test('prints the requests without the token with --dry-run and sends nothing', async () => {
+  test('--dry-run prints the requests without the token and sends nothing', async () => {
     const { code, stdout, stderr } = await runFleet(
       ['bicycles', 'act', A, B, 'retire', '--dry-run'],
       { env },
@@ -601,7 +604,7 @@ describe('confirmation of `bicycles act`', () => {
   });
 });
 
-test('redraws the progress line, erases it at the end, and draws none with --quiet', async () => {
+test('redraws the progress line and erases it at the end; --quiet draws no progress line', async () => {
   const sandbox = await openSandbox({
     bicycles: 100,
     faults: [{ kind: 'latency', milliseconds: 100 }],

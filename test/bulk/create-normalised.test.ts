@@ -89,7 +89,7 @@ test.each(
   },
 );
 
-test('finds creations when their names are stored as sent, and reports them as done', async () => {
+test('reports an unanswered creation as done when the service stores names as sent and lists the bicycle', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults });
   const file = await fileOf([{ name: 'Ada' }, { name: 'Bea' }]);
@@ -101,7 +101,7 @@ test('finds creations when their names are stored as sent, and reports them as d
   expect(sandbox.bicycles()).toHaveLength(7);
 });
 
-test('reports "already exists" after a lost answer as unknown, also when resumed', async () => {
+test('reports a creation as unknown when the service says "already exists" after a lost answer, also when the run is resumed', async () => {
   const faults = [lostAnswers()] as SandboxOptions['faults'] & object;
   const sandbox = await openSandbox({ bicycles: 5, faults: [...faults, { kind: 'trim' }] });
   const file = await fileOf([{ name: 'Ada ' }, { name: ' Bea' }]);
@@ -134,7 +134,7 @@ function dateOf({ headers }: Response): { date: string } {
   return { date: headers.get('date') ?? '' };
 }
 
-test('creates nothing twice after kill -9 between requests and answers', async () => {
+test('a resumed run creates no bicycle twice after kill -9 between a request and its answer', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const command = { sandbox, file: await fileOf(ROWS), journal: newJournal() };
   const env = { ...(await environment(sandbox)), FLEET_BASE_URL: await openSilentGateway(sandbox) };
@@ -176,11 +176,11 @@ test.each<[sent: string, stored: string, form: StoredForm]>([
   ['Ada', 'Ada 2', 'other'],
   ['Ada', '', 'other'],
   ['Ada', 'Bea', 'other'],
-])('compares the sent text %j with the stored text %j: %s', (sent, stored, form) => {
+])('compares the sent name %j with the stored name %j: %s', (sent, stored, form) => {
   expect(compareStored(sent, stored)).toBe(form);
 });
 
-test('treats a missing name as similar to every name', () => {
+test('treats a missing name as similar to every other name', () => {
   expect(isSimilarName('Ada', null)).toBe(true);
   expect(isSimilarName('Ada', '')).toBe(true);
   expect(isSimilarName('José', 'jose')).toBe(true);

@@ -243,7 +243,7 @@ test.each(CASES)(
   },
 );
 
-test('asks the user about unknown outcomes when the token may act but not list', async () => {
+test('asks the user about unknown outcomes when the token may act on bicycles but not list them', async () => {
   const refuse = async () => Promise.reject(new FleetError('auth', 'HTTP 403', { status: 403 }));
   const client = {
     send: refuse,
@@ -308,7 +308,7 @@ describe('unknown outcomes of creations', () => {
     expect(decided?.kind === 'done' ? `done ${decided.uuid}` : decided?.kind).toBe(expected);
   });
 
-  test('leaves outcomes unknown when the list is too long to read completely', async () => {
+  test('reports outcomes as unknown when the list is too long to be read completely', async () => {
     const client = {
       async *pages() {
         for (let page = 0; ; page++)
@@ -323,7 +323,7 @@ describe('unknown outcomes of creations', () => {
   });
 });
 
-test('compares times in milliseconds, and reports an order only when it is certain', () => {
+test('compares times in milliseconds, and concludes an order only when it is certain', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

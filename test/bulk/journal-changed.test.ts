@@ -59,7 +59,7 @@ const outcomesOf = (stdout: string) =>
     ]),
   );
 
-describe('a run that was suspended between writing the journal and sending', () => {
+describe('a run that was suspended between writing the journal and sending the request', () => {
   /**
    * Makes the clock jump after a request was announced and the journal was checked, before the
    * bytes leave. `meanwhile` runs at that moment. The check itself reads the clock once.
@@ -82,7 +82,7 @@ describe('a run that was suspended between writing the journal and sending', () 
     };
   }
 
-  test('sends nothing when another run took the journal over', async () => {
+  test('a suspended run sends nothing when another run took over its journal', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const clock = openSleeper(path, (journal) => {
@@ -106,7 +106,7 @@ describe('a run that was suspended between writing the journal and sending', () 
     expect(code).toBe(10);
   });
 
-  test('reports the suspension and sends each request once when it still holds the journal', async () => {
+  test('a suspended run reports the suspension and sends each request once when it still owns its journal', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const { code, stderr } = await act([A, B, '--journal', path, '--concurrency', '1'], {
@@ -137,7 +137,7 @@ describe('a journal on a slow disk', () => {
   }
 
   test.each([150, 250, 600])(
-    'delays the run and is reported once when a flush takes %d ms of a ten times faster clock',
+    'a flush of %d ms, on a clock that is ten times faster, delays the run and is reported once',
     async (milliseconds) => {
       await slowDown(milliseconds);
       const { act, posts } = await openService();
@@ -152,7 +152,7 @@ describe('a journal on a slow disk', () => {
     },
   );
 
-  test('sends nothing twice when a second run takes it over', async () => {
+  test('a run on a slow disk sends nothing twice when a second run takes over its journal', async () => {
     await slowDown(400);
     const { act, posts } = await openService();
     const path = newJournal();
@@ -206,7 +206,7 @@ describe('a journal that another program changed', () => {
   ];
 
   test.each(changes)(
-    'exits with 2 and sends nothing for %s until --unknown resend',
+    'a journal with %s is refused with exit 2 until --unknown resend, and nothing is sent',
     async (_case, change, why) => {
       const path = newJournal();
       const { act, posts } = await openService();
@@ -246,7 +246,7 @@ describe('a journal that another program changed', () => {
       (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
     );
 
-    test('a truncated journal is refused because of its counter file until --unknown resend', async () => {
+    test('a truncated journal is refused until --unknown resend, because its counter file shows more records', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       expect((await act([...many, '--journal', path])).code).toBe(0);
@@ -264,7 +264,7 @@ describe('a journal that another program changed', () => {
       expect((await act([...many, '--journal', path])).code).toBe(0);
     });
 
-    test('a truncated journal is refused with an explanation when only the counter file remains', async () => {
+    test('a journal is refused with an explanation when only its counter file remains', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       await act([A, B, '--journal', path]);
@@ -284,7 +284,7 @@ describe('a journal that another program changed', () => {
       expect((await act([A, B, '--journal', path])).code).toBe(0);
     });
 
-    test('a truncated journal is detected through the counter file when the journal has another name', async () => {
+    test('a truncated journal is detected by its counter file when the journal was renamed', async () => {
       const path = newJournal();
       const link = newJournal();
       const { act } = await openService();
@@ -297,7 +297,7 @@ describe('a journal that another program changed', () => {
       expect((await act([A, B, '--journal', link])).code).toBe(2);
     });
 
-    test('reports an unusable counter file and continues the run', async () => {
+    test('a run reports an unusable counter file and continues', async () => {
       const path = newJournal();
       const { act } = await openService();
       await mkdir(`${path}.count`);
@@ -305,7 +305,7 @@ describe('a journal that another program changed', () => {
       expect([code, stderr]).toEqual([0, expect.stringContaining('a journal that loses its end')]);
     });
 
-    test('overwrites no other file in the place of the counter file', async () => {
+    test('a run does not overwrite another file that has the name of its counter file', async () => {
       const path = newJournal();
       const { act } = await openService();
       await writeFile(`${path}.count`, 'my own notes\n');
@@ -328,7 +328,7 @@ describe('a journal that another program changed', () => {
     );
   });
 
-  test('exits with 2 and sends nothing for journal records in the future until --unknown resend', async () => {
+  test('journal records with future times are refused with exit 2 until --unknown resend, and nothing is sent', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const nextYear = () => Date.now() + 366 * 86_400_000;
@@ -351,7 +351,7 @@ describe('a journal that another program changed', () => {
     expect((await act([A, B, C, '--journal', path])).code).toBe(0);
   });
 
-  test('accepts records of a machine with a clock that is hours ahead', async () => {
+  test('accepts a journal from a machine whose clock is hours ahead', async () => {
     const path = newJournal();
     const { act } = await openService();
     const later = () => Date.now() + 6 * 3_600_000;
@@ -359,7 +359,7 @@ describe('a journal that another program changed', () => {
     expect((await act([A, B, '--journal', path])).code).toBe(0);
   });
 
-  test('ends the run when another program appends to its journal', async () => {
+  test('a run ends when another program appends to its journal', async () => {
     const path = newJournal();
     const { env, asked } = await openServer(async (response, { method }) => {
       if (method === 'POST') await appendFile(path, '{"answered":"x"}\n');
@@ -387,7 +387,7 @@ describe('a journal that another program changed', () => {
 });
 
 test.each([408, 409, 423, 425, 499])(
-  'sends a request again after a %d, because it was not carried out',
+  'sends a request again after a %d, because the service did not carry it out',
   async (status) => {
     const path = newJournal();
     const { act, posts } = await openService([status]);
@@ -399,9 +399,9 @@ test.each([408, 409, 423, 425, 499])(
   },
 );
 
-describe('an error of a gateway after a change was sent', () => {
+describe('gateway errors after a change was sent', () => {
   test.each([502, 503, 504, 524])(
-    'records a %d of a bulk run as unknown and does not send it again without a decision',
+    'a bulk run records a change with the answer %d as unknown and does not send it again without a decision',
     async (status) => {
       const path = newJournal();
       const { act, posts } = await openService([status]);
@@ -430,21 +430,24 @@ describe('an error of a gateway after a change was sent', () => {
       ['api', '-X', 'POST', `/bicycles/${A}/actions/`, '-f', 'type=rent'],
       'check before you retry',
     ],
-  ])('exits with 8 after a 503 because the outcome is unknown, %s', async (_case, args, hint) => {
-    const { env, asked } = await openServer((response) =>
-      sendJson(response, 503, { detail: 'upstream' }),
-    );
-    const { code, stderr } = await runFleet(args, { env });
-    expect(stderr).toContain('whether it was carried out is unknown');
-    expect(stderr).not.toContain('try again later');
-    expect(stderr).toContain(hint);
-    if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
-    expect({ code, asked: asked.length }).toEqual({ code: 8, asked: 1 });
-  });
+  ])(
+    'a change exits with 8 after a 503 because its outcome is unknown, %s',
+    async (_case, args, hint) => {
+      const { env, asked } = await openServer((response) =>
+        sendJson(response, 503, { detail: 'upstream' }),
+      );
+      const { code, stderr } = await runFleet(args, { env });
+      expect(stderr).toContain('whether it was carried out is unknown');
+      expect(stderr).not.toContain('try again later');
+      expect(stderr).toContain(hint);
+      if (args[0] !== 'bicycles') expect(stderr).not.toContain('fleet bicycles');
+      expect({ code, asked: asked.length }).toEqual({ code: 8, asked: 1 });
+    },
+  );
 });
 
 test.each([500, 302, 200])(
-  'acts on bicycles when /me/ answers %d without a user',
+  'acts on bicycles when /me/ answers %d and names no user',
   async (status) => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked }) => {
@@ -546,7 +549,7 @@ describe('`journal show`', () => {
     expect(await readFile(file, 'utf8')).toMatch(/<th>RUN<\/th><th>REQUEST<\/th>/);
   });
 
-  test('writes the same report as a workbook to run.xlsx', async () => {
+  test('writes the report as a workbook to run.xlsx', async () => {
     const path = await makeResumedJournal();
     const file = `${path}.xlsx`;
     expect((await runFleet(['journal', 'show', path, '--file', file])).code).toBe(0);
@@ -568,7 +571,7 @@ describe('`journal show`', () => {
     expect((wide?.data ?? []).flat()).toContain('REQUEST');
   });
 
-  test('shows the values before and after an edit', async () => {
+  test('the report of an edit shows the values before and after it', async () => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked, body }) => {
       if (method === 'PATCH') return sendJson(response, 200, { uuid: A, ...JSON.parse(body) });
@@ -583,7 +586,7 @@ describe('`journal show`', () => {
     expect(await readFile(file, 'utf8')).toContain('<td>note: old</td><td>note: new</td>');
   });
 
-  test('exits with 2 for a missing journal, another file and an empty file', async () => {
+  test('`journal show` exits with 2 for a missing file, an empty file and a file that is not a journal', async () => {
     const path = newJournal();
     expect((await runFleet(['journal', 'show', path])).stderr).toContain('there is no journal');
     await writeFile(path, '');
@@ -595,7 +598,7 @@ describe('`journal show`', () => {
     });
   });
 
-  test('reports what was done before at the end of a resumed run and lists it with -o wide', async () => {
+  test('a resumed run reports at its end what the earlier run did, and lists it with -o wide', async () => {
     const path = newJournal();
     const { act } = await openService([425]);
     await act([A, B, C, '--journal', path, '--concurrency', '1']);

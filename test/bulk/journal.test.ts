@@ -93,7 +93,7 @@ describe('reading a journal', () => {
     after: 1,
   });
 
-  test('reads any prefix of a journal up to its last complete line', () => {
+  test('a journal that ends anywhere is read up to its last complete line', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
         const lines = [HEADER, CLAIM, ...numbered(records, 2)].map((one) => Buffer.from(one));
@@ -122,7 +122,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('ignores a line that a crash truncated, and reports damage elsewhere', () => {
+  test('ignores a last line that a crash truncated, but reports damage in other lines', () => {
     const [a = '', b = ''] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -151,7 +151,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('names the journal of a plan', () => {
+  test('a journal that was written for a plan names that plan', () => {
     const plan = '{"fleet_plan":true,"format":1}\n';
     expect(() => readJournal(Buffer.from(plan), 'a.plan')).toThrow(
       expect.objectContaining({
@@ -168,7 +168,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test('ignores requests that a run recorded after it lost the lock of the journal, and keeps the answers that it recorded', () => {
+  test('ignores requests that a run recorded after it lost the lock of the journal, but keeps its recorded answers', () => {
     const [a = '', b, answered] = numbered(
       [
         { sending: 'a', run: 'r' },
@@ -195,7 +195,7 @@ describe('reading a journal', () => {
   });
 });
 
-test('gives a log to the first claim, unless its owner released it or is recorded as dead', () => {
+test('the first claim owns a journal unless its owner released it or is recorded as dead', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -225,14 +225,17 @@ test('gives a log to the first claim, unless its owner released it or is recorde
   }
 });
 
-test.each([-1e15, 0, 1e15, 1500])('waits a reasonable time for a heartbeat of %d ms', (beat_ms) => {
-  const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
-  expect(beatMs).toBeGreaterThanOrEqual(1500);
-  expect(beatMs).toBeLessThanOrEqual(60_000);
-});
+test.each([-1e15, 0, 1e15, 1500])(
+  'waits a reasonable time for the next heartbeat when heartbeats come every %d ms',
+  (beat_ms) => {
+    const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
+    expect(beatMs).toBeGreaterThanOrEqual(1500);
+    expect(beatMs).toBeLessThanOrEqual(60_000);
+  },
+);
 
 describe('opening a journal', () => {
-  test('flushes a record before its promise resolves, and continues after a truncated line', async () => {
+  test('a record is on the disk before its promise resolves, and follows a truncated line on a new line', async () => {
     const path = newJournal();
     const first = await open(path);
     await first.begin(START);
@@ -280,7 +283,7 @@ describe('opening a journal', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('uses the time of the first unanswered request as the time of an answer', async () => {
+  test('treats an answer as old as the first unanswered request', async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -291,7 +294,7 @@ describe('opening a journal', () => {
     expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
   });
 
-  test('allows one run per journal, opened by its name, a symlink, a hard link or a dangling link', async () => {
+  test('allows one run per journal, whether it is opened by its name, a symlink, a hard link or a dangling link', async () => {
     const path = newJournal();
     await symlink(path, `${path}.dangling`);
     const first = await open(`${path}.dangling`, BINDING, 1);
@@ -307,7 +310,7 @@ describe('opening a journal', () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  test('lets exactly one of many runs take over a dead run', async () => {
+  test('exactly one of many runs takes over the journal of a dead run', async () => {
     const path = newJournal();
     await leaveJournal(path, { binding: {}, start: START, sending: [] });
     const tried = await Promise.allSettled(Array.from({ length: 10 }, () => open(path)));
@@ -328,7 +331,7 @@ describe('opening a journal', () => {
         await rename(`${path}.copy`, path);
       },
     ],
-  ])('ends the run when its journal is %s', async (_case, harm) => {
+  ])('a run ends when its journal is %s', async (_case, harm) => {
     const path = newJournal();
     const journal = await open(path);
     await journal.announce('a', NOTHING);
@@ -338,7 +341,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('sends nothing more after a suspended run was taken over', async () => {
+  test('a suspended run sends nothing more after another run took over', async () => {
     const path = newJournal();
     const journal = await open(path);
     const { holder } = readJournal(await readFile(path), path);
@@ -356,7 +359,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('keeps the owner of a log when another claim came too late', async () => {
+  test('the owner of a journal stays the same when another claim comes too late', async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(

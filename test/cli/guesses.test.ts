@@ -85,7 +85,7 @@ const GUESSES: readonly (readonly [typed: string | readonly string[], meant: str
 ];
 
 test.each(GUESSES)(
-  'suggests a whole line for fleet %s, and sends nothing',
+  'suggests a complete command line for `fleet %s`, and sends nothing',
   async (typed, meant) => {
     const words = typeof typed === 'string' ? typed.split(' ') : typed;
     const { code, stderr } = await runFleet(words, { env });
@@ -116,13 +116,16 @@ test.each([
   ['list -otable x', 'bicycles list --name x -otable, or: fleet bicycles list --zone x -otable'],
   ['man states', 'help states'],
   ['man bicycles list', 'help bicycles list'],
-])('suggests for fleet %s a line with every word at its place', async (typed, meant) => {
-  const { code, stderr } = await runFleet(typed.split(' '), { env });
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringContaining(`hint: did you mean: fleet ${meant}\n`),
-  ]);
-});
+])(
+  'the line that is suggested for `fleet %s` has every word in its place',
+  async (typed, meant) => {
+    const { code, stderr } = await runFleet(typed.split(' '), { env });
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining(`hint: did you mean: fleet ${meant}\n`),
+    ]);
+  },
+);
 
 test.each([
   ['act', 'take_over', '', 'rent'],
@@ -138,12 +141,12 @@ test.each([
   ['-1', 'bicycles', 'list', 'rentals'],
   ['bicycles', 'act', 'rent', 'x.csv', '--set', 'charge'],
   ['act', 'rent', 'SN-1', '--from', 'x.csv'],
-])('suggests no line that fleet refuses for fleet %j', async (...typed) => {
+])('every suggestion for `fleet %j` is a line that fleet accepts', async (...typed) => {
   const { code, stderr } = await runFleet(typed, { env });
   expect([code, stderr]).toEqual([2, expect.not.stringContaining('did you mean: fleet')]);
 });
 
-test('suggests a pipe for a change of bicycles that filters select', async () => {
+test('suggests a pipe when a change selects its bicycles by filters', async () => {
   const { code, stderr } = await runFleet(['bicycles', 'act', '--state', 'available', 'reserve'], {
     env,
   });
@@ -170,7 +173,7 @@ test.each([
   ['zones list --name x', '--where'],
   ['bicycles act -f x.csv', '--from'],
 ])(
-  'suggests the command of fleet for fleet %s, a word of another tool, and sends nothing',
+  'suggests the equivalent command for `fleet %s`, which is a command of another tool, and sends nothing',
   async (typed, meant) => {
     const { code, stderr } = await runFleet(typed.split(' '), { env });
     expect([code, stderr]).toEqual([
@@ -185,7 +188,7 @@ test.each([
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])('suggests no riskier and no distant flag for %s %s', async (verb, flag) => {
+])('suggests no dissimilar flag and no flag that does more than %s %s', async (verb, flag) => {
   const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
   expect([code, stderr]).toEqual([
     2,
@@ -212,7 +215,7 @@ test.each([
   expect(stderr).not.toContain(unsaid);
 });
 
-test('never suggests a permanent transition for its opposite', async () => {
+test('never suggests a transition that cannot be undone in place of its opposite', async () => {
   const env = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'abcdefgh' };
   for (const word of ['restore', 'unretire', 'require']) {
     const { code, stderr } = await runFleet(

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runFleet } from '../support/run.js';
 import { openServer, sendJson } from '../support/server.js';
 
-test('stops the run after a 405', async () => {
+test('`alerts act` stops the run after HTTP 405', async () => {
   const { env, asked } = await openServer((response, asked) =>
     asked.method === 'GET'
       ? sendJson(response, 200, [])

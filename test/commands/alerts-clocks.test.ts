@@ -39,7 +39,7 @@ async function expectShown(
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
-test.concurrent('corrects a cursor that is in the future', () =>
+test.concurrent('corrects the time in a state file that is in the future', () =>
   withAlertService(async (service) => {
     const path = join(service.folder, 'state');
     const args = ['--state-file', path];
@@ -58,7 +58,7 @@ test.concurrent('corrects a cursor that is in the future', () =>
     }
   }));
 
-test.concurrent('shows only alerts that were created after the start when the first reading fails', () =>
+test.concurrent('shows only alerts that were created after the start when the first request for the list fails', () =>
   withAlertService(async (service) => {
     service.put(alertUuid(0), -60 * SECOND_MS);
     service.status = 503;
@@ -72,7 +72,7 @@ test.concurrent('shows only alerts that were created after the start when the fi
     await running.stop();
   }));
 
-test.concurrent('continues a watch when its earlier run ended before it could read the list', () =>
+test.concurrent('continues the watch of an earlier run that ended before it could read the list', () =>
   withAlertService(async (service) => {
     const args = ['--state-file', join(service.folder, 'state')];
     service.put(alertUuid(0), -60 * SECOND_MS);
@@ -89,7 +89,7 @@ test.concurrent('continues a watch when its earlier run ended before it could re
     await second.stop();
   }));
 
-describe.concurrent('keeps and reports a damaged state file and shows the alerts that it may have missed', () => {
+describe.concurrent('keeps a damaged state file under another name, reports it, and shows the alerts that may have been missed', () => {
   const DAMAGES: [
     name: string,
     damage: (text: string) => string,
@@ -145,7 +145,7 @@ describe.concurrent('keeps and reports a damaged state file and shows the alerts
 });
 
 describe.concurrent('exclusive use of the state file', () => {
-  test('rejects a second watch on the same state file and names the first', () =>
+  test('a second watch on the same state file is rejected, and the error names the first watch', () =>
     withAlertService(async (service) => {
       const args = ['--state-file', join(service.folder, 'state')];
       const first = await watch(service, args);
@@ -159,7 +159,7 @@ describe.concurrent('exclusive use of the state file', () => {
       await first.stop();
     }));
 
-  test('stops a suspended watch when its state file was taken over, and names the new owner', () =>
+  test('a suspended watch stops when another watch took over its state file, and names it', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);

@@ -35,7 +35,7 @@ async function watch(service: AlertService, args: readonly string[]) {
   return running;
 }
 
-test('reads the alerts of a service that refuses page_size, and still orders them by change', () =>
+test('reads the alerts of a service that refuses the parameter page_size, still in order of their changes', () =>
   withAlertService(async (service) => {
     service.acceptsPageSize = false;
     service.put(alertUuid(1), -HOUR_MS);
@@ -55,9 +55,9 @@ const cases = [
 ];
 
 describe.each(cases)(
-  'with $times deletions and counts: $countsAlerts',
+  'with $times deletions during the read and with counts of alerts: $countsAlerts',
   ({ countsAlerts, times }) => {
-    test('prints every alert since a time', () =>
+    test('`alerts list --since` prints every alert since that time', () =>
       withAlertService(async (service) => {
         service.countsAlerts = countsAlerts;
         addAlerts(service);
@@ -69,7 +69,7 @@ describe.each(cases)(
         expect(new Set(running.objects().map(({ uuid }) => uuid)).size).toBe(ALERTS);
       }));
 
-    test('prints every alert of a night with a state file', () =>
+    test('`alerts watch --state-file` prints every alert of a night', () =>
       withAlertService(async (service) => {
         service.countsAlerts = countsAlerts;
         const path = join(service.folder, 'state');

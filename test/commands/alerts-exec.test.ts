@@ -35,23 +35,23 @@ test.each([
   expect([ended.reason, ended.lines.sort()]).toEqual([reason, lines]);
 });
 
-test('accepts a command that does not read a megabyte of input', async () => {
+test('a command of --exec may ignore its input of one megabyte', async () => {
   expect((await run('true', 'x'.repeat(1e6))).reason).toBeUndefined();
   expect((await run('wc -c', 'x'.repeat(1e6))).lines).toEqual(['1000001']);
 });
 
-test('kills a command that ignores SIGTERM after 30 s', async () => {
+test('a command of --exec that ignores SIGTERM is killed after 30 s', async () => {
   expect((await run('sleep 1000', '{}', { hurry: 60 })).reason).toBe('it did not end within 30 s');
   expect((await run("trap '' TERM; while :; do sleep 0.1; done", '{}', { hurry: 60 })).reason).toBe(
     'it did not end within 30 s',
   );
 });
 
-test('does not wait for background processes of the command', async () => {
+test('does not wait for background processes of the --exec command', async () => {
   expect((await run('sleep 1000 & echo done')).lines).toEqual(['done']);
 });
 
-test('stops the command when the watch ends, even when the command starts after the end', async () => {
+test('stops the --exec command when the watch ends, even when the command starts after that', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);
@@ -61,7 +61,7 @@ test('stops the command when the watch ends, even when the command starts after 
   );
 });
 
-test('truncates endless output of the command and reports it', async () => {
+test('truncates endless output of the --exec command and reports it', async () => {
   const { lines, reason } = await run(
     'head -c 1000000 /dev/zero | tr "\\0" x; yes | head -n 100000',
   );

@@ -87,7 +87,7 @@ function raw(url: string, text: string, end = true): Promise<string> {
 }
 
 describe('input of `alerts listen`', () => {
-  test('escapes control characters of alerts on a terminal', async () => {
+  test('escapes control characters in alerts on a terminal', async () => {
     const running = startFleet(['alerts', 'listen', '--port', '0'], {
       env: { XDG_STATE_HOME: folder },
       terminal: { columns: 80 },
@@ -109,7 +109,7 @@ describe('input of `alerts listen`', () => {
 });
 
 describe('requests that `alerts listen` rejects', () => {
-  test('rejects a chunked body of more than 1 MB without a length', async () => {
+  test('rejects a chunked request body of more than 1 MB that has no Content-Length', async () => {
     const { url } = await listen([]);
     const chunk = `10000\r\n${'x'.repeat(65536)}\r\n`;
     const answer = await raw(
@@ -120,7 +120,7 @@ describe('requests that `alerts listen` rejects', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 413 /);
   });
 
-  test('refuses the oldest unfinished bodies when all of them exceed 16 MB', async () => {
+  test('refuses the oldest unfinished request bodies when all of them together exceed 16 MB', async () => {
     const { url, post, objects } = await listen([]);
     const head = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n';
     const answers: string[] = [];
@@ -149,7 +149,7 @@ describe('requests that `alerts listen` rejects', () => {
 });
 
 describe('--backfill of `alerts listen`', () => {
-  test('marks alerts from the list as backfilled and ignores their later webhooks', async () => {
+  test('--backfill marks alerts from the list as backfilled and ignores their later webhooks', async () => {
     const sandbox = await openSandbox({ bicycles: 10 });
     const { post, objects, events, until } = await listen(
       ['--backfill', '200ms'],
@@ -173,7 +173,7 @@ describe('--backfill of `alerts listen`', () => {
 });
 
 describe('`alerts listen --forward`', () => {
-  test('forwards bodies unchanged, in order, once each, and with their signature', async () => {
+  test('forwards webhook bodies unchanged, in order, once each, and with their signature', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end('ok'));
     const { post, until, events } = await listen(
       ['--forward', `${receiver.url}/in?key=1`, '--secret-env', 'HOOK'],
@@ -196,7 +196,7 @@ describe('`alerts listen --forward`', () => {
     expect(events('listening')).toHaveLength(1);
   });
 
-  test('hides tokens and its secret in webhooks, and signs a changed body again', async () => {
+  test('hides the token and the webhook secret in a forwarded body, and signs the changed body again', async () => {
     const receiver = await openServer((response) => void response.writeHead(503).end());
     const env = {
       HOOK: 'whsec_5f1d7a84db00a2ce188da2',
@@ -219,7 +219,7 @@ describe('`alerts listen --forward`', () => {
     expect(kept).not.toContain(Buffer.from(body).toString('base64').slice(0, 200));
   });
 
-  test('forwards a changed body without its signature when the secret is unknown', async () => {
+  test('forwards a body without its signature when fleet changed the body and does not know the secret', async () => {
     const receiver = await openServer((response) => void response.writeHead(200).end());
     const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
     const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
@@ -238,7 +238,7 @@ describe('`alerts listen --forward`', () => {
   test.each([
     ['as text', (token: string) => token],
     ['in base64', (token: string) => Buffer.from(`JWT ${token}`).toString('base64')],
-  ])('hides a token %s in the headers that it forwards', async (_name, write) => {
+  ])('hides a token %s in the headers of a forwarded webhook', async (_name, write) => {
     const receiver = await openServer((response) => void response.writeHead(503).end());
     const env = { FLEET_TOKEN: 'fk_live-51HqLyj2eZvKYlo2C9f8a7b6c5d' };
     const { post, until } = await listen(['--forward', receiver.url, '--backfill', '0'], env);
@@ -280,7 +280,7 @@ describe('`alerts listen --forward`', () => {
   });
 });
 
-test('reports and keeps a damaged queue, and forwards its readable part', async () => {
+test('keeps and reports a damaged forward queue, and forwards the part that is readable', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   const first = await listen(['--forward', gone.url, '--backfill', '0']);
@@ -302,7 +302,7 @@ test('reports and keeps a damaged queue, and forwards its readable part', async 
   expect(await readFile(String(said?.['kept_as']), 'utf8')).toBe(damaged);
 });
 
-test('rejects a second listener on the same state file and names the first', async () => {
+test('a second listener on the same state file is rejected, and the error names the first listener', async () => {
   const receiver = await openServer((response) => void response.writeHead(204).end());
   const { post, until } = await listen(['--forward', receiver.url]);
   const second = await runFleet(['alerts', 'listen', '--port', '0', '--forward', receiver.url], {
@@ -317,7 +317,7 @@ test('rejects a second listener on the same state file and names the first', asy
   await until(() => receiver.asked.length === 15);
 });
 
-test('limits the size of the state file of a queue that is never empty', async () => {
+test('limits the size of the state file when its forward queue is never empty', async () => {
   const path = join(folder, 'listen.state');
   const { signal } = new AbortController();
   const context = { clock: systemClock(), signal, notice: async () => {} };
@@ -337,7 +337,7 @@ test('limits the size of the state file of a queue that is never empty', async (
 });
 
 describe('the end of `alerts listen`', () => {
-  test('does not wait for a slow sender at SIGTERM', async () => {
+  test('`alerts listen` does not wait for a slow sender when it receives SIGTERM', async () => {
     const listening = await listen();
     void raw(listening.url, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{', false);
     await new Promise((resolve) => setTimeout(resolve, 100));

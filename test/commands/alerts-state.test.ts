@@ -107,14 +107,14 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
 
 const down = new FleetError('network', 'connection refused');
 
-describe('which alerts are shown', () => {
-  test('shows the alerts of one reading from oldest to newest', () => {
+describe('the alerts that a watch shows', () => {
+  test('shows the alerts of one read of the list from oldest to newest', () => {
     const { read } = follow();
     read([]);
     expect(read([item('c', 2), item('b', 1), item('a', 0)])).toEqual(['a new', 'b new', 'c new']);
   });
 
-  test('shows new alerts and changes that have the same second', () => {
+  test('shows new alerts and changed alerts that have the same second', () => {
     const { read } = follow();
     const a = item('a', 10);
     expect(read([a])).toEqual([]);
@@ -130,13 +130,13 @@ describe('which alerts are shown', () => {
     expect(read([item('c', 20), item('b', 13), item('a', 10)])).toEqual(['b new']);
   });
 
-  test('prints an old alert that it has not seen yet when the alert changes', () => {
+  test('prints an old alert that was never shown when it changes', () => {
     const { read } = follow();
     read([item('a', 100)], [item('b', 50)]);
     expect(read([item('old', 110, 'resolved', -9000), item('a', 100)])).toEqual(['old resolved']);
   });
 
-  test('does not show an older version after a newer one', () => {
+  test('does not show an older version of an alert after a newer one', () => {
     const { read } = follow();
     read([item('a', 10)]);
     expect(read([item('a', 20, 'escalated', 10)])).toEqual(['a new escalated']);
@@ -144,7 +144,7 @@ describe('which alerts are shown', () => {
     expect(read([item('a', 20, 'escalated', 10)])).toEqual([]);
   });
 
-  test('shows an alert with a time in the future once, and the alerts after it', () => {
+  test('shows an alert with a time in the future once, and also the alerts after it', () => {
     const { read } = follow();
     const ahead = item('ahead', 900_000);
     expect(read([ahead, item('a', 10)])).toEqual([]);
@@ -152,7 +152,7 @@ describe('which alerts are shown', () => {
     expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
   });
 
-  test('shows an alert without a UUID and without times once, and compares it by its text', () => {
+  test('shows an alert without a UUID and times once, and recognizes it by its text', () => {
     const { read } = follow();
     const bare = (message: string): AlertItem => ({
       value: { message },
@@ -163,7 +163,7 @@ describe('which alerts are shown', () => {
     expect(read([bare('two'), bare('one')])).toEqual([]);
   });
 
-  test('shows a late version of an often changed alert once', () => {
+  test('shows a late version of a frequently changed alert once', () => {
     const { read } = follow();
     read([]);
     for (let change = 1; change <= 15; change++)
@@ -172,7 +172,7 @@ describe('which alerts are shown', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test('keeps the order of the list when one alert lacks a time', () => {
+  test('keeps the order of the list when one alert has no time', () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -183,7 +183,7 @@ describe('which alerts are shown', () => {
     expect(read([bare, item('c', 20), item('b', 5)])).toEqual(['c new']);
   });
 
-  test('shows each alert once when pages shift during a reading, and reads missed alerts again', () => {
+  test('shows each alert once when alerts move between pages during a read, and reads the list again for missed alerts', () => {
     const { read } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -194,7 +194,7 @@ describe('which alerts are shown', () => {
     expect(read([item('e', 60), c], [c, b], [a])).toEqual(['e new']);
   });
 
-  test('keeps the order of the list when new alerts shift others to the next page', () => {
+  test('keeps the order of the list when new alerts move others to the next page', () => {
     const { read, state } = follow();
     read([item('x', 0)]);
     const [a, b, c, d] = [item('a', 40), item('b', 41), item('c', 42), item('d', 43)] as const;
@@ -202,7 +202,7 @@ describe('which alerts are shown', () => {
     expect(state().order).toBe('modified');
   });
 
-  test('shows no alert of a reading that failed, and every alert in the next reading', () => {
+  test('shows no alert from a read that failed, and every alert after the next read', () => {
     const { read, step, pass } = follow();
     read([item('x', 0)]);
     pass(1000);
@@ -215,27 +215,30 @@ describe('which alerts are shown', () => {
   test.each([
     ['503: it goes on with the page that failed', 503, 'page', '2'],
     ['404, as when the list became shorter: it begins anew', 404, 'ordering', '-modified'],
-  ])('continues a long reading after a page failed with %s', (_words, status, name, value) => {
-    const { read, step, pass, asked } = follow({ isBackfill: true });
-    read([item('x', 0)]);
-    pass(1000);
-    step({ type: 'tick' });
-    step(came([item('b', 20)], 2));
-    step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
-    // No request is due before its time.
-    expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
-    pass(60);
-    step({ type: 'tick' });
-    expect(asked()).toMatchObject([expect.arrayContaining([[name, value]])]);
-    expect(step({ type: 'tick' })).toEqual([]);
-  });
+  ])(
+    'a long read of the alerts continues where it stopped after a page failed with %s',
+    (_words, status, name, value) => {
+      const { read, step, pass, asked } = follow({ isBackfill: true });
+      read([item('x', 0)]);
+      pass(1000);
+      step({ type: 'tick' });
+      step(came([item('b', 20)], 2));
+      step(failed(new FleetError(status === 404 ? 'not-found' : 'service', 'no', { status })));
+      // No request is due before its time.
+      expect(step({ type: 'tick' })).toMatchObject([{ type: 'wake' }]);
+      pass(60);
+      step({ type: 'tick' });
+      expect(asked()).toMatchObject([expect.arrayContaining([[name, value]])]);
+      expect(step({ type: 'tick' })).toEqual([]);
+    },
+  );
 
-  test('shows only changes since --since', () => {
+  test('--since shows only alerts that changed after that time', () => {
     const { read } = follow({ sinceMs: NOON_MS });
     expect(read([item('b', 5), item('a', 0), item('z', -1)])).toEqual(['a new', 'b new']);
   });
 
-  test('stops reading a list when its pages repeat', () => {
+  test('stops reading a list whose pages repeat', () => {
     const { step, types } = follow({ sinceMs: 0 });
     step({ type: 'tick' });
     let pages = 0;
@@ -249,7 +252,7 @@ describe('which alerts are shown', () => {
 describe('a service that does not order alerts by modification time', () => {
   const refused = new FleetError('rejected', 'no such ordering', { status: 400 });
 
-  test('reads the list by creation time and checks older alerts for changes from time to time', () => {
+  test('reads the alerts by creation time and checks older alerts for changes from time to time', () => {
     const { read, fail, asked, step } = follow();
     fail(refused);
     expect(asked()[0]).toContainEqual(['ordering', '-created']);
@@ -260,7 +263,7 @@ describe('a service that does not order alerts by modification time', () => {
     ]);
   });
 
-  test('detects a service that ignores the ordering parameter', () => {
+  test('detects a service that ignores the parameter ordering', () => {
     const { step, asked } = follow();
     step({ type: 'tick' });
     step(came([item('a', 1), item('b', 2)], 2));
@@ -282,8 +285,8 @@ test.each(['+00:00', '.000Z', '.000000Z', '.000000+00:00'])(
   },
 );
 
-describe('failed readings of the alerts', () => {
-  test('reports an outage once, and also its end', () => {
+describe('failed requests for the list of alerts', () => {
+  test('reports an outage once, and its end once', () => {
     const { read, fail } = follow();
     read([item('a', 0)]);
     expect(fail(down).map(({ type }) => type)).toEqual(['unread', 'wake']);
@@ -313,7 +316,7 @@ describe('failed readings of the alerts', () => {
     expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
   });
 
-  test('tolerates a 401 for a minute after a successful reading, and never ends a listener because of it', () => {
+  test('retries a 401 for a minute after a successful request, and a 401 never ends a webhook listener', () => {
     const refused = new FleetError('auth', 'no', { status: 401 });
     const watch = follow();
     watch.read([]);
@@ -324,11 +327,11 @@ describe('failed readings of the alerts', () => {
   });
 });
 
-describe('the pause after a failed reading', () => {
+describe('the pause after a failed request', () => {
   const pauseOf = (effects: readonly AlertsEffect[]) =>
     effects.flatMap((effect) => (effect.type === 'wake' ? [effect.inMs / 1000] : []))[0];
 
-  test('obeys Retry-After up to five minutes and reports a longer one', () => {
+  test('obeys a Retry-After of up to five minutes and reports a longer one', () => {
     const { read, fail } = follow();
     read([]);
     expect(pauseOf(fail(new FleetError('service', 'slow down', { status: 429 }), 45_000))).toBe(45);
@@ -339,7 +342,7 @@ describe('the pause after a failed reading', () => {
     );
   });
 
-  test('the pause after a failed reading is reset to one second after a page was read', () => {
+  test('the pause after a failed request starts at one second again after a page was read', () => {
     const { fail, step, pass } = follow({ isBackfill: true });
     const first = pauseOf(fail(down));
     pass(60);
@@ -350,7 +353,7 @@ describe('the pause after a failed reading', () => {
     expect(pauseOf(step(failed(down)))).toBe(1);
   });
 
-  test('doubles from one second to one minute, and then returns to the normal interval', () => {
+  test('the pause doubles from one second to one minute and returns to the normal interval after a success', () => {
     const { read, fail, step } = follow();
     read([]);
     expect(Array.from({ length: 8 }, () => pauseOf(fail(down)))).toEqual([
@@ -362,7 +365,7 @@ describe('the pause after a failed reading', () => {
 });
 
 describe('webhooks of alerts', () => {
-  test('shows each version once, from webhook or list, and marks versions from the list', () => {
+  test('shows each version of an alert once, from a webhook or from the list, and marks versions from the list', () => {
     const { read, hook } = follow({ isBackfill: true });
     read([item('x', 0)]);
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
@@ -373,7 +376,7 @@ describe('webhooks of alerts', () => {
     expect(hook(item('b', 12))).toEqual({ shown: [], isNews: false });
   });
 
-  test('shows two changes within the same second', () => {
+  test('shows two changes of an alert within the same second', () => {
     const { hook } = follow({ everyMs: undefined });
     expect(hook(item('a', 10), item('a', 10, 'stopped'))).toEqual({
       shown: ['a new', 'a new stopped'],
@@ -381,14 +384,14 @@ describe('webhooks of alerts', () => {
     });
   });
 
-  test('shows an alert that arrives after a newer version of it', () => {
+  test('shows an old version of an alert that arrives after a newer version of it', () => {
     const { hook } = follow({ everyMs: undefined });
     hook(item('a', 20, 'resolved', 10));
     expect(hook(item('a', 10))).toEqual({ shown: ['a new'], isNews: true });
     expect(hook(item('a', 20, 'resolved', 10))).toEqual({ shown: [], isNews: false });
   });
 
-  test('reads nothing when no URL is configured', () => {
+  test('requests no list of alerts when no service URL is configured', () => {
     const { step } = follow({ everyMs: undefined });
     expect(step({ type: 'tick' })).toEqual([]);
   });

@@ -85,7 +85,7 @@ test.each([
   expect(first?.outcome).toBe(outcome);
 });
 
-test('names the unexpected answer and exits with 7 for a single bicycle', async () => {
+test('names the unexpected answer and exits with 7 when a command reads a single bicycle', async () => {
   const { env } = await openServer(
     (response) => void response.writeHead(200, { 'content-type': 'text/plain' }).end('OK'),
   );
@@ -96,14 +96,14 @@ test('names the unexpected answer and exits with 7 for a single bicycle', async 
   );
 });
 
-test('retries once after a concurrent edit, because nothing was carried out', async () => {
+test('retries a change once after a conflict with a concurrent edit, because nothing was carried out', async () => {
   const conflict = { status: 409, body: JSON.stringify(CONCURRENT) };
   const { first, asked } = await outcomesOf([conflict, { body: '' }]);
   expect(first?.outcome).toBe('done');
   expect(asked).toHaveLength(3);
 });
 
-test('reports a second concurrent edit as failed, so that a resumed run sends it again', async () => {
+test('reports a second conflict with a concurrent edit as failed, so that a resumed run sends the change again', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: JSON.stringify(CONCURRENT) }]);
   expect(first).toMatchObject({
     outcome: 'failed',
@@ -113,13 +113,13 @@ test('reports a second concurrent edit as failed, so that a resumed run sends it
   expect(asked).toHaveLength(4);
 });
 
-test('refuses at once after another kind of conflict', async () => {
+test('a conflict for another reason is reported without a retry', async () => {
   const { first, asked } = await outcomesOf([{ status: 409, body: '{"detail":"it is reserved"}' }]);
   expect(first).toMatchObject({ outcome: 'refused', status: 409 });
   expect(asked).toHaveLength(2);
 });
 
-test('rejects dry_run as a field, because its answer would look like "done"', async () => {
+test('rejects dry_run as a field, because the answer to a dry run looks like a completed change', async () => {
   const { code, asked } = await outcomesOf([{ status: 204 }], ['--field', 'dry_run=true']);
   expect([code, asked]).toEqual([2, []]);
 });

@@ -40,7 +40,7 @@ async function fleet(
 
 const fine: Answer = (response) => sendJson(response, 200, { fine: true });
 
-test('hides the token in response headers of --include', async () => {
+test('`api --include` hides the token in response headers', async () => {
   const token = 'a-token-of-some-length';
   for (const status of [200, 404]) {
     const repeat: Answer = (response) => sendJson(response, status, {}, { 'x-echo': token });
@@ -50,7 +50,7 @@ test('hides the token in response headers of --include', async () => {
   }
 });
 
-describe('the request of `api`', () => {
+describe('the request that `api` sends', () => {
   const BODY = fileOf('body.json', '{"n": 1.50}\n');
   const LIST = fileOf('list.json', '[1]');
   test.each([
@@ -75,7 +75,7 @@ describe('the request of `api`', () => {
     expect(asked[0]?.headers['content-type']).toBe(body === '' ? undefined : 'application/json');
   });
 
-  test('sends a header with any name, including __proto__', async () => {
+  test('`api` sends a header with any name, even __proto__', async () => {
     const names = ['__proto__: x', 'constructor: y', '__proto__: w'];
     let head: readonly string[] = [];
     const answer: Answer = (response) => {
@@ -87,7 +87,7 @@ describe('the request of `api`', () => {
     expect(head.join('\n')).toMatch(/^constructor\ny$/m);
   });
 
-  test('sends the headers of the user', async () => {
+  test('`api` sends the headers that the user sets', async () => {
     const headers = ['Accept: text/csv', 'X-Test: one', 'x-test:two', 'Content-Type: text/plain'];
     const input = fileOf('plain.txt', 'no json');
     const { asked } = await fleet(fine, [
@@ -115,7 +115,7 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     expect(stderr).toContain(words);
   });
 
-  test('keeps every path at the origin and below the prefix (property-based)', () => {
+  test('every path of `api` stays on the host and below the path prefix of the base URL (property-based)', () => {
     const base = new URL('https://service.example/api');
     const pieces = '/ \\ .. . %2e %2E%2e @ : ? # https: evil.example a ;'.split(' ');
     const piece = fc.constantFrom(...pieces, '\t', '\n');
@@ -140,7 +140,7 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     );
   });
 
-  test('builds a JSON object from fields (property-based)', () => {
+  test('the --field values of `api` become a JSON object (property-based)', () => {
     const name = fc.stringMatching(/^[a-z_]{1,8}$/);
     fc.assert(
       fc.property(fc.dictionary(name, fc.string(), { noNullPrototype: true }), (values) => {
@@ -157,7 +157,7 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
 });
 
 describe('the output of `api`', () => {
-  test('prints status, headers and body with -i, and redacts secrets', async () => {
+  test('-i prints status, headers and body, and hides secrets', async () => {
     const { stdout } = await fleet(
       (response) =>
         sendJson(response, 201, { a: 1 }, { 'set-cookie': 'session=1', 'x-hostile': 'a\u009bb' }),
@@ -182,7 +182,7 @@ describe('the output of `api`', () => {
     },
   );
 
-  test('shows the header www-authenticate with -i', async () => {
+  test('-i shows the header www-authenticate', async () => {
     const answer: Answer = (response) =>
       sendJson(response, 200, {}, { 'WWW-Authenticate': 'JWT realm="api"' });
     expect((await fleet(answer, ['/x/', '-i'])).stdout).toContain('JWT realm="api"');
@@ -211,7 +211,7 @@ describe('the output of `api`', () => {
     },
   );
 
-  test('prints nothing for an empty answer', async () => {
+  test('prints nothing for an answer without a body', async () => {
     const nothing: Answer = (response) => void response.writeHead(204).end();
     expect(await fleet(nothing, ['/x/', '-X', 'DELETE'])).toMatchObject({
       code: 0,
@@ -229,7 +229,7 @@ describe('the output of `api`', () => {
     response.end(BYTES);
   };
 
-  test('writes data that is not JSON unchanged to a pipe', async () => {
+  test('writes a body that is not JSON unchanged to a pipe', async () => {
     const chunks: Buffer[] = [];
     const { url } = await openServer(image);
     const { main } = await import('../../src/main.js');
@@ -257,7 +257,7 @@ describe('the output of `api`', () => {
     expect(Buffer.concat(chunks).equals(BYTES)).toBe(true);
   });
 
-  test('escapes text and does not print binary data on a terminal', async () => {
+  test('escapes text on a terminal and does not print binary data there', async () => {
     const terminal = { columns: 80 };
     const shown = await fleet(image, ['/x.png'], { terminal });
     expect(shown.stdout).toBe('');
@@ -269,7 +269,7 @@ describe('the output of `api`', () => {
     expect((await fleet(csv, ['/x'], { terminal })).stdout).toBe('a,␛[31mb\n1,2\n');
   });
 
-  test('fails when the answer is not JSON although JSON was declared or requested', async () => {
+  test('`api` fails when the answer is not JSON although its content type or --jq requires JSON', async () => {
     const html: Answer = (response) => {
       response.writeHead(200, { 'content-type': 'text/html' });
       response.end('<html><title>Login</title></html>');
@@ -283,7 +283,7 @@ describe('the output of `api`', () => {
 });
 
 describe('errors of `api`', () => {
-  test('prints the complete answer of an error with -i', async () => {
+  test('-i prints the complete answer when the status is an error', async () => {
     const run = await fleet(
       (response) => sendJson(response, 409, { detail: 'not so', more: [1] }),
       ['/x/', '-i', '-f', 'a=b'],

@@ -56,17 +56,17 @@ test.each<[keys: string, marked: string[], requests: BoardRequest[]]>([
   ['ea', [], [{ type: 'offer', uuids: ['a'] }]],
   // In the filter, the keys are letters.
   ['/a c y\r', [], []],
-])('the keys %j mark %j and ask for %j', (keys, marked, requests) => {
+])('the keys %j mark the bicycles %j and open the question %j', (keys, marked, requests) => {
   const pressed = press(keys);
   expect([...pressed.board.view.marked]).toEqual(marked);
   expect(pressed.requests).toEqual(requests);
 });
 
-test('`e` opens the details', () => {
+test('the key `e` on the board opens the details of a bicycle', () => {
   expect(press('e').board.view.panel).toEqual({ type: 'card', uuid: 'a', scroll: 0 });
 });
 
-describe('the choice of a transition', () => {
+describe('the dialog that offers the transitions', () => {
   const uuids = ['a', 'b'];
   test.each<[keys: string, requests: BoardRequest[], isOpen: boolean]>([
     ['\r', [{ type: 'ask', uuids, transition: 'put_in_maintenance' }], false],
@@ -83,7 +83,7 @@ describe('the choice of a transition', () => {
   });
 });
 
-describe('the question', () => {
+describe('the question before a change', () => {
   const act: BoardRequest = { type: 'act', uuids: ['a', 'b'], transition: 'retire' };
   test.each<[keys: string, proof: string | undefined, requests: BoardRequest[]]>([
     ['\r', undefined, [act]],
@@ -100,12 +100,12 @@ describe('the question', () => {
     expect(press(keys, ask(proof)).requests).toEqual(requests);
   });
 
-  test('Enter does not answer a question that was not drawn yet', () => {
+  test('Enter does not confirm a question that is not on the screen yet', () => {
     expect(press('\r\r\r', ask(), false).requests).toEqual([]);
   });
 });
 
-test('a second change waits for the first, and its result removes the marks', () => {
+test('a second change waits until the first one has ended, and the result removes the marks of the bicycles', () => {
   const { board } = press(` ${DOWN} `);
   board.startAct();
   const seen: BoardSeen = { uuids: UUIDS, first: 0, rows: 3, matching: 3 };
@@ -120,7 +120,7 @@ test('a second change waits for the first, and its result removes the marks', ()
   expect(board.view.message).toBeUndefined();
 });
 
-test('offers the transitions that some of the bicycles may start', () => {
+test('offers every transition that at least one of the marked bicycles may start', () => {
   const states = new Map([
     ['a', { uuid: 'a', state: 'available' }],
     ['b', { uuid: 'b', state: 'retired' }],
@@ -134,11 +134,11 @@ test('offers the transitions that some of the bicycles may start', () => {
   expect([...offered.keys()].some((name) => name.startsWith('expire'))).toBe(false);
 });
 
-test('copies an ID with OSC 52', () => {
+test('copies a UUID to the clipboard with OSC 52', () => {
   expect(copyText('d238dc92')).toBe('\u001b]52;c;ZDIzOGRjOTI=\u0007');
 });
 
-test('the question of a transition that is hard to undo shows UUID and state of a single bicycle', async () => {
+test('the question before a transition that is hard to undo shows UUID and state when there is one bicycle', async () => {
   const fleet = new Map([
     ['a', { uuid: 'a', name: 'Ada', state: 'lost' }],
     ['b', { uuid: 'b', name: 'Bob', state: 'available' }],

@@ -45,7 +45,7 @@ test.each([
   expect(press(input)).toMatchObject(state);
 });
 
-test('keeps the alerts of the last reading while the list cannot be read', () => {
+test('keeps the last known alerts on the board while their list cannot be read', () => {
   const board = new Board();
   const error = new FleetError('service', 'HTTP 503');
   board.takeAlerts({ error }, 1_000);

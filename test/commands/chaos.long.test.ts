@@ -23,7 +23,7 @@ const ways: [name: string, run: (trial: Trial) => Promise<Verdict>][] = [
 ];
 
 test.concurrent.each(ways)(
-  `%s: reports no change twice, misses none and invents none in ${MINUTES} minutes`,
+  `%s: reports no change twice, misses no change and invents no change in ${MINUTES} minutes`,
   async (name, run) => {
     const endAt = performance.now() + MINUTES * 60_000;
     const firstSeed = Number(process.env['FLEET_TEST_SEED'] ?? Date.now() % 1_000_000);

@@ -13,7 +13,7 @@ const [sqlite, postgres] = useEngines();
 
 describe.concurrent('commands under broken and stalled connections, outages, suspensions and clock changes', () => {
   test.each([1, 2])(
-    '`watch` shows each change once or its final state after a gap (seed %i)',
+    '`watch` shows each change once, or its final state after a gap (seed %i)',
     async (seed) => {
       const { faults, changes, stderr } = await runWatch({ seed, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);
@@ -41,7 +41,7 @@ describe.concurrent('commands under broken and stalled connections, outages, sus
   );
 
   test(
-    'a killed `map --serve` shows the current fleet',
+    'a restarted `map --serve` shows the current fleet after it was killed',
     async () => {
       const { faults, changes, stderr } = await runPage({ seed: 1, durationMs: TWO_MINUTES_MS });
       expect(faults, stderr).toEqual([]);

@@ -78,7 +78,7 @@ async function verdictAt([longitude, latitude]: [number, number], rule: object) 
   return { found, unlocated, verdict };
 }
 
-describe('verdicts', () => {
+describe('the result of a check', () => {
   test.each<[string, [number, number], string, number]>([
     ['on the line of a zone', [1, 0.7], 'Ring', 1],
     ['on the corner of a zone', [1, 1], 'Ring', 1],
@@ -89,7 +89,7 @@ describe('verdicts', () => {
     ['east of the date line', [-179.5, 0], 'Date line', 1],
     ['on the date line', [180, 0], 'Date line', 1],
     ['on the date line from the other side', [-180, 0], 'Date line', 1],
-  ])('count a bicycle %s', async (_where, at, zone, found) => {
+  ])('a check counts a bicycle %s', async (_where, at, zone, found) => {
     expect(await verdictAt(at, { name: 'r', zone, max: 9 })).toEqual({
       found,
       unlocated: 0,
@@ -108,7 +108,7 @@ describe('verdicts', () => {
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 2, uncertain: 0 }, 'ok'],
     [{ maxPercent: 50 }, { found: 1, uncertain: 0 }, { found: 1, uncertain: 1 }, 'unknown'],
     [{ maxPercent: 0 }, { found: 0, uncertain: 0 }, { found: 0, uncertain: 0 }, 'unknown'],
-  ])('of %j with %j of %j is %s', (limits, selected, of, verdict) => {
+  ])('the result of the check %j with %j of %j is %s', (limits, selected, of, verdict) => {
     const rule = {
       name: 'r',
       line: 1,
@@ -158,7 +158,7 @@ describe('"for"', () => {
     return { available, bicycles, check };
   }
 
-  test('counts bicycles that were selected for the whole time', async () => {
+  test('"for" counts bicycles that matched the filters during the whole period', async () => {
     const { available, check } = await openScene();
     const [row] = JSON.parse((await check({ for: '5d' })).stdout);
     expect(row).toMatchObject({
@@ -170,7 +170,7 @@ describe('"for"', () => {
     expect(short).toMatchObject({ found: available.length, verdict: 'ok' });
   });
 
-  test('a verdict of "for" is unknown when the history is too short, or has a gap', async () => {
+  test('the result of a check with "for" is unknown when the mirror\'s history is too short or has a gap', async () => {
     const short = await openScene([], 2);
     const [row] = JSON.parse((await short.check({ for: '5d' })).stdout);
     expect(row).toMatchObject({
@@ -185,7 +185,7 @@ describe('"for"', () => {
     expect(bridged).toMatchObject({ verdict: 'ok', found: available.length - 1 });
   });
 
-  test('a verdict of "for" is unknown when a bicycle had no position for a time', async () => {
+  test('the result of a check with "for" is unknown when a bicycle had no position during part of the period', async () => {
     const lostPosition = ([, bicycle]: readonly ServedBicycle[]): RecordedChange[] =>
       (['latitude', 'longitude'] as const).map((field) => ({
         at: daysAgo(2),
@@ -205,7 +205,7 @@ describe('"for"', () => {
     expect(enough).toMatchObject({ verdict: 'ok', ...certain });
   });
 
-  test('a move inside the area does not interrupt the time', async () => {
+  test('a bicycle that moves inside the area still counts for the whole period', async () => {
     const RADIUS_DEGREES = 0.01;
     const shift = 0.95 * RADIUS_DEGREES;
     // From the western to the northern edge of the circle: the new latitude with the old longitude
@@ -230,7 +230,7 @@ describe('"for"', () => {
 });
 
 describe('--every', () => {
-  test('reports a new verdict only when it lasts for the time of "hold"', () => {
+  test('--every reports a new result only when it lasts as long as "hold" says', () => {
     const state = { reported: 'ok' as const, pending: undefined };
     const row = { rule: 'r', found: 1, of: null, limit: '', unlocated: 0, reason: null };
     const step = (verdict: 'ok' | 'violated', nowMs: number) =>

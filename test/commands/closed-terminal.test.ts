@@ -35,18 +35,23 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     ['on the board', 'watch --live', /\d gap|no gaps/],
     ['during mirror run', 'mirror run', /\d gaps?/],
     ['during alerts watch', 'alerts watch --state-file alerts.json', /read every \d/],
-  ])('ends with 129 and without a core dump %s', async (_what, line, shown) => {
-    const terminal = await openTerminal(home);
-    const command = line.replace('URL', sandbox().baseUrl);
-    const setUp = /login/.test(line) ? 'unset FLEET_TOKEN FLEET_ORGANIZATION FLEET_BASE_URL; ' : '';
-    // The shell survives SIGHUP and passes its default action to fleet.
-    terminal.press(`${setUp}sh -c 'trap : HUP; fleet ${command}; echo $? > code'\n`);
-    await terminal.until(shown);
-    await terminal.close();
-    expect(await textOf('code')).toBe('129\n');
-  });
+  ])(
+    'closing the terminal ends fleet with 129 and without a core dump %s',
+    async (_what, line, shown) => {
+      const terminal = await openTerminal(home);
+      const command = line.replace('URL', sandbox().baseUrl);
+      const setUp = /login/.test(line)
+        ? 'unset FLEET_TOKEN FLEET_ORGANIZATION FLEET_BASE_URL; '
+        : '';
+      // The shell survives SIGHUP and passes its default action to fleet.
+      terminal.press(`${setUp}sh -c 'trap : HUP; fleet ${command}; echo $? > code'\n`);
+      await terminal.until(shown);
+      await terminal.close();
+      expect(await textOf('code')).toBe('129\n');
+    },
+  );
 
-  test('ends with 129 when a write fails before SIGHUP', async () => {
+  test('ends with 129 when a write to the closed terminal fails before SIGHUP arrives', async () => {
     const terminal = await openTerminal(home);
     // A closed terminal sends no SIGHUP to the processes of another session.
     terminal.press(`setsid sh -c 'fleet watch; echo $? > code'\n`);
@@ -77,7 +82,7 @@ describe.runIf(hasTool('script'))('closing the terminal', () => {
     await expect.poll(isRunning).toBe(false);
   });
 
-  test('SIGHUP ends a watch that was started as usual', async () => {
+  test('SIGHUP ends a `watch` that was started normally', async () => {
     const terminal = await openTerminal(home);
     terminal.press(`sh -c 'echo $$ > pid; exec fleet watch'\n`);
     await terminal.until(/->|moved/);

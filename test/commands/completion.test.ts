@@ -125,7 +125,7 @@ describe('values that completion offers', () => {
     expect((await offers(line)).values).toEqual(wanted);
   });
 
-  it('offers profiles and organizations of the settings', async () => {
+  it('completes profiles and organizations from the settings', async () => {
     await settle(service());
     expect(await offers('fleet bicycles list --profile ')).toMatchObject({
       values: ['sandbox', 'berlin'],
@@ -138,13 +138,13 @@ describe('values that completion offers', () => {
     });
   });
 
-  it('reports where files fit and where no space follows', async () => {
+  it('tells the shell where file names fit and where no space follows', async () => {
     expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
     expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
     expect((await offers('fleet bicycles l')).besides).toBe('');
   });
 
-  it('describes commands and flags', async () => {
+  it('shows a description for commands and flags', async () => {
     const { values, descriptions } = await offers('fleet ');
     expect(descriptions[values.indexOf('doctor')]).toBe(
       'find out what is wrong with settings, network or service',
@@ -188,7 +188,7 @@ describe('splitting the command line for completion', () => {
 });
 
 describe('completion of bicycles', () => {
-  it('offers UUIDs with names and states after one request', async () => {
+  it('completes UUIDs after one request, with names and states beside them', async () => {
     const sandbox = await openSandbox({ bicycles: 30, pageSize: 100 });
     await settle(sandbox);
     const first = await offers('fleet bicycles act ');
@@ -235,7 +235,7 @@ describe('completion of bicycles', () => {
     },
   );
 
-  it('offers the bicycles of the selected profile and token', async () => {
+  it('completes the bicycles of the selected profile and token', async () => {
     await settle(service());
     expect((await offers('fleet bicycles act ')).values).not.toEqual([]);
     expect((await offers('fleet --profile berlin bicycles act ')).values).toEqual(TRANSITION_FLAGS);
@@ -269,7 +269,7 @@ describe('completion of bicycles', () => {
     await expect(stat(join(folder, 'ran'))).rejects.toThrow('ENOENT');
   });
 
-  it('sends no token to a URL on the command line', async () => {
+  it('sends no token to a URL that was typed on the command line', async () => {
     await settle(service());
     const { url, asked } = await openServer((response) => void response.end('[]'));
     await offers(`fleet --base-url ${url} bicycles act `);
@@ -285,7 +285,7 @@ describe('completion of bicycles', () => {
     expect(values).toEqual(TRANSITION_FLAGS);
   });
 
-  it('removes hostile names and UUIDs', async () => {
+  it('drops names and UUIDs that contain shell syntax or control characters', async () => {
     await settle(service());
     const { url } = await openServer((response) => {
       response.setHeader('content-type', 'application/json');
@@ -325,7 +325,7 @@ describe('completion of the beginning of a name', () => {
     },
   );
 
-  it('offers names of organizations, zones and models', async () => {
+  it('completes names of organizations, zones and models', async () => {
     await settle(service());
     const { organizations, zones, models } = service();
     for (const [flag, all] of [
@@ -349,7 +349,7 @@ describe('`completion --install`', () => {
     await writeFile(join(folder, file), text);
   }
 
-  it('prints an ASCII script for PowerShell, because Windows PowerShell uses the old code page', async () => {
+  it('the script for PowerShell is ASCII, because Windows PowerShell reads it in the old code page', async () => {
     expect((await fleet('completion powershell')).stdout).toMatch(/^[\n\x20-\x7e]+$/);
   });
 
@@ -366,30 +366,33 @@ describe('`completion --install`', () => {
     ['powershell', '.config/powershell/profile.ps1'],
   ] as const;
 
-  it.each(STARTS)('%s: announces the change and applies it once', async (shell, file) => {
-    await writeStart(file, 'alias ll="ls -l"');
-    const run = await fleet(`completion ${shell} --install --yes`);
-    expect([run.code, run.stderr]).toEqual([
-      0,
-      expect.stringContaining(`this adds a line to ${join(folder, file)}: `),
-    ]);
-    const lines = (await readFile(join(folder, file), 'utf8')).split('\n');
-    expect(lines).toEqual([
-      'alias ll="ls -l"',
-      expect.stringContaining(`fleet completion ${shell}`),
-      '',
-    ]);
-    expect(await fleet(`completion ${shell} --install`)).toEqual({
-      code: 0,
-      stdout: '',
-      stderr: `completion for ${shell} is installed already, in ${join(folder, file)}\n`,
-    });
-  });
+  it.each(STARTS)(
+    "%s: announces the change of the shell's profile and applies it once",
+    async (shell, file) => {
+      await writeStart(file, 'alias ll="ls -l"');
+      const run = await fleet(`completion ${shell} --install --yes`);
+      expect([run.code, run.stderr]).toEqual([
+        0,
+        expect.stringContaining(`this adds a line to ${join(folder, file)}: `),
+      ]);
+      const lines = (await readFile(join(folder, file), 'utf8')).split('\n');
+      expect(lines).toEqual([
+        'alias ll="ls -l"',
+        expect.stringContaining(`fleet completion ${shell}`),
+        '',
+      ]);
+      expect(await fleet(`completion ${shell} --install`)).toEqual({
+        code: 0,
+        stdout: '',
+        stderr: `completion for ${shell} is installed already, in ${join(folder, file)}\n`,
+      });
+    },
+  );
 
   it.each([
     ['y\r', 'is installed'],
     ['\r', 'nothing was changed'],
-  ])('asks on a terminal, also with --quiet; %j', async (keys, said) => {
+  ])('asks for confirmation on a terminal, also with --quiet; %j', async (keys, said) => {
     const run = await fleet('completion fish --install', typing([['y/N', keys]]));
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('this adds a line to ')]);
     expect(run.stderr).toContain(said);
@@ -422,7 +425,7 @@ describe('`completion --install`', () => {
     expect([again.code, again.stderr]).toEqual([0, `completion for ${shell} is not installed\n`]);
   });
 
-  it('--uninstall deletes a file that contains only the completion, and reports write errors', async () => {
+  it('--uninstall deletes a profile that contains only the completion, and reports write errors', async () => {
     await fleet('completion fish --install -y');
     await fleet('completion fish --uninstall -y');
     await expect(stat(join(folder, '.config/fish/completions/fleet.fish'))).rejects.toThrow(
@@ -475,7 +478,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     expect(text).toContain('new,resolved ');
   });
 
-  it('bash lists UUIDs with names and completes a unique one', async () => {
+  it('bash lists UUIDs with names and completes a UUID that is the only match', async () => {
     const [bicycle] = service().bicycles(service().organizations[0]?.uuid);
     const text = await typeInto('bash --norc --noprofile -i', BASH_START, [
       { when: /ready\r/, press: `fleet bicycles act ${TAB}` },
@@ -490,7 +493,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     expect(text).toContain('take_over ');
   });
 
-  it('bash completes the beginning of a name inside quotes and without them', async () => {
+  it('bash completes the beginning of a name, with and without quotes', async () => {
     const sandbox = await openSandbox({ bicycles: 30 });
     await settle(sandbox, join(home.folder, 'settings'));
     const [one, two] = sandbox.bicycles(sandbox.organizations[0]?.uuid);
@@ -559,7 +562,7 @@ describe.runIf(hasTool('script'))('completion in real shells', () => {
     expect(offered).toContain(`${bicycle?.uuid}\t${bicycle?.name}, ${bicycle?.state}`);
   });
 
-  it('bash loads an installed completion in the next shell', async () => {
+  it('bash loads an installed completion when the next shell starts', async () => {
     expect((await runLine(home, 'fleet completion bash --install --yes')).code).toBe(0);
     const { text } = await runLine(home, 'bash -ic "complete -p fleet"');
     expect(text).toContain('-F _fleet_complete fleet');

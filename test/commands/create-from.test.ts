@@ -91,7 +91,7 @@ test.each([
   },
 );
 
-test('resolves linked resources and takes texts and defaults from flags', async () => {
+test('looks up the models and zones that rows name, and takes texts and default values from flags', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
@@ -114,7 +114,7 @@ test('resolves linked resources and takes texts and defaults from flags', async 
   ]);
 });
 
-describe('`bicycles create --from` reports the position of an error and sends nothing', () => {
+describe('`bicycles create --from` reports the position of an error in the file and sends nothing', () => {
   const sandbox = useSandbox({ bicycles: 5 });
 
   test.each([
@@ -131,7 +131,7 @@ describe('`bicycles create --from` reports the position of an error and sends no
     expect(posted(sandbox())).toEqual([]);
   });
 
-  test('rejects a duplicate bicycle when the service supplies the organization', async () => {
+  test('rejects a bicycle that appears twice when the organization comes from the service', async () => {
     const organization = `http://127.0.0.1/organizations/${ORGANIZATION}/`;
     await withServer(
       (response) => sendJson(response, 200, [{ uuid: ORGANIZATION, organization }]),
@@ -212,7 +212,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     },
   );
 
-  test('resumes a killed run in an empty fleet and creates only the missing bicycles', async () => {
+  test('a resumed run in an empty fleet creates only the bicycles that the killed run did not create', async () => {
     const made: object[] = [];
     let posts = 0;
     await withServer(
@@ -256,7 +256,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     );
   });
 
-  test('rejects a row that changed since the first run', async () => {
+  test('a resumed run rejects a row that changed since the first run', async () => {
     await withSandbox({ bicycles: 5 }, async (sandbox) => {
       const path = await fileOf('name\nAda\nBea\n');
       const args = ['--from', path, '--yes', '--journal', `${path}.journal`];
@@ -278,7 +278,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     });
   });
 
-  test('does not take an older bicycle, or that of another row, for the result of an uncertain creation', async () => {
+  test('does not take an older bicycle, or the bicycle of another row, for the result of an uncertain creation', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service distinguishes the bicycles before the run by their time in seconds.

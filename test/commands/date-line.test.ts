@@ -100,8 +100,8 @@ async function list(args: readonly string[], options?: Service, box = BOX) {
 const namesOf = (bicycles: readonly Placed[]) => bicycles.map(({ name }) => `${name}\n`).join('');
 const NAMES = ['--jq', '.[].name'];
 
-describe('a box across the date line', () => {
-  test('--all shows the bicycles of both sides', async () => {
+describe('--bbox across the date line', () => {
+  test('--all shows the bicycles on both sides of the date line', async () => {
     const { code, stdout, stderr } = await list(['--all', ...NAMES]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.split('\n').sort()).toEqual(namesOf(INSIDE).split('\n').sort());
@@ -115,13 +115,13 @@ describe('a box across the date line', () => {
     },
   );
 
-  test('--limit applies to the merged results of both sides of the date line', async () => {
+  test('--limit counts the bicycles on both sides of the date line together', async () => {
     const { stdout, stderr } = await list(['--limit', '4', '--ordering', '-created', ...NAMES]);
     expect(stdout).toBe(namesOf(sorted(INSIDE, '-created').slice(0, 4)));
     expect(stderr).toBe('Showing 4 of 10 bicycles. Everything: --all\n');
   });
 
-  test('shows the requested page of both sides together', async () => {
+  test('--page shows a page of the bicycles on both sides of the date line together', async () => {
     const first = await list(['--ordering', 'created', ...NAMES]);
     expect(first.stdout).toBe(
       namesOf(sorted([...WEST.slice(0, 2), ...EAST.slice(0, 2)], 'created')),
@@ -144,7 +144,7 @@ describe('a box across the date line', () => {
     expect((await list(['--count'], { hasCount: false })).stdout).toBe('10\n');
   });
 
-  test('`bicycles stats` and `map` count both sides', async () => {
+  test('`bicycles stats` and `map` count bicycles on both sides of the date line', async () => {
     const { env } = await openServer(service());
     const stats = await runFleet(
       [
@@ -167,7 +167,7 @@ describe('a box across the date line', () => {
     expect([map.code, map.stdout]).toEqual([0, expect.stringContaining('10 bicycles')]);
   });
 
-  test('exits with 9 when one side has fewer bicycles than its count', async () => {
+  test('exits with 9 when one side of the date line has fewer bicycles than the service counts', async () => {
     const hidesOne = service();
     const { env } = await openServer((response, asked, socket) => {
       const isEast = asked.path.includes('-180%2C') || asked.path.includes('-180,-18');
@@ -182,7 +182,7 @@ describe('a box across the date line', () => {
     expect(stderr).toContain('1 of 10 bicycles is missing');
   });
 
-  test('shows a bicycle once when it is on both sides', async () => {
+  test('shows a bicycle once when both sides of the date line list it', async () => {
     const { code, stdout, stderr } = await list(['--all', ...NAMES], {
       select: () => INSIDE.slice(0, 3),
     });
@@ -190,7 +190,7 @@ describe('a box across the date line', () => {
     expect(stderr).toContain('3 bicycles came twice and are shown once');
   });
 
-  test("rejects the service's ordering by distance", async () => {
+  test('rejects `--ordering distance`, because the service orders each side separately', async () => {
     const { code, stderr, asked } = await list(['--ordering', '-distance']);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain('--near LAT,LON --radius METRES');
@@ -200,7 +200,7 @@ describe('a box across the date line', () => {
     ['13.3,52.6,13.5,52.4', '13.5,52.6,13.3,52.4'],
     ['-1,-16,1,-18', '1,-16,-1,-18'],
     ['0,-16,179,-18', '179,-16,0,-18'],
-  ])('rejects the swapped corners %s', async (box, corrected) => {
+  ])('rejects the box %s, whose corners are swapped', async (box, corrected) => {
     const { code, stderr, asked } = await list([], {}, box);
     expect({ code, asked }).toEqual({ code: 2, asked: [] });
     expect(stderr).toContain(`--bbox ${corrected}`);
@@ -213,7 +213,7 @@ describe('a service with wrong results for a box', () => {
   test.each([
     ['across the date line', BOX, INSIDE],
     ['in Berlin', '13.5,52.6,13.3,52.4', [bicycle(11, 13.4, 52.5)]],
-  ])('shows only bicycles inside a box %s', async (_where, box, inside) => {
+  ])('shows only bicycles inside the box %s', async (_where, box, inside) => {
     const all = await list(['--all', ...NAMES], wrong, box);
     expect(all.stdout.split('\n').sort()).toEqual(namesOf(inside).split('\n').sort());
     const count = await list(['--count'], wrong, box);
@@ -230,7 +230,7 @@ describe('a service with wrong results for a box', () => {
 test.each([
   ['the date line', '-17,179.95', '20km', [bicycle(9, 180), bicycle(10, -180)]],
   ['the south pole', '-90,0', '9000km', INSIDE.concat(OUTSIDE.slice(1, 3))],
-])('--near across %s finds bicycles on both sides', async (_where, near, radius, expected) => {
+])('--near finds bicycles on both sides of %s', async (_where, near, radius, expected) => {
   const { env } = await openServer(service());
   const { code, stdout } = await runFleet(
     ['bicycles', 'list', '--near', near, '--radius', radius, '-q', ...NAMES],

@@ -71,12 +71,12 @@ async function examine(flags = '', options: RunOptions = {}) {
 }
 
 describe('`doctor` without problems', () => {
-  it('closes its connection to the push channel', async () => {
+  it('`doctor` closes its connection to the push channel', async () => {
     expect((await fleet('doctor')).code).toBe(0);
     await expect.poll(() => service().streamCount(), { timeout: 10_000 }).toBe(0);
   });
 
-  it.each([60, 100])('fits %i columns of a terminal', async (columns) => {
+  it.each([60, 100])('the output of `doctor` fits a terminal of %i columns', async (columns) => {
     const env = { FLEET_SSE_URL: 'http://push.example.com' };
     const { stdout } = await fleet('doctor --no-color', { terminal: { columns }, env });
     expect(
@@ -86,7 +86,7 @@ describe('`doctor` without problems', () => {
     expect(stdout).toContain('use https');
   });
 
-  it('changes nothing and never prints the token', async () => {
+  it('`doctor` changes nothing and never prints the token', async () => {
     const before = await readFile(join(folder, 'config.json'), 'utf8');
     const run = await fleet('doctor --verbose');
     expect(await readFile(join(folder, 'config.json'), 'utf8')).toBe(before);
@@ -98,7 +98,7 @@ describe('`doctor` without problems', () => {
 it.each<[string, number, string, number]>([
   ['that the service refuses is a failure', 403, 'failure organization', 3],
   ['without any bicycle is a warning: it may be new', 200, 'warning organization', 0],
-])('reports an organization %s', async (_what, status, expected, code) => {
+])('`doctor` reports an organization %s', async (_what, status, expected, code) => {
   const { url } = await openServer((response, { path }) =>
     sendJson(response, path.includes('organization=') ? status : 200, []),
   );
@@ -106,7 +106,7 @@ it.each<[string, number, string, number]>([
   expect([run.code, run.wrong]).toEqual([code, [expected]]);
 });
 
-it('fails when the service cannot look up the name of the organization', async () => {
+it("`doctor` fails when the service cannot look up the organization's name", async () => {
   const { url } = await openServer((response, { path }) =>
     sendJson(response, path.includes('organ') ? 500 : 200, []),
   );
@@ -114,7 +114,7 @@ it('fails when the service cannot look up the name of the organization', async (
   expect(await examine('', { env })).toMatchObject({ code: 7, wrong: ['failure organization'] });
 });
 
-it('reports a host that does not exist', async () => {
+it('`doctor` reports a host that does not exist', async () => {
   const env = { FLEET_BASE_URL: 'https://nobody.invalid' };
   const { code, lines } = await examine('', { env });
   expect(code).toBe(8);
@@ -122,7 +122,7 @@ it('reports a host that does not exist', async () => {
 });
 
 describe('`doctor` and the token', () => {
-  it('reports a token command that takes too long', async () => {
+  it('`doctor` reports a token command that takes too long', async () => {
     const env = { FLEET_TOKEN_COMMAND: 'sleep 20', PATH: process.env['PATH'] };
     expect((await examine('--timeout 0.2', { env })).lines).toMatch(
       /^failure token: .*gave no token within 0.2 s/m,
@@ -133,7 +133,7 @@ describe('`doctor` and the token', () => {
 it.each([
   [3_605_000, '1 h'],
   [-120_000, 'behind the service'],
-])('warns about a clock that is off by %i ms', async (offset, words) => {
+])('`doctor` warns about a clock that is off by %i ms', async (offset, words) => {
   const { find } = await examine('', { now: () => Date.now() + offset });
   expect(find('clock')).toMatchObject({
     outcome: 'warning',
@@ -142,13 +142,13 @@ it.each([
 });
 
 describe('`doctor` and the network', () => {
-  it('waits no longer than --timeout for a silent service', async () => {
+  it('`doctor` waits no longer than --timeout for a service that does not answer', async () => {
     const { url } = await openServer(() => {});
     const { code, find } = await examine('--timeout 0.3', { env: { FLEET_BASE_URL: url } });
     expect([code, find('http')?.outcome]).toEqual([8, 'failure']);
   });
 
-  it('accepts a compressed answer', async () => {
+  it('`doctor` accepts a compressed answer', async () => {
     const { url } = await openServer((response) => {
       const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' };
       response.writeHead(200, headers).end(gzipSync('[]'));
@@ -178,7 +178,7 @@ describe('`doctor` and the network', () => {
 });
 
 describe('`doctor` and the push URL', () => {
-  it('waits no longer than the timeout when the push URL redirects to a silent server', async () => {
+  it('waits no longer than --timeout when the push URL redirects to a server that does not answer', async () => {
     const { url } = await openServer((response, { path }) => {
       if (!path.startsWith('/slow')) response.writeHead(302, { location: '/slow' }).end();
     });
@@ -224,15 +224,18 @@ it.each<[string, ReturnType<typeof hostile>, NodeJS.ProcessEnv]>([
     hostile('silent'),
     { FLEET_TOKEN_COMMAND: 'sleep 30' },
   ],
-])('waits at most 10 s for a service and a push channel %s', async (_case, behaviour, env) => {
-  const { url } = await openMisbehaving(behaviour);
-  await settle(service(), { base_url: url, sse_url: url });
-  const clock = openQuickClock(HURRY);
-  const startedAt = clock.monotonicMs();
-  const { code } = await fleet('doctor', { clock, env });
-  expect(code).not.toBe(0);
-  expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
-});
+])(
+  'waits at most 10 s in total for a service and a push channel %s',
+  async (_case, behaviour, env) => {
+    const { url } = await openMisbehaving(behaviour);
+    await settle(service(), { base_url: url, sse_url: url });
+    const clock = openQuickClock(HURRY);
+    const startedAt = clock.monotonicMs();
+    const { code } = await fleet('doctor', { clock, env });
+    expect(code).not.toBe(0);
+    expect(clock.monotonicMs() - startedAt).toBeLessThan(16_000);
+  },
+);
 
 it('sends the token only to the origins of the service and the push channel', async () => {
   const stranger = await openServer((response) => sendJson(response, 404, {}));
@@ -244,7 +247,7 @@ it('sends the token only to the origins of the service and the push channel', as
   expect(stranger.asked).toEqual([]);
 });
 
-it('reports an expired login once and sends no placeholder instead of its token', async () => {
+it('reports an expired login once, and sends no token', async () => {
   let nowMs = Date.now();
   const sandbox = await openSandbox({ bicycles: 5, service: 'interface', now: () => nowMs });
   const env = { FLEET_CONFIG_DIR: newFolder(), FLEET_SSE_URL: sandbox.sseUrl };
@@ -265,7 +268,7 @@ it('reports an expired login once and sends no placeholder instead of its token'
   expect(sent.filter((header) => header !== undefined)).toEqual([]);
 });
 
-it('sends requests for at most 10 s in total, also when response bodies never end', async () => {
+it('`doctor` sends requests for at most 10 s in total, even when response bodies never end', async () => {
   const endless = await openServer((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     const timer = setInterval(() => response.write(' '), 50);

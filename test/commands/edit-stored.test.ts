@@ -69,7 +69,7 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   ['normalises', 'Jose\u0301', (text) => text.normalize('NFC'), 'as "José"'],
   ['stores CRLF', 'a\nb', (text) => text.replaceAll('\n', '\r\n'), 'name "a\\nb" as "a\\r\\nb"'],
 ])(
-  'reports an edit as done with a notice at a service that %s',
+  'reports an edit as done and prints a notice at a service that %s',
   async (_what, sent, store, notice) => {
     const { env } = await openBicycles({ store: (value) => store(String(value)) });
     const { code, outcomes, notices } = await edit(env, [{ uuid: A, name: sent }]);
@@ -79,7 +79,7 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   },
 );
 
-test('reports an added space as done at a service that trims texts', async () => {
+test('reports an edit that adds a space as done at a service that trims texts', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const [bicycle] = sandbox.bicycles();
   const rows = [{ uuid: bicycle?.uuid, name: `${bicycle?.name} ` }];
@@ -87,7 +87,7 @@ test('reports an added space as done at a service that trims texts', async () =>
   expect([code, outcomes]).toEqual([0, ['done']]);
 });
 
-test('reports an empty text as done when the service stores null', async () => {
+test('reports an edit to an empty text as done when the service stores null', async () => {
   const { env } = await openBicycles({
     fields: { note: 'old' },
     store: (value) => (value === '' ? null : value),
@@ -110,7 +110,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   expect(run.results[0]?.message).toContain(message);
 });
 
-test("treats the current model's URL on another host as no change", async () => {
+test('treats the URL of the current model on another host as no change', async () => {
   const { env, sent } = await openBicycles({
     fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
   });
@@ -123,7 +123,7 @@ test("treats the current model's URL on another host as no change", async () => 
   expect(sent).toEqual([]);
 });
 
-test('reports a link as done when the service returns it with another host', async () => {
+test('reports an edited link as done when the service returns the link with another host', async () => {
   const { env } = await openBicycles({
     fields: { lock: null },
     store: (value) => (String(value).endsWith('/locks/7/') ? 'http://proxy/v2/locks/7/' : value),
@@ -157,7 +157,7 @@ test.each([
   expect([again.code, again.outcomes]).toEqual([0, ['done', 'skipped']]);
 });
 
-test('sends no PUT for a single bicycle that another user changed', async () => {
+test('sends no PUT for a single bicycle that another user changed after the preview', async () => {
   const { env, sent } = await openBicycles({
     afterRead: (bicycle) => Object.assign(bicycle, { note: 'by another user' }),
   });
@@ -167,7 +167,7 @@ test('sends no PUT for a single bicycle that another user changed', async () => 
   expect(stderr).toContain('was changed by another user since it was read');
 });
 
-test('edits a bicycle that only moved, and overwrites nothing with PATCH', async () => {
+test('still edits a bicycle that only moved, and PATCH overwrites no other field', async () => {
   const moving = await openBicycles({
     afterRead: (bicycle, readings) => Object.assign(bicycle, { latitude: readings, state: 'lost' }),
   });
@@ -180,7 +180,7 @@ test('edits a bicycle that only moved, and overwrites nothing with PATCH', async
   expect(patched.sent).toEqual([{ description: 'mine' }]);
 });
 
-test('refuses a bicycle that was deleted after the preview and edits the others', async () => {
+test('refuses to edit a bicycle that was deleted after the preview, but edits the others', async () => {
   const { env, bicycles } = await openBicycles({
     afterRead(_bicycle, readings) {
       if (readings === 2) bicycles.delete(A);
@@ -241,7 +241,7 @@ test.each([
   ['0x1F', 31],
   ['0o17', 15],
   ['.5', 0.5],
-])('a YAML number sets a number field: %s', async (number, value) => {
+])('a number in YAML sets a number field: %s', async (number, value) => {
   const text = `- uuid: ${A}\n  num: ${number}\n`;
   const run = await editByCell({ num: 1 }, text);
   expect([run.code, run.sent]).toEqual([0, [expect.objectContaining({ num: value })]]);
@@ -249,7 +249,7 @@ test.each([
   expect([code, sent]).toEqual([0, []]);
 });
 
-test('a YAML number names a bicycle by its serial number, and creates one', async () => {
+test('a number in YAML can be the serial number of a bicycle to edit or to create', async () => {
   const sandbox = await openSandbox({ bicycles: 3 });
   const env = {
     ...(await environmentOf(sandbox)),
@@ -276,7 +276,7 @@ test.each([
   [false, 'VRAI', true],
   [false, 'VERO', true],
   [false, 'VERDADERO', true],
-])('a boolean field of %s with the cell %s becomes %s', async (flag, cell, value) => {
+])('a boolean field with the value %s and the cell %s becomes %s', async (flag, cell, value) => {
   const { code, sent } = await editByCell({ flag }, `uuid,flag\n${A},${cell}\n`);
   expect([code, sent]).toEqual([0, [expect.objectContaining({ flag: value })]]);
 });

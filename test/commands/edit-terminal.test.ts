@@ -35,7 +35,7 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
   }
   const ended = () => terminal.until(/code \d+: [\s\S]*[^-]icanon[\s\S]*ready> $/);
 
-  test('changes nothing after "no" or Ctrl-C at the question', async () => {
+  test('`bicycles edit -` changes nothing after "no" or Ctrl-C at the question', async () => {
     const before = edits();
     await start('asked');
     terminal.press('n\r');
@@ -53,20 +53,23 @@ describe.runIf(hasTool('script'))('`bicycles edit -` on a terminal', () => {
       'code 137:',
       () => process.kill(Number(readFileSync(join(home.folder, 'pid'), 'utf8')), 'SIGKILL'),
     ],
-  ])('resumes after %s during sending and repeats no edit', async (name, code, stop) => {
-    const note = name.replace(/\W/g, '');
-    const before = edits();
-    await start(note);
-    terminal.press('y\r');
-    while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
-    stop();
-    expect(await ended()).toContain(code);
-    expect(done(note)).toBeLessThan(6);
-    await start(note);
-    terminal.press('y\r');
-    expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
-    // One answer may have been lost.
-    expect(done(note)).toBe(6);
-    expect(edits() - before).toBeLessThanOrEqual(6);
-  });
+  ])(
+    'after %s during the edits, the next run continues and repeats no edit',
+    async (name, code, stop) => {
+      const note = name.replace(/\W/g, '');
+      const before = edits();
+      await start(note);
+      terminal.press('y\r');
+      while (done(note) < 2) await new Promise((resolve) => setTimeout(resolve, 20));
+      stop();
+      expect(await ended()).toContain(code);
+      expect(done(note)).toBeLessThan(6);
+      await start(note);
+      terminal.press('y\r');
+      expect(await ended()).toMatch(/already done[\s\S]*code 0:/);
+      // One answer may have been lost.
+      expect(done(note)).toBe(6);
+      expect(edits() - before).toBeLessThanOrEqual(6);
+    },
+  );
 });

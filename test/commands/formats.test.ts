@@ -57,11 +57,11 @@ describe.each(COMMANDS)('fleet %s', (line, field) => {
     expect(expected.length).toBeGreaterThan(0);
   });
 
-  test('jsonl has one line for each item of json', async () => {
+  test('jsonl output has one line for each item of the json output', async () => {
     expect(jsonLines(await run(line, '-o', 'jsonl'))).toEqual(items);
   });
 
-  test('yaml has the same items as json', async () => {
+  test('yaml output has the same items as json output', async () => {
     const documents = parseAllDocuments(await run(line, '-o', 'yaml'));
     expect(documents.map((document) => document.toJS())).toEqual([items]);
   });
@@ -76,13 +76,13 @@ describe.each(COMMANDS)('fleet %s', (line, field) => {
     expect(rows.flat()).toEqual(expected);
   });
 
-  test('the table has a header and one line for each item', async () => {
+  test('table output has a header and one line for each item', async () => {
     const [header, ...rows] = (await run(line)).trimEnd().split('\n');
     expect(header).toMatch(/^[A-Z][A-Z ()]+$/);
     expect(rows).toHaveLength(items.length);
   });
 
-  test('wide has at least the columns of the table', async () => {
+  test('wide output has at least the columns of the table', async () => {
     const [[plain = ''], [wide = '']] = (await Promise.all(
       [[], ['-o', 'wide']].map(async (flags) => (await run(line, ...flags)).split('\n')),
     )) as [string[], string[]];
@@ -90,7 +90,7 @@ describe.each(COMMANDS)('fleet %s', (line, field) => {
     expect(columnsOf(wide)).toEqual(expect.arrayContaining(columnsOf(plain)));
   });
 
-  test('xlsx has a header and one row for each item', async () => {
+  test('xlsx output has a header and one row for each item', async () => {
     const path = join(newFolder(), 'items.xlsx');
     await run(line, '-o', 'xlsx', '--file', path);
     const [sheet] = await readXlsx(readFileSync(path));

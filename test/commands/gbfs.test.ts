@@ -110,7 +110,7 @@ test.each(FEED_VERSIONS)(
   },
 );
 
-test('publishes nothing that identifies a bicycle', async () => {
+test('the feed contains nothing that identifies a bicycle', async () => {
   for (const version of FEED_VERSIONS) {
     const { documents } = await publish(['--version', version, '--disabled']);
     const text = JSON.stringify(documents).toLowerCase();
@@ -128,7 +128,7 @@ function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
 
-test('changes the id of a rented bicycle between feeds from the list, and keeps the ids of the others', async () => {
+test('a feed from the list changes the id of a bicycle that was rented and keeps the other ids', async () => {
   const [rented, other] = inStates('available').filter(
     (each, _, all) =>
       hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
@@ -173,7 +173,7 @@ test('deletes feed files of another version and drafts of a killed run from the 
   expect(readdirSync(out).sort()).toEqual(expected);
 });
 
-test('omits last_reported in the second of the rental, which two ids would share', () => {
+test('omits last_reported in the second of a rental, because it would connect the old id with the new one', () => {
   const since = Date.parse('2026-11-22T10:00:00.500Z');
   const reportedAt = (time: string) => {
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };
@@ -335,7 +335,7 @@ async function openService() {
   return { url, service };
 }
 
-test('--every updates the feed and --serve serves it with an ETag, and a failure keeps the old feed', async () => {
+test('--every updates the feed, --serve serves it with an ETag, and a failure keeps the old feed', async () => {
   const { url, service } = await openService();
   const out = join(folder, 'every');
   const flags = ['--every', '1s', '--serve', '0', '--json', '--retries', '0', '--out', out];
@@ -399,7 +399,7 @@ test('--every updates the feed and --serve serves it with an ETag, and a failure
   expect(await problemsOf(readDocuments(out))).toEqual({});
 });
 
-test('keeps the old feed and reports its age when the list is incomplete or unreadable', async () => {
+test('keeps the old feed and reports its age when the list is incomplete or cannot be read', async () => {
   const { out } = await publish();
   const old = readFileSync(join(out, 'gbfs.json'), 'utf8');
   const { url, service } = await openService();
@@ -494,7 +494,7 @@ const zone = fc.record({
   ),
 });
 
-test('writes valid feeds without hostile names for random fleets', async () => {
+test('feeds of random fleets are valid and contain no hostile name', async () => {
   const fleets = fc.record({
     bicycles: fc.array(bicycle, { maxLength: 12 }),
     zones: fc.array(zone, { maxLength: 4 }),

@@ -80,7 +80,7 @@ function afterStart(sandbox: Sandbox, ...steps: readonly (() => unknown)[]): () 
 }
 
 describe('`watch` and a bicycle that was deleted during a gap', () => {
-  test('prints the deletion and includes it in the report of a complete comparison', async () => {
+  test('prints the deletion and counts it in the report of a complete comparison', async () => {
     await withSandbox(FLEET, async (sandbox) => {
       const { organization, uuid, name } = idOf(sandbox);
       const cut = afterStart(sandbox, () => remove(sandbox, uuid), sandbox.dropStreams);
@@ -112,7 +112,7 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
   });
 });
 
-test('reports no deletions to a mechanic with a list that hides other bicycles', async () => {
+test('reports no deletion to a mechanic, whose list does not show every bicycle', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
     const [own, rented, deleted] = sandbox
@@ -143,7 +143,7 @@ test('reports no deletions to a mechanic with a list that hides other bicycles',
   });
 });
 
-test('detects a deletion by the lower count when the connection was never lost', async () => {
+test('detects a deletion by a lower count when the connection was never lost', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid, name } = idOf(sandbox);
@@ -155,7 +155,7 @@ test('detects a deletion by the lower count when the connection was never lost',
   });
 });
 
-test('detects a deletion without a gap when not all bicycles are known', async () => {
+test('detects a deletion without a gap when fleet does not know every bicycle', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 250 }, async (sandbox) => {
     const { organization } = idOf(sandbox);
@@ -170,7 +170,7 @@ test('detects a deletion without a gap when not all bicycles are known', async (
   });
 });
 
-test('repeats a comparison when its second page vanished because the list became shorter', async () => {
+test('repeats a comparison when its second page no longer exists because the list became shorter', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox({ ...FLEET, bicycles: 106 }, async (sandbox) => {
     const organization = sandbox.organizations[0]?.uuid ?? '';
@@ -193,7 +193,7 @@ test('repeats a comparison when its second page vanished because the list became
   });
 });
 
-test('ends with 5 when the bicycle of --bicycle --until is deleted', async () => {
+test('`watch --bicycle --until` ends with 5 when its bicycle is deleted', async () => {
   const clock = openQuickClock(SPEED);
   await withSandbox(FLEET, async (sandbox) => {
     const { organization, uuid } = idOf(sandbox);
@@ -289,7 +289,7 @@ async function watchNamed(passes: readonly Answers[]) {
 }
 const HIDDEN: Answers = { listed: [OTHER], denied: [ONE] };
 
-test('counts a bicycle of --bicycle as gone after two whole lists that are five seconds apart', async () => {
+test('counts the bicycle of --bicycle as gone when two complete lists, five seconds apart, do not contain it', async () => {
   const { stdout, stderr, asked } = await watchNamed(Array(9).fill(HIDDEN));
   expect(stdout).toMatch(/gone, was /);
   expect(stderr).toContain('1 bicycle gone');
@@ -304,13 +304,13 @@ test.each([
     'its address answers 404 and the list has it',
     Array(9).fill({ listed: [ONE, OTHER], denied: [ONE] }),
   ],
-])('does not count a bicycle of --bicycle as gone when %s', async (_what, passes) => {
+])('does not count the bicycle of --bicycle as gone when %s', async (_what, passes) => {
   const { stdout, stderr } = await watchNamed(passes);
   expect(stdout).not.toContain('gone, was ');
   expect(stderr).not.toContain('bicycle gone');
 });
 
-test('`mirror` reports that it is not current when its messages are late', async () => {
+test('`mirror` reports that it is not current when messages arrive late', async () => {
   const uuid = '14c6d2ad-7236-46f1-b76f-6d356b2105d2';
   const organization = 'a087eaf3-00b3-49c9-8706-c4ebfb2627fd';
   const at = (ageMs: number) => `${new Date(Date.now() - ageMs).toISOString().slice(0, 19)}Z`;

@@ -25,7 +25,7 @@ const fleet = (line: string, columns?: number) =>
     columns === undefined ? {} : { terminal: { columns } },
   );
 
-it('prints the same help page whether one command group or all of them are declared', async () => {
+it('a help page is the same when only one command group is declared and when all of them are', async () => {
   const commands = everyCommand()
     .slice(1)
     .map((command) => pathOf(command).replace('fleet ', ''))
@@ -35,7 +35,7 @@ it('prints the same help page whether one command group or all of them are decla
 });
 
 describe('the first help page', () => {
-  it('the first help page is printed by fleet without arguments, --help, -h and help', async () => {
+  it('the first help page is printed by `fleet` without arguments, --help, -h and help', async () => {
     const pages = await Promise.all(['', '--help', '-h', 'help'].map((line) => fleet(line)));
     for (const page of pages)
       expect(page).toEqual({ code: 0, stdout: pages[0]?.stdout, stderr: '' });
@@ -113,7 +113,7 @@ describe('every help page', () => {
     expect(tooWide).toEqual([]);
   });
 
-  it('fits on one screen', async () => {
+  it('every help page fits on one screen', async () => {
     const long = (await everyPage()).map(
       ({ name, text }) => [name, text.split('\n').length - 1] as const,
     );
@@ -143,7 +143,7 @@ describe('every help page', () => {
     );
   });
 
-  it('refers to the page with the common flags and their defaults', async () => {
+  it('every help page refers to the page with the common flags and their defaults', async () => {
     expect((await fleet('alerts list --help')).stdout).toMatch(
       /\nFlags of every command: fleet help flags\n$/,
     );
@@ -160,13 +160,13 @@ describe('`fleet help`', () => {
     ['bicycles help act', 'Usage: fleet bicycles act'],
     ['help help', 'Usage: fleet help'],
     ['help environment', 'FLEET_TOKEN_FILE'],
-  ])('%s prints its page', async (line, words) => {
+  ])('`fleet help %s` prints its page', async (line, words) => {
     const run = await fleet(line);
     expect([run.code, run.stderr]).toEqual([0, '']);
     expect(run.stdout).toContain(words);
   });
 
-  it('prints every guide of docs/ as formatted text', async () => {
+  it('`fleet help` prints every guide of docs/ as formatted text', async () => {
     expect(TOPIC_NAMES.filter((name) => name !== 'flags').sort()).toEqual(
       GUIDES.map((path) => path.replace(/^docs\/|\.md$/g, '')).sort(),
     );
@@ -197,7 +197,7 @@ describe('`fleet help`', () => {
     expect(terms.filter((term) => !isListed(term))).toEqual([]);
   });
 
-  it('names the environment variable of every setting and the column of every documented field', async () => {
+  it('the help names the environment variable of every setting and the column of every documented field', async () => {
     const settings = readText('docs/settings.md');
     const variables = KEY_NAMES.flatMap((name) => KEYS[name].variable ?? []);
     expect(variables.filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);
@@ -254,7 +254,7 @@ describe('suggestions for misspelled commands', () => {
   });
 });
 
-it('joins the lines of paragraphs and items of a guide', () => {
+it('the guides are printed with the lines of each paragraph and item joined', () => {
   const guide = 'One\ntwo `fleet\nwatch`.\n\n- three\n  four\n- five\n\n1. six\n   seven\n2. eight';
   expect(guideText(guide)).toBe(
     'One two "fleet watch".\n\n  - three four\n  - five\n\n  1. six seven\n  2. eight',

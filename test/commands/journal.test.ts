@@ -99,7 +99,7 @@ const withRun = (options: SandboxOptions, use: (sandbox: Sandbox, path: string) 
   withSandbox(options, (sandbox) => withJournal((path) => use(sandbox, path)));
 
 describe.concurrent('a second run with the same journal', () => {
-  test('resumes after Ctrl-C', async () => {
+  test('a run that Ctrl-C stopped is resumed', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'latency', milliseconds: 20 }] },
       async (sandbox, path) => {
@@ -124,7 +124,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('marks bicycles in the target state as done after lost connections when the input has their earlier state', async () => {
+  test('after lost connections, marks bicycles in the target state as done when the input shows their earlier state', async () => {
     // A service without a history of transitions.
     const service = {
       service: 'interface',
@@ -146,7 +146,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('checks bicycles after a 503 and sends again those that were not changed', async () => {
+  test('checks the bicycles after a 503 and sends only the changes that were not carried out', async () => {
     await withRun(
       { bicycles: 200, faults: [{ kind: 'error', status: 503, share: 0.1 }] },
       async (sandbox, path) => {
@@ -162,7 +162,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('after a kill, sends again what did not change, and reports bicycles in the target state as done', async () => {
+  test('after a kill, sends the changes that were not carried out, and marks bicycles in the target state as done', async () => {
     await withRun({ bicycles: 100 }, async (sandbox, path) => {
       const [untouched = '', carriedOut = '', fresh = ''] = inState(sandbox, 'available', 3);
       await leave(sandbox, path, [untouched, asBefore(sandbox, carriedOut)]);
@@ -315,7 +315,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test("uses the service's history only for uncertain bicycles, and marks nothing as done without a history", async () => {
+  test("asks for the service's history only for uncertain bicycles, and marks nothing as done without a history", async () => {
     for (const hasHistory of [true, false]) {
       let sent = 0;
       await withServer(
@@ -371,7 +371,7 @@ describe.concurrent('a second run with the same journal', () => {
     }
   });
 
-  test('waits for the full --settle before it decides about late requests, and sends the other changes meanwhile', async () => {
+  test('waits for the whole time of --settle before it decides about late requests, and sends the other changes meanwhile', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -427,7 +427,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does not resend after a suspended run was taken over', async () => {
+  test('a suspended run sends nothing again after another run took over', async () => {
     await withJournal(async (path) => {
       await withServer(
         async (response, { method }) => {
@@ -465,7 +465,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does nothing twice after a killed run and a service slower than --timeout', async () => {
+  test('does nothing twice when the first run was killed and the service answers later than --timeout', async () => {
     const acted = new Map<string, number>();
     await withServer(
       (response, { method, path }) => {
@@ -503,7 +503,7 @@ describe.concurrent('a second run with the same journal', () => {
     );
   });
 
-  test('--dry-run prints the remaining requests and writes nothing', async () => {
+  test('--dry-run prints the remaining requests of a resumed run and writes nothing', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [done = '', left = '', doubt = ''] = inState(sandbox, 'available', 3);
       await act(sandbox, [done, 'reserve', '--journal', path]);

@@ -63,8 +63,8 @@ const SIX = ['f', 'e', 'd', 'c', 'b', 'a'];
  */
 const oneIsCreated = (ids: string[], request: number) => void (request === 2 && ids.unshift('new'));
 
-describe('a bicycle created meanwhile', () => {
-  test('a bicycle that was created meanwhile is found when the pages are read again, and only as far as needed', async () => {
+describe('a bicycle that is created while the list is read', () => {
+  test('a bicycle that was created during the read is found by reading again only the pages that may contain it', async () => {
     const { code, ids, stderr, requests } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--all',
     ]);
@@ -103,7 +103,7 @@ describe('a bicycle created meanwhile', () => {
     expect({ code, ids }).toEqual({ code: 0, ids: expected });
   });
 
-  test('a bicycle that was created meanwhile is not searched for when --limit has enough bicycles', async () => {
+  test('a bicycle that was created during the read is not searched for when --limit has enough bicycles', async () => {
     const { code, ids, stderr } = await listMoving({ ids: SIX, move: oneIsCreated }, [
       '--limit',
       '5',
@@ -112,7 +112,7 @@ describe('a bicycle created meanwhile', () => {
     expect(stderr).not.toContain('reading the pages again');
   });
 
-  test('a bicycle that was created meanwhile is found by a third reading when it moves during the second', async () => {
+  test('a bicycle that was created during the read and moves during the second read is found by a third read', async () => {
     const move = (ids: string[], request: number) => {
       const rest = ids.filter((id) => id !== 'new');
       // The bicycle moves to the front of the list after the first reading has passed the front,
@@ -126,15 +126,15 @@ describe('a bicycle created meanwhile', () => {
   });
 });
 
-describe('bicycles that a list lacks', () => {
-  test('missing bicycles cause a limited number of readings for any count', async () => {
+describe('bicycles that are missing in the list', () => {
+  test('missing bicycles cause a limited number of additional reads, however many are missing', async () => {
     const { code, requests } = await listMoving({ ids: SIX, count: 1_000_000 }, ['--all', '-q']);
     expect(code).toBe(9);
     expect(requests).toBeLessThan(30);
   });
 });
 
-test('does not repeat a list of items without a UUID', async () => {
+test('does not read a list again when its items have no UUID', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 200, { count: 3, next: null, results: [{ at: 1 }, { at: 1 }] }),
   );
@@ -173,13 +173,13 @@ describe('an endless list', () => {
     expect(requests).toBeLessThan(40);
   });
 
-  test('fails when the limit cannot be reached', async () => {
+  test('`bicycles list --limit` fails when the service lists fewer bicycles than it counts', async () => {
     expect((await endless(() => [{ uuid: 'a' }], ['--limit', '5', '-o', 'uuid'])).code).toBe(7);
     expect((await endless(() => [{ uuid: 'a' }], ['--count', '--where', 'name=x'])).code).toBe(7);
   });
 });
 
-test('prefetches fewer pages when they are large', async () => {
+test('prefetches fewer pages when the pages are large', async () => {
   const name = 'x'.repeat(1_000_000);
   let waiting = 0;
   let most = 0;
@@ -199,7 +199,7 @@ test('prefetches fewer pages when they are large', async () => {
   });
 });
 
-test('reads pages that become large, but does not prefetch them', async () => {
+test('still reads pages that become large, but does not prefetch them', async () => {
   const name = 'x'.repeat(1_000_000);
   const all = Array.from({ length: 48 }, (_, index) => ({
     uuid: `u${index}`,

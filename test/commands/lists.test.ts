@@ -23,7 +23,7 @@ test.each(mostly(PROGRAMS, (_, index) => index === 1))(
 );
 
 describe('`bicycles list --jq`', () => {
-  test('processes page by page a program that begins with .[]', async () => {
+  test('--jq processes page by page when its program begins with .[]', async () => {
     let askedAtFirstLine = 0;
     const all = Array.from({ length: 20 }, (_, index) => ({ uuid: `u${index}` }));
     const { env, asked } = await openServer((response, request) =>
@@ -87,7 +87,7 @@ describe('the progress line of `bicycles list`', () => {
     },
   );
 
-  test('shows pages, rows, total and rows per second', async () => {
+  test('the progress line shows pages, rows, the total and rows per second', async () => {
     const { drawn, stdout } = await run(['--all', '-o', 'jsonl'], true);
     expect(drawn).toMatch(/^\r\u001b\[K2 pages, 4 of 8 bicycles, \d+ a second/);
     expect(drawn).toMatch(/\r\u001b\[K$/);
@@ -98,7 +98,7 @@ describe('the progress line of `bicycles list`', () => {
     [['--all', '--quiet'], true],
     [['--all'], false],
     [['--page', '3'], true],
-  ])('is not drawn with %j on a terminal: %s', async (args, terminal) => {
+  ])('the progress line is not drawn with %j on a terminal: %s', async (args, terminal) => {
     const { drawn } = await run(['-o', 'jsonl', ...args], terminal);
     expect(drawn).not.toContain('\r');
   });

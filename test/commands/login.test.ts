@@ -51,7 +51,7 @@ const renewals = (requests: readonly ({ url: string } | { path: string })[]) =>
   );
 
 describe('the token of `auth login --email`', () => {
-  it('the token of `auth login --email` is renewed once by ten concurrent commands', async () => {
+  it('ten concurrent commands renew the token of `auth login --email` once', async () => {
     const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
     await logIn(baseUrl);
     nowMs += 20 * MINUTE_MS;
@@ -60,7 +60,7 @@ describe('the token of `auth login --email`', () => {
     expect(renewals(requests)).toHaveLength(1);
   });
 
-  it('does not delay Ctrl-C or a logout during an unanswered renewal', async () => {
+  it('an unanswered renewal does not delay Ctrl-C or a logout', async () => {
     const { url, asked } = await openServer((response, { path }) => {
       if (path.includes('login'))
         sendJson(response, 200, { token: jwt({ exp: nowMs / 1000 + 1800 }) });
@@ -93,7 +93,7 @@ describe('a service that returns wrong tokens', () => {
     return { url, posts: () => asked.filter(({ path }) => path.includes('refresh')).length };
   };
 
-  it('keeps the valid token when a renewal returns half a megabyte', async () => {
+  it('keeps the valid token when the answer to a renewal has half a megabyte', async () => {
     const { url } = await openTokens((isRenewal) =>
       isRenewal
         ? jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) })
@@ -151,7 +151,7 @@ it('logs in with the token_command of the guide', async () => {
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
-it('repeats renewals while one command runs and stops when it ends', async () => {
+it('a long command renews its token again and again, and stops when it ends', async () => {
   const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
   await logIn(baseUrl);
   const over = new AbortController();
@@ -200,7 +200,7 @@ it('repeats renewals while one command runs and stops when it ends', async () =>
   expect(timers).toEqual([]);
 });
 
-it('quotes no text that looks like a token', async () => {
+it('error messages quote no text that looks like a token', async () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
   for (const token of [jwt, '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b'])
     for (const line of [
@@ -219,7 +219,7 @@ it('quotes no text that looks like a token', async () => {
     }
 });
 
-it('quotes no JWT in the notice of `config set token_command`', async () => {
+it('the notice of `config set token_command` contains no JWT', async () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJl';
   const run = await fleet(`config set token_command echo${'\u00a0'}${jwt}`, {});
   expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('set token_command')]);

@@ -34,7 +34,7 @@ function sentChanges({ requests }: Sandbox): number {
   return requests.filter(({ method }) => method !== 'GET').length;
 }
 
-describe.each(KINDS)('at a service of the kind %s', (service) => {
+describe.each(KINDS)('looking up a bicycle at a service of the kind %s', (service) => {
   test.each(['NFC', 'NFD'] as const)('`get` finds a name in another form than %s', async (form) => {
     const { fleet, sandbox, uuids } = await openNamed(service);
     sandbox.changeBicycle(uuids.one, { name: 'Quokka Nörd 0001'.normalize(form) });
@@ -45,7 +45,7 @@ describe.each(KINDS)('at a service of the kind %s', (service) => {
     }
   });
 
-  test('a short prefix of a UUID that is also a part of a name is ambiguous', async () => {
+  test('a short text that is the beginning of one UUID and a part of another name is ambiguous', async () => {
     const { fleet, sandbox, uuids } = await openNamed(service);
     const short = uuids.one.slice(0, 4);
     sandbox.changeBicycle(uuids.two, { name: `Quokka ${short.toUpperCase()}` });
@@ -57,24 +57,27 @@ describe.each(KINDS)('at a service of the kind %s', (service) => {
   });
 });
 
-test.each(engines)('a mirror finds parts of names in every case (%s)', async (_kind, newText) => {
-  const { fleet, sandbox, uuids } = await openNamed();
-  const to = await newText();
-  await makeMirror(to, { sandbox });
-  const find = (text: string) =>
-    fleet(['bicycles', 'get', text, '--json', '--offline', '--to', to]);
-  for (const text of ['NÖRD 0001', '77892', 'x-77892']) {
-    const run = await find(text);
-    expect(run).toMatchObject({ code: 0 });
-    expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids.one });
-  }
-  const several = await find('nörd');
-  expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('matches 2')]);
-  expect((await find('x_77892')).code).toBe(5);
-});
+test.each(engines)(
+  'a mirror finds parts of names in lower and upper case (%s)',
+  async (_kind, newText) => {
+    const { fleet, sandbox, uuids } = await openNamed();
+    const to = await newText();
+    await makeMirror(to, { sandbox });
+    const find = (text: string) =>
+      fleet(['bicycles', 'get', text, '--json', '--offline', '--to', to]);
+    for (const text of ['NÖRD 0001', '77892', 'x-77892']) {
+      const run = await find(text);
+      expect(run).toMatchObject({ code: 0 });
+      expect(JSON.parse(run.stdout)).toMatchObject({ uuid: uuids.one });
+    }
+    const several = await find('nörd');
+    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining('matches 2')]);
+    expect((await find('x_77892')).code).toBe(5);
+  },
+);
 
 test.each(engines)(
-  'a mirror finds the second match among many bicycles (%s)',
+  'a mirror finds a second match among many bicycles (%s)',
   async (_kind, newText) => {
     const sandbox = await startSandbox({ bicycles: 260, rate: 0 });
     onTestFinished(() => sandbox.close());
@@ -92,7 +95,7 @@ test.each(engines)(
 );
 
 test.each(engines)(
-  'a mirror finds both forms of Unicode, and short prefixes that are names (%s)',
+  'a mirror finds composed and decomposed Unicode, and names that look like a UUID prefix (%s)',
   async (_kind, newText) => {
     const { fleet, sandbox, uuids } = await openNamed();
     const short = uuids.one.slice(0, 4);

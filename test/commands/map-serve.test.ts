@@ -129,7 +129,7 @@ function connections(): number {
     .length;
 }
 
-test('serves only requests for its own host, pages and path', async () => {
+test('`map --serve` refuses requests with another host, origin, path or method', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const asked: readonly (readonly [
@@ -166,7 +166,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('sends a tab only newer events, and sends the whole fleet to a tab of another run', async () => {
+test('sends only newer events to a tab of the same run, and the whole fleet to a tab of another run', async () => {
   const { url, send } = await start();
   send(update(1));
   const current = listen(url, 1);
@@ -185,7 +185,7 @@ test('sends a tab only newer events, and sends the whole fleet to a tab of anoth
   for (const tab of [current, ...others]) tab.stop();
 });
 
-test('sends a returning tab every event since the fleet was packed, however often it was requested', async () => {
+test('a tab that reconnects gets every event since the state of the fleet that it loaded, however often that state was requested', async () => {
   const { url, send } = await start();
   send(update(1));
   expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });
@@ -201,7 +201,7 @@ test('sends a returning tab every event since the fleet was packed, however ofte
   expect(await readFleet(url)).toMatchObject({ sequence: 9 });
 });
 
-test('shares memory between 60 stalled tabs, closes them in time, and keeps tabs that read', async () => {
+test('stalled tabs share memory, and are closed in time, while tabs that read stay open', async () => {
   // Incompressible data, so that separate copies would need 10 MB per tab.
   const rows = randomBytes(8e6).toString('base64');
   const { url, send } = await start({ idleMs: 15_000, payload: { title: rows } });
@@ -249,7 +249,7 @@ test('shares memory between 60 stalled tabs, closes them in time, and keeps tabs
   quick.stop();
 });
 
-test('keeps its URL across runs and tells an open page that it missed events', async () => {
+test('keeps its URL across runs, and tells an open page that events were missed', async () => {
   const folder = newFolder();
   const env = { ...(await environment()), XDG_STATE_HOME: folder };
   const run = async (port: string) => {
@@ -269,7 +269,7 @@ test('keeps its URL across runs and tells an open page that it missed events', a
   await second.served.stop();
 });
 
-test('rejects a port in use, a zone and an invalid tile server before it serves anything', async () => {
+test('rejects a port in use, a zone and an invalid tile server before it starts to serve', async () => {
   const { url } = await start();
   const { port } = new URL(url);
   const env = await environment();
@@ -300,7 +300,7 @@ function openFeed(keep: (bicycle: Bicycle) => boolean): TabFeed {
   });
 }
 
-test('sends only changed bicycles and ignores bicycles that were read again without a change', () => {
+test('sends bicycles that changed, and ignores bicycles that were read again without a change', () => {
   const feed = openFeed(({ state }) => state !== 'retired');
   const now = { monotonicMs: 0, wallMs: 0 };
   const store = new MemoryStore(2);
@@ -325,7 +325,7 @@ test('sends only changed bicycles and ignores bicycles that were read again with
   expect(feed.payload(0)).toMatchObject({ sequence: 3, rows: [{ uuid: 'b' }, { uuid: 'c' }] });
 });
 
-test('tells the page that a fleet is too large to follow, and stops reading', () => {
+test('tells the page that a fleet is too large to follow, and stops reading the list', () => {
   const feed = openFeed(() => true);
   const size = (count: number) => {
     const store = Object.assign(new MemoryStore(), { size: () => count });
@@ -341,7 +341,7 @@ test('tells the page that a fleet is too large to follow, and stops reading', ()
   });
 });
 
-test('reports unreadable alerts once and retries at the next reading', async () => {
+test('reports once that alerts cannot be read, and tries again with the next request', async () => {
   const answer = (response: Parameters<typeof sendJson>[0], { path }: { path: string }) =>
     sendJson(response, path.startsWith('/alerts') ? 503 : 200, []);
   const { url } = await openServer(answer);
@@ -352,7 +352,7 @@ test('reports unreadable alerts once and retries at the next reading', async () 
   await served.stop();
 });
 
-test('ends and serves nothing when the reader closes the pipe before the URL is printed', async () => {
+test('ends without serving when stdout is closed before the URL is printed', async () => {
   let url = '';
   const stdout = new Writable({
     write(chunk, _encoding, done) {
@@ -369,7 +369,7 @@ test('ends and serves nothing when the reader closes the pipe before the URL is 
   await expect(fetch(url)).rejects.toThrow();
 });
 
-describe('`map --serve` with a sandbox', () => {
+describe('`map --serve` that follows a sandbox', () => {
   const folder = newFolder();
 
   async function serve(...args: string[]) {
@@ -383,7 +383,7 @@ describe('`map --serve` with a sandbox', () => {
   const stateOf = ({ rows }: Payload, uuid: string) => rows.find((row) => row.uuid === uuid)?.state;
   const uuidsOf = ({ rows }: Payload) => rows.map(({ uuid }) => uuid);
 
-  test('applies filters to updates and sends nothing without changes', async () => {
+  test('applies the filters to updates, and sends nothing when nothing changed', async () => {
     const { served, read } = await serve('--state', 'lost');
     await served.until(() => served.stderr().includes('watching'));
     const own = sandbox().bicycles(organizationOf(sandbox()));
@@ -413,7 +413,7 @@ describe('`map --serve` with a sandbox', () => {
     expect((await served.stop()).code).toBe(130);
   });
 
-  test('says on the page that the comparison after a gap is not complete', async () => {
+  test('the page says when the comparison after a gap is not complete', async () => {
     const from = await openSandbox({ bicycles: 20, faults: [{ kind: 'noreplay' }] });
     const env = { ...(await environmentOf(from)), FLEET_ORGANIZATION: organizationOf(from) };
     const served = startFleet(['map', '--serve', '0'], { env });
@@ -428,7 +428,7 @@ describe('`map --serve` with a sandbox', () => {
     await served.stop();
   });
 
-  test('shows the past of the mirror on the page', async () => {
+  test('the page shows the past states of a mirror', async () => {
     const [bicycle] = sandbox().bicycles(organizationOf(sandbox()));
     const uuid = bicycle?.uuid ?? '';
     const changes = [

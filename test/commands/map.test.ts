@@ -30,7 +30,7 @@ function legendOf(text: string, states: readonly string[]): { [state: string]: n
   return Object.fromEntries(states.map((state) => [state, Number(last(state))]));
 }
 
-describe('`map` and `bicycles stats` show the same numbers', () => {
+describe('`map` and `bicycles stats` print the same numbers', () => {
   test.each([
     ['', ''],
     ['--state lost,rented', ''],
@@ -55,7 +55,7 @@ describe('`map` and `bicycles stats` show the same numbers', () => {
   });
 });
 
-test('draws colors on a terminal', async () => {
+test('`map` draws colors on a terminal', async () => {
   const { stdout } = await fleet('map', { terminal: { columns: 100, rows: 30 } });
   expect(stdout).toContain('\u001b[');
 });
@@ -130,7 +130,7 @@ describe('the keys of `map --live`', () => {
     return { state, seen, text: canvasLines(canvas, NO_PAINT).join('\n') };
   }
 
-  test('selects clusters with Tab from the largest to the smallest and starts again', () => {
+  test('Tab selects the clusters from the largest to the smallest and starts again', () => {
     expect(press('\t').text).toMatch(/▸120◂/);
     expect(press('\t').text).toMatch(/120: 120 rented {2}keys/);
     expect(press('\t\t').text).toMatch(/▸40◂/);
@@ -139,7 +139,7 @@ describe('the keys of `map --live`', () => {
     expect(press('\t\u001b').text).not.toContain('▸');
   });
 
-  test('zooms into a cluster with Enter and back with 0', () => {
+  test('Enter zooms into a cluster and 0 zooms back', () => {
     const inside = press('\t\t\r');
     expect(inside.text).toMatch(/120 outside the view/);
     expect(inside.seen.view.worldDots).toBeGreaterThan(press('').seen.view.worldDots * 100);
@@ -152,7 +152,7 @@ describe('the keys of `map --live`', () => {
     expect(press(`${heap}\u001b`).state.view.panel).toEqual({ type: 'map' });
   });
 
-  test('moves by a quarter with arrow keys, zooms by two with + and -, and stays within the world', () => {
+  test('arrow keys move by a quarter, + and - zoom by two, and the view stays within the world', () => {
     const start = press('').seen.view;
     const right = press('\u001b[C').seen.view;
     expect((right.x - start.x) * start.worldDots).toBeCloseTo(press('').seen.extent.width / 4, 3);
@@ -166,7 +166,7 @@ describe('the keys of `map --live`', () => {
     expect(press('+'.repeat(60)).seen.view.worldDots).toBeLessThan(1e9);
   });
 
-  test('switches to the board with m, shows the keys with ?, and quits with q', () => {
+  test('m switches to the board, ? shows the keys, and q quits', () => {
     expect(press('m').state.view).toMatchObject({ panel: { type: 'fleet' }, home: 'fleet' });
     expect(press('mm').state.view).toMatchObject({ panel: { type: 'map' }, home: 'map' });
     expect(press('?').state.view).toMatchObject({ panel: { type: 'help' } });

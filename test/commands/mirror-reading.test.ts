@@ -239,7 +239,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await owner('test');
   });
 
-  test('does not treat an incompletely read list as complete', async () => {
+  test('an incompletely read list does not count as complete', async () => {
     const set = (sql: string) =>
       withDatabase(text, (database) => database.all(`UPDATE writers SET ${sql}`));
     await set(`alerts = NULL, state = replace(state, 'Whole":true', 'Whole":false')`);
@@ -257,7 +257,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await set(`alerts = 'read', state = replace(state, 'Whole":false', 'Whole":true')`);
   });
 
-  test('`mirror status` estimates the number of changes of a long history', async () => {
+  test('`mirror status` estimates the number of changes when the history is long', async () => {
     const [long, back] =
       kind === 'sqlite'
         ? [
@@ -274,7 +274,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await withDatabase(text, (database) => database.all(back ?? ''));
   });
 
-  test('`bicycles history` shows the changes of one bicycle with gaps, and finds deleted bicycles', async () => {
+  test('`bicycles history` shows the changes of one bicycle with gaps, also for deleted bicycles', async () => {
     const run = await fleet(`bicycles history ${bicycle.slice(0, 8)} -o csv`);
     expect(
       run.stdout
@@ -304,7 +304,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect((await fleet('bicycles history nobody')).code).toBe(5);
   });
 
-  test('`bicycles get` shows the last changes from a current mirror or with --offline', async () => {
+  test('`bicycles get` shows the last changes when the mirror is current, or with --offline', async () => {
     for (const flags of [[], ['--offline']]) {
       const before = asked();
       const run = await runFleet(['bicycles', 'get', bicycle.slice(0, 8), ...flags], {
@@ -319,7 +319,7 @@ describe.each(engines)('%s', (kind, newText) => {
     }
   });
 
-  test('`mirror replay` prints what a watch would have printed, from the earlier state of the fleet', async () => {
+  test('`mirror replay` starts with the earlier state of the fleet and prints what a watch would have printed', async () => {
     const run = await fleet('mirror replay --speed max');
     const lines = run.stdout.split('\n');
     expect(lines).toEqual([
@@ -395,7 +395,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect([run.code, run.stdout, run.stderr]).toEqual([2, '', expect.stringMatching(message)]);
   });
 
-  test('--to selects the database of --offline and requires --offline', async () => {
+  test('--to selects the database of --offline, and is refused without --offline', async () => {
     const elsewhere = await fleet('bicycles list --offline --to sqlite:/nonexistent/other.db');
     expect([elsewhere.code, elsewhere.stderr]).toEqual([
       3,
@@ -408,13 +408,13 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
   });
 
-  test('rejects a mirror of another service', async () => {
+  test('--offline rejects a mirror of another service', async () => {
     const run = await fleet('bicycles list --offline --base-url http://localhost:1');
     expect([run.code, run.stderr]).toEqual([3, expect.stringMatching(/the mirror belongs to/)]);
   });
 });
 
-test('`mirror replay` ends when its reader closes the pipe, even with much pending output', async () => {
+test('`mirror replay` ends when its reader closes the pipe, even when much output is pending', async () => {
   const folder = newFolder();
   const mirror = `sqlite:${join(folder, 'fleet.db')}`;
   const [{ uuid: bicycle = '' } = {}] = sandbox().bicycles(organizationOf(sandbox()));

@@ -61,7 +61,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     expect(await again.stop('SIGTERM')).toMatchObject({ stderr: closed('1 gap') });
   });
 
-  test('does not count a repeated message about a bicycle that returned as a ride', async () => {
+  test('does not count a repeated message about a returned bicycle as a ride', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, act } = scene;
     run();
@@ -82,7 +82,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until(states, ...ride);
   });
 
-  test('records an unknown state and a new feed ID for a ride that only the rider receives', async () => {
+  test('records a ride that is published only to its rider as an unknown state and a new feed ID', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, env, act } = scene;
     const running = run();
@@ -135,7 +135,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await running.stop('SIGTERM');
   });
 
-  test('replaces a character or skips a message that no database can store, and continues', async () => {
+  test('replaces a character that no database can store, skips such a message, and continues', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, run, until } = scene;
     const [uuid = '', other = '', third = ''] = scene.uuids();
@@ -180,7 +180,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     expect((await running.stop('SIGTERM')).code).toBe(143);
   });
 
-  test('records one gap for the time between two runs and reads only the modified bicycles', async () => {
+  test('records one gap for the time between two runs and reads only the bicycles that changed in it', async () => {
     const scene = await openScene(await newText());
     const { sandbox, once, ask } = scene;
     const first = await once();
@@ -208,8 +208,8 @@ describe.each(engines)('%s', (_kind, newText) => {
   });
 });
 
-describe('`mirror run` and bicycles that leave the list', () => {
-  test('marks bicycles as gone after two complete readings without them', async () => {
+describe('`mirror run` and bicycles that disappear from the list', () => {
+  test('marks bicycles as gone when two complete lists do not contain them', async () => {
     const { run, remove, sandbox, until, count, uuids, isWhole } = await openScene(
       await newSqlite(),
     );
@@ -249,7 +249,7 @@ describe('`mirror run` and bicycles that leave the list', () => {
     }
   });
 
-  test('keeps the bicycles of an omitted organization and reads them again with the others', async () => {
+  test('keeps the bicycles of an organization that is left out once, and reads them again when it is added', async () => {
     const { organization: one, other: two, once, ask } = await openScene(await newSqlite());
     const read = (...organizations: string[]) =>
       once(...organizations.flatMap((each) => ['--organization', each]));
@@ -266,7 +266,7 @@ describe('`mirror run` and bicycles that leave the list', () => {
 });
 
 describe('the writer lease of `mirror run`', () => {
-  test('replaces a killed writer 15 s after its last heartbeat, for any host and process number', async () => {
+  test('replaces a killed writer 15 s after its last heartbeat, even on another host or with the same process number', async () => {
     const { once, tell } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     await tell(takenOver(hostname(), Date.now() - 12_000));
@@ -311,7 +311,7 @@ describe('the writer lease of `mirror run`', () => {
   });
 });
 
-test('reads the alerts behind an unreadable page in the next run', async () => {
+test('the next run reads the alerts that follow an unreadable page', async () => {
   const { sandbox, uuids, onceAt, openOther, count } = await openScene(await newSqlite());
   let isBroken = false;
   const server = await openOther((path) =>
@@ -329,7 +329,7 @@ test('reads the alerts behind an unreadable page in the next run', async () => {
 });
 
 describe.each([true, false])('a service that counts its alerts: %s', (countsAlerts) => {
-  test('has every alert in the mirror although an alert is deleted between two pages', async () => {
+  test('the mirror has every alert when an alert is deleted between two pages of the list', async () => {
     const { sandbox, organization, onceAt, openOther, ask } = await openScene(await newSqlite());
     const [template] = sandbox.alerts();
     const name = (number: number) => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -446,7 +446,7 @@ describe('errors of `mirror run`', () => {
     gate.close();
   });
 
-  test('records a gap for an unreadable message and reads the list again', async () => {
+  test('records a gap after an unreadable message and reads the list again', async () => {
     const { run, sandbox, organization, until, isWhole, said } = await openScene(await newSqlite());
     const running = run();
     await said(running, 'watching');
@@ -456,7 +456,7 @@ describe('errors of `mirror run`', () => {
     await until('select count(*) as n from gaps where ended is not null', { n: 1 });
   });
 
-  test('deletes records older than --keep, and --metrics is healthy only when the mirror is current', async () => {
+  test('deletes records that are older than --keep, and --metrics reports healthy only for a current mirror', async () => {
     const { once, run, count, sandbox, tell, said, uuids } = await openScene(await newSqlite());
     expect((await once()).code).toBe(0);
     sandbox.changeBicycle(uuids()[0] ?? '', { description: 'kept' });

@@ -39,7 +39,7 @@ test.each(useEngines())(
 );
 
 test.each(useEngines())(
-  '`mirror upgrade` adds the names to a mirror of schema 5 (%s)',
+  '`mirror upgrade` adds the names of bicycles to a mirror with schema 5 (%s)',
   async (_kind, newText) => {
     const to = await newText();
     await withDatabase(to, async (database) => {

@@ -21,7 +21,7 @@ async function fleet(
 }
 
 describe('`organizations list`, `zones list` and `models list`', () => {
-  test('prints zones as GeoJSON with outlines, and rejects GeoJSON for organizations', async () => {
+  test('prints zones with outlines as GeoJSON, and rejects GeoJSON for organizations', async () => {
     const { features } = JSON.parse((await fleet(['zones', 'list', '-o', 'geojson'])).stdout);
     expect(features).toHaveLength(sandbox().zones.length);
     expect(features[0]).toMatchObject({
@@ -33,7 +33,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
     expect((await fleet(['organizations', 'list', '-o', 'geojson'])).code).toBe(2);
   });
 
-  test('prints outlines according to RFC 7946, with the right-hand rule and a cut at the antimeridian', async () => {
+  test('outlines follow RFC 7946: the right-hand rule, and a cut at the antimeridian', async () => {
     const outer = '[[13.10,52.5],[13.10,52.6],[13.2,52.6],[13.2,52.5],[13.10,52.5]]';
     const hole = '[[13.12,52.52],[13.14,52.52],[13.14,52.54],[13.12,52.54],[13.12,52.52]]';
     const zone = (type: string, rings: string) =>
@@ -68,7 +68,7 @@ describe('`organizations list`, `zones list` and `models list`', () => {
 });
 
 describe('names in flags', () => {
-  test('names in flags are accepted by --zone, --organization and the settings', async () => {
+  test('--zone, --organization and the settings accept names', async () => {
     const [zone] = sandbox().zones;
     const [, second] = sandbox().organizations;
     const model = sandbox().models[0];

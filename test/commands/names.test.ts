@@ -18,7 +18,7 @@ async function fleet(
 }
 
 describe('the organization of a command', () => {
-  test('accepts a name when the service lists organizations', async () => {
+  test('--organization accepts a name when the service lists organizations', async () => {
     const sandbox = await openSandbox({ bicycles: 60 });
     const [, other = { uuid: '', name: '' }] = sandbox.organizations;
     const byName = await fleet(sandbox, [
@@ -73,7 +73,7 @@ describe('the organization of a command', () => {
   });
 });
 
-test('requests a bicycle with half a surrogate pair in its UUID with the replacement character', async () => {
+test('requests a bicycle whose UUID contains half a surrogate pair with the replacement character', async () => {
   const { env } = await openServer((response, { path }) => {
     if (path.startsWith('/bicycles/?'))
       response.end('[{"uuid":"a\\ud83d","name":"Ada","state":"lost"}]');

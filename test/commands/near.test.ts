@@ -83,7 +83,7 @@ describe('geometry of --near', () => {
     expect(Math.round(metres / 1000)).toBe(kilometres);
   });
 
-  test('measures the distance that was traveled (property-based)', () => {
+  test('the calculated distance between two points equals the distance that was moved (property-based)', () => {
     fc.assert(
       fc.property(
         place,
@@ -97,7 +97,7 @@ describe('geometry of --near', () => {
     );
   });
 
-  test('contains every point within the radius in the box (property-based)', () => {
+  test('the box contains every point within the radius (property-based)', () => {
     const share = fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true }));
     fc.assert(
       fc.property(
@@ -116,7 +116,7 @@ describe('geometry of --near', () => {
     );
   });
 
-  test('creates a valid box with plain decimals (property-based)', () => {
+  test('the box is valid and has decimals without exponents (property-based)', () => {
     fc.assert(
       fc.property(anywhere, radius, (centre, radiusMetres) => {
         const box = boxAround({ centre, radiusMetres });
@@ -183,7 +183,7 @@ describe('values of --near and --radius', () => {
     [99_949, '99.9 km'],
     [99_951, '100 km'],
     [5_570_222, '5570 km'],
-  ])('shows %d metres as %s', (metres, text) => {
+  ])('shows a distance of %d metres as %s', (metres, text) => {
     expect(showDistance(metres)).toBe(text);
   });
 });
@@ -263,7 +263,7 @@ describe('`bicycles list --near`', () => {
     },
   );
 
-  test('finds bicycles across the antimeridian with one request, and none without a position', async () => {
+  test('--near finds bicycles on both sides of the antimeridian with one request, and none without a position', async () => {
     const items = [
       { uuid: 'a', latitude: 0, longitude: 180 },
       { uuid: 'b', latitude: '0.001', longitude: '-179.999' },

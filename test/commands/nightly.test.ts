@@ -17,7 +17,7 @@ test('docs/alerts.md has four recipes for notifications', () => {
   expect(RECIPES.map((line) => /notify-send|SLACK|TEAMS|sendmail/.exec(line)?.[0])).toEqual(tools);
 });
 
-test.each(RECIPES)('the recipe works: %s', async (recipe) => {
+test.each(RECIPES)('the notification recipe works: %s', async (recipe) => {
   const folder = newFolder();
   const posted: string[] = [];
   // These scripts replace the desktop and the mail program and record their input.

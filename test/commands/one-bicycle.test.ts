@@ -117,7 +117,7 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)('a service %s', (_kind, isObserved) => {
-  test('lists all bicycles that match the text and sends nothing', async () => {
+  test('lists all bicycles that match an ambiguous text and sends no change', async () => {
     const { code, stderr } = await run({ isObserved }, [
       'get',
       String(bicycleOf(20)['uuid']).slice(0, 4),
@@ -129,14 +129,14 @@ describe.each(KINDS)('a service %s', (_kind, isObserved) => {
     expect(stderr).toMatch(/\(Emmy 00(19|20)\), /);
   });
 
-  test('looks up a text of any length and shortens it in the error', async () => {
+  test('looks up a text of any length, and shortens it in the error', async () => {
     const { code, stderr } = await run({ isObserved }, ['get', 'x'.repeat(100_000)]);
     expect(code).toBe(5);
     expect(stderr.length).toBeLessThan(1000);
   });
 });
 
-test('finds a UUID prefix among 20,000 bicycles with a few requests', async () => {
+test('needs only a few requests to find a UUID prefix among 20,000 bicycles', async () => {
   const wanted = bicycleOf(12_345);
   const { stdout, asked } = await run({ isObserved: true, bicycles: 20_000 }, [
     'get',

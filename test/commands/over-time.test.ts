@@ -77,7 +77,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     await newMirror(address);
   });
 
-  test('counts the changes of each local day', async () => {
+  test('`stats --by day` counts the changes of each local day', async () => {
     const run = await stats(address, ['--by', 'day', ...PERIOD, '--json']);
     expect(run.code).toBe(0);
     const rows = JSON.parse(run.stdout) as OverTimeRow[];
@@ -99,7 +99,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     });
   });
 
-  test('begins with the start of the local hour or week', async () => {
+  test('periods begin with the start of the local hour or week', async () => {
     const since = ['--since', '2026-10-24 10:20', '--until', '2026-10-24 12:00'];
     const hours = await stats(address, ['--by', 'hour', ...since, '-o', 'csv']);
     expect(hours.stdout.split('\n').map((line) => line.split(',')[0])).toEqual([
@@ -115,7 +115,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
-  test('names the two hours of a clock that is set back differently', async () => {
+  test('when a clock is set back, the two hours with the same name show their UTC offsets', async () => {
     const since = ['--since', '2026-10-25 01:00', '--until', '2026-10-25 04:00'];
     const hours = await stats(address, ['--by', 'hour', ...since, '-o', 'csv']);
     expect(hours.stdout.split('\n').map((line) => line.split(',')[0])).toEqual([
@@ -128,7 +128,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
     ]);
   });
 
-  test('names the times for which the mirror has no data', async () => {
+  test('the output names the periods for which the mirror has no data', async () => {
     const { stderr } = await stats(address, ['--by', 'day', ...PERIOD]);
     expect(stderr).toContain(
       '! the mirror did not see 5 h of this time (hatched): 2026-10-26 07:00:00 to 2026-10-26 12:00:00',
@@ -146,7 +146,7 @@ describe('formats', () => {
   });
 
   test.each([60, 80, 140])(
-    'draws bars with hatching on a terminal of %i columns',
+    'draws bars on a terminal of %i columns, with hatching for uncertain figures',
     async (width) => {
       const { stdout } = await stats(address, ['--by', 'day', ...PERIOD], true, width);
       const lines = stripVTControlCharacters(stdout).split('\n');
@@ -156,7 +156,7 @@ describe('formats', () => {
     },
   );
 
-  test('draws a page whose charts hatch the gap', async (context) => {
+  test('draws a page whose charts show the gap with hatching', async (context) => {
     const file = join(folder, 'week.html');
     await stats(address, ['--by', 'day', ...PERIOD, '--file', file]);
     const page = await browser(context).newPage({ viewport: { width: 900, height: 800 } });
@@ -173,7 +173,7 @@ describe('formats', () => {
     await page.close();
   });
 
-  test('writes a workbook with a chart', async () => {
+  test('writes a workbook that contains a chart', async () => {
     const file = join(folder, 'week.xlsx');
     await stats(address, ['--by', 'day', ...PERIOD, '--file', file]);
     const sheets = await readXlsx(file);
@@ -189,7 +189,7 @@ describe('formats', () => {
     );
   });
 
-  test('counts before the mirror began are unknown', async () => {
+  test('counts are unknown for the time before the mirror began', async () => {
     const before = ['--since', '2026-09-01', '--until', '2026-09-03'];
     const run = await stats(address, ['--by', 'day', ...before, '--json']);
     const rows = JSON.parse(run.stdout) as OverTimeRow[];
@@ -218,19 +218,19 @@ describe('the age of the mirror', () => {
     ['mirror query', ['mirror', 'query', 'select count(*) as n from bicycles']],
     ['report', ['report']],
     ['mirror replay', ['mirror', 'replay', '--speed', '10000000']],
-  ])('`%s` reports a mirror that is older than a minute', async (_name, args) => {
+  ])('`%s` reports that the mirror is older than a minute', async (_name, args) => {
     const run = await runFleet([...args, '--to', await old()]);
     expect(run.stderr).toMatch(/! from the mirror, 3 h( \d+ s)? old: no writer is running/);
   });
 
-  test('`mirror query` prints no notice about the age of a current mirror', async () => {
+  test('`mirror query` prints no notice when the mirror is current', async () => {
     const address = await newSqlite();
     await newMirror(address);
     const run = await runFleet(['mirror', 'query', 'select 1 as one', '--to', address]);
     expect(run).toMatchObject({ code: 0, stderr: '' });
   });
 
-  test('the bars hatch the time since the last message of the mirror', async () => {
+  test("the bars show the time since the mirror's last message with hatching", async () => {
     const run = await runFleet(['bicycles', 'stats', '--by', 'hour', '--to', await old()]);
     expect(run.stderr).toContain('! the mirror did not see 3 h');
   });

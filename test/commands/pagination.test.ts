@@ -127,12 +127,12 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     expectOwnAddress(server);
   });
 
-  test('--limit follows links only as far as needed', async () => {
+  test('--limit follows links to further pages only as far as needed', async () => {
     const { code, stdout } = await list(['--limit', '5', '-o', 'uuid']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, 5)) });
   });
 
-  test('reports that the list has further pages', async () => {
+  test('prints a notice when the list has further pages', async () => {
     const { code, stdout, stderr } = await list(['-o', 'uuid']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: uuidsOf(BICYCLES.slice(0, SIZE)) });
     expect(stderr).toMatch(
@@ -145,7 +145,7 @@ describe.each(SERVICES)('%s', (_name, answer) => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: '7\n' });
   });
 
-  test('--count with a condition checks every page', async () => {
+  test('--count with a condition checks the bicycles of every page', async () => {
     const { code, stdout } = await list(['--count', '--where', 'state=available']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '4\n' });
   });
@@ -164,7 +164,7 @@ function expectOwnAddress({ asked }: TestServer): void {
   for (const { path } of asked) expect(path).toMatch(/^\/bicycles\/(\?|$)/);
 }
 
-test('names a page number only when the link has one', async () => {
+test('the notice names the next page only when its link has a page number', async () => {
   const withNumbers = await openServer(numbered(inFields('data')));
   const numbers = await runFleet(['bicycles', 'list'], { env: withNumbers.env });
   expect(numbers.stderr).toContain('Next page: --page 2.');
@@ -173,7 +173,7 @@ test('names a page number only when the link has one', async () => {
   expect(cursors.stderr).toBe('Showing 3 bicycles; there are more. Everything: --all\n');
 });
 
-test('requests no guessed page when the link carries a cursor beside the number', async () => {
+test('prefetches no page by its number when the link also has a cursor', async () => {
   const server = await openServer(
     numbered((response, page, { next }) =>
       sendJson(response, 200, {
@@ -194,7 +194,7 @@ test('requests no guessed page when the link carries a cursor beside the number'
   ]);
 });
 
-test('rejects a Link header that returns to an earlier page', async () => {
+test('rejects a Link header that leads back to an earlier page', async () => {
   const { env } = await openServer((response) =>
     sendJson(response, 200, BICYCLES, { link: '<?cursor=1>; rel=next' }),
   );
@@ -203,7 +203,7 @@ test('rejects a Link header that returns to an earlier page', async () => {
   expect(stderr).toContain('the list repeats');
 });
 
-test('exits with 9 when fewer bicycles arrive than the total says', async () => {
+test('exits with 9 when the service lists fewer bicycles than its total says', async () => {
   const { env } = await openServer((response) =>
     sendJson(response, 200, { items: BICYCLES, total: 9, page: 1, pages: 2 }),
   );

@@ -88,7 +88,7 @@ function writeForeignPlan(path: string, header: object, lines: readonly string[]
   writeFileSync(path, `${text}${JSON.stringify({ checksum: `sha256:${sum}` })}\n`);
 }
 
-describe('a plan of another program', () => {
+describe('a plan that another program wrote', () => {
   const target = {
     uuid: '00000000-0000-4000-8000-000000000001',
     name: null,
@@ -117,7 +117,7 @@ describe('a plan of another program', () => {
     ['no UUID', [JSON.stringify({ ...target, uuid: null })], 'line 2'],
     ['a target twice', [line, line], 'same target as line 2'],
     ['a target twice in other letters', [line, upper], 'same target as line 2'],
-  ])('is refused with exit code 2: %s', async (_what, lines, message) => {
+  ])('a changed plan is refused with exit code 2: %s', async (_what, lines, message) => {
     const scene = await openScene();
     await planMaintenance(scene, 1);
     const [head = ''] = readFileSync(scene.plan, 'utf8').split('\n');
@@ -154,8 +154,8 @@ describe('a plan of another program', () => {
   });
 });
 
-describe('fleet apply in hostile cases', () => {
-  test('does not report a target as done when it changes between the reading and the request', async () => {
+describe('hostile cases of `fleet apply`', () => {
+  test('does not report a bicycle as done when it changes between the check and the request', async () => {
     const scene = await openScene();
     const [uuid = ''] = await planMaintenance(scene, 1);
     let reads = 0;
@@ -171,7 +171,7 @@ describe('fleet apply in hostile cases', () => {
     expect(stateOf(scene.sandbox, uuid)).toBe('rented');
   });
 
-  test('two runs side by side send every request once', async () => {
+  test('two runs of one plan at the same time send every request once', async () => {
     const scene = await openScene({ faults: [{ kind: 'latency', milliseconds: 50 }] });
     const uuids = await planMaintenance(scene, 6);
     const copy = join(scene.folder, 'copy.plan');
@@ -192,7 +192,7 @@ describe('fleet apply in hostile cases', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.stringContaining('2 done')]);
   });
 
-  test('recognises an edit that the service trimmed', async () => {
+  test('recognizes an edit of the plan whose text the service trimmed', async () => {
     const scene = await openScene({ faults: [{ kind: 'trim' }] });
     const [uuid = ''] = available(scene.sandbox, 1);
     const rows = `${JSON.stringify({ uuid, note: ' trimmed ' })}\n`;

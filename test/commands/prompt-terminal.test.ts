@@ -93,15 +93,17 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
   test.each([
     ['Ctrl-\\', (terminal: Terminal) => terminal.press(`hunter${CTRL_BACKSLASH}`)],
     ['SIGQUIT', () => process.kill(readPid(), 'SIGQUIT')],
-  ])('writes no core dump, which would contain the password, after %s', (_name, end) =>
-    inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
-      await terminal.until(PASSWORD);
-      end(terminal);
-      expect(await expectShell(terminal, 131)).not.toContain('core dumped');
-    }),
+  ])(
+    'a prompt for a password writes no core dump, which would contain the password, after %s',
+    (_name, end) =>
+      inTerminal(`ulimit -c unlimited; ${asJob(login)}`, async (terminal) => {
+        await terminal.until(PASSWORD);
+        end(terminal);
+        expect(await expectShell(terminal, 131)).not.toContain('core dumped');
+      }),
   );
 
-  test('keeps the text that was typed at a prompt with echo after Ctrl-Z and fg', () =>
+  test('a prompt with echo keeps the typed text after Ctrl-Z and fg', () =>
     inTerminal(login, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press('x\r');
@@ -153,7 +155,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     }),
   );
 
-  test('sends only the password that was typed after a refused one', async () => {
+  test('the second login sends only the password that was typed after the first was refused', async () => {
     const server = await openServer((response) => void response.writeHead(403).end());
     const line = `fleet auth login --email operator@example.com --base-url ${server.url} --sse-url ${server.url}`;
     await inTerminal(line, async (terminal) => {
@@ -166,7 +168,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     expect(server.asked.map(({ body }) => JSON.parse(body).password)).toEqual(['secret words']);
   });
 
-  test('continues after kill -STOP and fg', () =>
+  test('a prompt continues after kill -STOP and fg', () =>
     inTerminal(asJob(login), async (terminal) => {
       await terminal.until(PASSWORD);
       process.kill(readPid(), 'SIGSTOP');
@@ -179,7 +181,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await expectShell(terminal, 130);
     }));
 
-  test('stops with the script that runs fleet', () =>
+  test('a prompt stops together with the script that runs fleet', () =>
     inTerminal(`sh -c '${login}; echo "script: $?"'`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);
@@ -192,7 +194,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await terminal.until(/script: 130/);
     }));
 
-  test('continues without an echo after Ctrl-Z when no shell can continue it', () =>
+  test('a prompt continues without echo after Ctrl-Z when no shell can resume it', () =>
     inTerminal(`exec ${login}`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);
@@ -207,7 +209,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     ['SIGQUIT', 131, () => process.kill(readPid(), 'SIGQUIT')],
     ['SIGTERM', 143, () => process.kill(readPid(), 'SIGTERM')],
     ['SIGHUP', 129, () => process.kill(readPid(), 'SIGHUP')],
-  ])('restores the terminal after %s', (_name, code, end) =>
+  ])('a prompt restores the terminal after %s', (_name, code, end) =>
     inTerminal(asJob(login), async (terminal) => {
       await terminal.until(PASSWORD);
       end(terminal);

@@ -89,7 +89,7 @@ describe('renewal of a token with a lifetime of 60 s', () => {
     }
   });
 
-  it('renewal of a token with a lifetime of 60 s is renewed three times by a long bulk run', async () => {
+  it('a long bulk run renews a token with a lifetime of 60 s three times', async () => {
     const sandbox = await openSandbox({
       bicycles: 60,
       now: () => nowMs,
@@ -108,7 +108,7 @@ describe('renewal of a token with a lifetime of 60 s', () => {
     expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('renewal of a token with a lifetime of 60 s is renewed by one of two processes, and the other uses the new token', async () => {
+  it('one of two processes renews a token with a lifetime of 60 s, and the other uses the new token', async () => {
     // These tokens are valid by the machine's clock, because separate processes use them.
     nowMs = Date.now() - 40_000;
     const sandbox = await openShortLived();
@@ -141,7 +141,7 @@ it('stores the new refresh token when Ctrl-C arrives during a renewal', async ()
   expect((await readStored()).logins.default.refreshToken).toBe('second-token');
 });
 
-it('keeps a login that replaced the token during a failing renewal', async () => {
+it('uses the token of a login that happened while the renewal failed', async () => {
   let onRenewal: () => Promise<unknown> = async () => {};
   const { url } = await openServer(async (response, { path }) => {
     if (!path.startsWith('/jwt/')) return sendPage(response, []);

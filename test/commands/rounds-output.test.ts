@@ -49,7 +49,7 @@ async function written(words: string, name: string): Promise<Buffer> {
 
 const TWO_VANS = '--vans 2 --capacity 2';
 
-test('`rounds` on a terminal shows a map with lines, followed by the stops', async () => {
+test('on a terminal, `rounds` shows a map with lines and then the stops', async () => {
   const terminal = { columns: 120, rows: 50 };
   const { stdout, stderr } = await rounds(TWO_VANS, { terminal, env: { LANG: 'C.UTF-8' } });
   expect(stdout).toMatch(/[\u2801-\u28ff]/);
@@ -61,7 +61,7 @@ test('`rounds` on a terminal shows a map with lines, followed by the stops', asy
   expect(stderr).toContain('it has no position');
 });
 
-test('the workbook has a sheet for each van with a map link in each row', async () => {
+test('the workbook has a sheet for each van, and each row has a map link', async () => {
   const sheets = await readXlsx(await written(TWO_VANS, 'rounds.xlsx'));
   expect(sheets.map(({ name }) => name)).toEqual(['Van 1', 'Van 2', 'Left out', 'Summary']);
   for (const { xml } of sheets.slice(0, 2)) {
@@ -92,7 +92,7 @@ const GPX_ORDER: { readonly [element: string]: readonly string[] } = {
   ],
 };
 
-test('gpx has the elements and the order of the schema of GPX 1.1', async () => {
+test('the GPX file has the elements of the GPX 1.1 schema in the right order', async () => {
   const text = (await written(TWO_VANS, 'rounds.gpx')).toString();
   const parser = new SaxesParser({ xmlns: true });
   const open: { name: string; last: number }[] = [];
@@ -125,7 +125,7 @@ test('gpx has the elements and the order of the schema of GPX 1.1', async () => 
   expect(names.some((name) => name.endsWith('Ada <1> & "2"'))).toBe(true);
 });
 
-test('gpx and the page have only valid coordinates near 180 degrees and near the poles', async () => {
+test('GPX and the page contain only valid coordinates near 180 degrees and near the poles', async () => {
   const edges = [
     [10, 179.99999999],
     [90, -180],
@@ -166,14 +166,14 @@ describe('the page', () => {
   });
   afterAll(() => browser?.close());
 
-  test('escapes names and loads nothing', async () => {
+  test('the page escapes names and loads nothing from other servers', async () => {
     const text = (await written(TWO_VANS, 'rounds.html')).toString();
     expect(text).toContain('Ada &lt;1&gt; &amp; &quot;2&quot;');
     expect(text).not.toContain('<script');
     expect(text).toContain("default-src 'none'");
   });
 
-  test.each([390, 1280])('fits a window of %i pixels', async (width) => {
+  test.each([390, 1280])('the page of the rounds fits a window of %i pixels', async (width) => {
     if (browser === undefined) return;
     await written(TWO_VANS, 'page.html');
     const page = await browser.newPage({ viewport: { width, height: 800 } });
@@ -189,7 +189,7 @@ describe('the page', () => {
     await page.close();
   });
 
-  test('prints one page for each van', async () => {
+  test('prints one paper page for each van', async () => {
     if (browser === undefined) return;
     await written(TWO_VANS, 'print.html');
     const page = await browser.newPage();

@@ -88,7 +88,7 @@ function expectNoToken(server: TestServer): void {
 }
 
 describe('--router', () => {
-  test('uses distances and one-way times of the server, and sends no token', async () => {
+  test('uses the distances and one-way times of the routing server, and sends it no token', async () => {
     const router = await openServer(answerTable());
     const { code, stderr, plan } = await rounds(['--router', router.url, '--stop', '0']);
     expect([code, stderr.includes('router')]).toEqual([0, false]);
@@ -102,7 +102,7 @@ describe('--router', () => {
     expectNoToken(router);
   });
 
-  test('reads blocks of at most 100 by 100, each once', async () => {
+  test('requests the distances in blocks of at most 100 by 100, each block once', async () => {
     const router = await openServer(answerTable());
     const { code, plan } = await rounds([`--router`, `${router.url}/`], 230);
     expect(code).toBe(0);
@@ -115,7 +115,7 @@ describe('--router', () => {
     }
   });
 
-  test('uses the straight line for a leg without a time', async () => {
+  test('uses the straight line between two stops when the server sends no time for them', async () => {
     const router = await openServer(
       answerTable((tables) => {
         (tables.durations[0] as (number | null)[])[1] = null;
@@ -178,7 +178,7 @@ describe('--router', () => {
       'HTTP 302',
     ],
     ['closes the connection', (response) => void response.destroy(), 'cannot be used'],
-  ])('falls back to straight lines when the server %s', async (_what, answer, reason) => {
+  ])('falls back to straight lines when the routing server %s', async (_what, answer, reason) => {
     const router = await openServer(answer);
     const straight = await rounds([]);
     const { code, stderr, plan } = await rounds(['--router', router.url]);
@@ -189,7 +189,7 @@ describe('--router', () => {
     expectNoToken(router);
   });
 
-  test('falls back to straight lines when the server does not answer', async () => {
+  test('falls back to straight lines when the routing server does not answer', async () => {
     const router = await openServer(() => {});
     const { code, stderr } = await rounds(['--router', router.url]);
     expect(code).toBe(0);
@@ -313,7 +313,7 @@ describe('--solver', () => {
       'a tour exceeds --capacity',
     ],
     ['answers with text', (response) => void response.end('hello'), 'not a JSON object'],
-  ])('orders the stops itself when the server %s', async (_what, answer, reason) => {
+  ])('orders the stops itself when the VROOM server %s', async (_what, answer, reason) => {
     const solver = await openServer(answer);
     const words = ['--capacity', '2', '--vans', '2'];
     const own = await rounds(words);
@@ -343,7 +343,7 @@ describe('--solver', () => {
     },
   );
 
-  test('replaces the order of the server when its tour exceeds --hours', async () => {
+  test('replaces the order of the VROOM server when the tour would exceed --hours', async () => {
     const solver = await openServer(answerSolution());
     const words = ['--vans', '3', '--hours', '1', '--solver', solver.url];
     const { stderr } = await rounds(words, 12);

@@ -46,7 +46,7 @@ function bicycleAt(index: number, latitude: unknown, longitude: unknown) {
   return { uuid, name: `Bike ${index}`, state: 'available', latitude, longitude };
 }
 
-test('adds the times of legs, stops and the way back', async () => {
+test('the time of a tour includes its legs, its stops and the way back', async () => {
   const { vans } = await roundsJson([...FROM, ...NEAR, '--stop', '10', '--speed', '36']);
   const [van] = vans;
   let seconds = 0;
@@ -61,7 +61,7 @@ test('adds the times of legs, stops and the way back', async () => {
   expect(van?.duration_s).toBe(seconds + Math.round(back / 10));
 });
 
-test('ends a tour at --to', async () => {
+test('a tour ends at the place of --to', async () => {
   const env = await listOf([bicycleAt(1, 52.53, 13.4), bicycleAt(2, 52.55, 13.4)]);
   const words = ['--from', '52.52,13.4', '--to', '52.56,13.4'];
   const { vans } = await roundsJson(words, { env });
@@ -70,7 +70,7 @@ test('ends a tour at --to', async () => {
   expect(vans[0]?.distance_m).toBeCloseTo(0.04 * 111_195 * 1.3, -2);
 });
 
-test('returns the same tours for any order of the list', async () => {
+test('returns the same tours for any order of the input list', async () => {
   const bicycles = Array.from({ length: 30 }, (_, at) =>
     bicycleAt(at, 52.5 + ((at * 37) % 100) / 1000, 13.3 + ((at * 61) % 100) / 1000),
   );
@@ -80,7 +80,7 @@ test('returns the same tours for any order of the list', async () => {
   expect(other.stdout).toBe(one.stdout);
 });
 
-test('refuses more than 5,000 bicycles and says how to narrow the selection', async () => {
+test('refuses more than 5,000 bicycles and says how to select fewer', async () => {
   const bicycles = Array.from({ length: 5001 }, (_, at) => bicycleAt(at, 52.5, 13.4));
   const { code, stdout, stderr } = await rounds(FROM, { env: await listOf(bicycles) });
   expect([code, stdout]).toEqual([2, '']);
@@ -88,7 +88,7 @@ test('refuses more than 5,000 bicycles and says how to narrow the selection', as
   expect(stderr).toContain('--zone');
 });
 
-test('--plan writes the plan before the output, which a reader such as `head` can end', async () => {
+test('--plan writes the plan before the output, so a reader such as `head` may close the pipe', async () => {
   const plan = join(newFolder(), 'rounds.plan');
   const hadPlan: boolean[] = [];
   const onStdout = () => hadPlan.push(existsSync(plan));

@@ -67,20 +67,20 @@ async function changesDuring(work: () => Promise<unknown>): Promise<number> {
 }
 
 describe('line breaks and control characters', () => {
-  test('csv keeps a line break in a quoted cell, and reading it back sends nothing', async () => {
+  test('csv keeps a line break in a quoted cell, and `edit` of that file sends nothing', async () => {
     await store(0, { description: 'front\nrear\tleft' });
     const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,description']);
     expect(list.stdout).toContain('"front\nrear\tleft"');
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
   });
 
-  test('the preview shows the difference between a line break and its symbol', async () => {
+  test('the preview distinguishes a line break from the symbol for a line break', async () => {
     await store(0, { description: 'a\nb' });
     const { stderr } = await edit(`uuid,description\n${bicycle(0).uuid},a␊b\n`, '--dry-run');
     expect(stderr).toContain('"a\\nb" -> "a␊b"');
   });
 
-  test('the preview shows where two long texts differ', async () => {
+  test('the preview shows the place where two long texts differ', async () => {
     await store(0, { description: `${'x'.repeat(400)}old` });
     const { stderr } = await edit(
       `uuid,description\n${bicycle(0).uuid},${'x'.repeat(400)}new\n`,
@@ -89,7 +89,7 @@ describe('line breaks and control characters', () => {
     expect(stderr).toMatch(/…x+old -> …x+new/);
   });
 
-  test('a terminal shows the symbol in place of a line break', async () => {
+  test('a terminal shows a symbol in place of a line break', async () => {
     await store(0, { description: 'a\nb' });
     const list = await runFleet(
       ['bicycles', 'list', '--all', '-o', 'csv', '--columns', 'description'],
@@ -103,7 +103,7 @@ describe('line breaks and control characters', () => {
     ['NUL', '\u0000'],
     ['escape', '\u001b'],
     ['a C1 control', '\u0085'],
-  ])('refuses %s in a name that edit or create would set', async (_what, character) => {
+  ])('`edit` and `create` refuse %s in a name', async (_what, character) => {
     const row = JSON.stringify({ uuid: bicycle(1).uuid, name: `Ada${character}` });
     let run = await edit(row);
     expect([run.code, run.stderr]).toEqual([
@@ -117,12 +117,12 @@ describe('line breaks and control characters', () => {
     ]);
   });
 
-  test('ignores the DOS end-of-file character at the end', async () => {
+  test('ignores the DOS end-of-file character at the end of a file', async () => {
     const run = await create('name\r\nAda 1\r\n\u001a', '--json');
     expect([run.code, jsonLines(run.stdout).map(({ name }) => name)]).toEqual([0, ['Ada 1']]);
   });
 
-  test('finds a bicycle by a name with a control character, as csv writes it', async () => {
+  test('finds a bicycle whose name contains a control character in the form that csv writes', async () => {
     await store(2, { name: 'Ada\u001bx' });
     const run = await edit('name,description\nAda␛x,found\n');
     expect([run.code, bicycle(2).description]).toEqual([0, 'found']);
@@ -130,7 +130,7 @@ describe('line breaks and control characters', () => {
 });
 
 describe('special values', () => {
-  test('"null" in a cell is a text', async () => {
+  test('"null" in a CSV cell is a text', async () => {
     await store(0, { name: 'null', description: 'x' });
     const list = await fleet(['list', '--all', '-o', 'csv']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
@@ -153,7 +153,7 @@ describe('special values', () => {
     expect(run.stdout).not.toContain(bicycle(1).uuid);
   });
 
-  test('rejects a list that is not JSON, and shows the text "null" in quotes', async () => {
+  test('rejects a cell that is not valid JSON when the field is a list, and shows the text "null" in quotes', async () => {
     const wrong = await edit(`uuid,tags\n${bicycle(0).uuid},hello\n`);
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('tags is not valid')]);
     const list = await edit(`uuid,tags\n${bicycle(0).uuid},"[""a""]"\n`, '--dry-run');
@@ -162,7 +162,7 @@ describe('special values', () => {
     expect(text.stdout + text.stderr).toContain('-> "null"');
   });
 
-  test('accepts an unchanged column with a dotted path and rejects a changed one', async () => {
+  test('accepts a column with a dotted path when it is unchanged, and rejects it when it changed', async () => {
     const list = await fleet(['list', '--all', '-o', 'csv', '--columns', 'uuid,name,devices.0']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);
     const changed = `uuid,devices.0\n${bicycle(0).uuid},b\n`;
@@ -170,14 +170,14 @@ describe('special values', () => {
     expect((await edit(changed)).stderr).toContain('"devices.0" cannot be changed alone');
   });
 
-  test('accepts every field of `edit` as a column of `list`, even if no bicycle has it', async () => {
+  test('accepts every field of `edit` as a column of `list`, even when no bicycle has that field', async () => {
     const list = await fleet(['list', '--columns', 'uuid,note', '-o', 'csv']);
     expect([list.code, list.stdout.split('\n')[0]]).toEqual([0, 'uuid,note']);
   });
 });
 
 describe('numbers and read-only fields', () => {
-  test('JSON numbers keep digits beyond 2^53', async () => {
+  test('JSON numbers above 2^53 keep all their digits', async () => {
     const row = `{"uuid":"${bicycle(0).uuid}","serial_number":12345678901234567890}`;
     expect((await edit(row)).code).toBe(0);
     expect(bicycle(0).serial_number).toBe('12345678901234567890');
@@ -208,7 +208,7 @@ describe('numbers and read-only fields', () => {
 });
 
 describe('outcomes', () => {
-  test('a resumed run counts unchanged bicycles apart from those in the journal', async () => {
+  test('a resumed run counts unchanged bicycles separately from those that the journal records as done', async () => {
     const [one, two] = [bicycle(0), bicycle(1)];
     const rows = `uuid,description\n${one.uuid},resumed\n${two.uuid},${two.description ?? ''}\n`;
     const journal = join(folder, 'run.journal');
@@ -244,7 +244,7 @@ describe('repeated keys', () => {
     ['edit', edit],
     ['act', (text: string) => fleet(['act', '-', 'rent', '--yes'], text)],
     ['create', create],
-  ])('%s refuses a JSON key that appears twice', async (_verb, run) => {
+  ])('%s refuses a JSON object with the same key twice', async (_verb, run) => {
     for (const text of inputs()) {
       const { code, stderr } = await run(text);
       expect([code, stderr]).toEqual([
@@ -295,7 +295,7 @@ describe('merged cells', () => {
         ['Merged 2', '', ''],
       ],
     ],
-  ])('create refuses the merged range %s', async (reference, rows) => {
+  ])('`create` refuses the merged cells %s', async (reference, rows) => {
     const workbook = workbookOf([['name', 'description', 'note'], ...rows], reference);
     const sent = await changesDuring(async () => {
       const { code, stderr } = await create(workbook);
@@ -309,7 +309,7 @@ describe('merged cells', () => {
     expect(sent).toBe(0);
   });
 
-  test('edit refuses merged cells and names the ranges', async () => {
+  test('`edit` refuses merged cells and names their ranges', async () => {
     const rows = [bicycle(0), bicycle(1)].map(({ uuid }) => [uuid, 'x', '']);
     const workbook = workbookOf([['uuid', 'description', 'note'], ...rows], 'B2:C2', 'B3:C3');
     const { code, stderr } = await edit(workbook);
@@ -348,12 +348,12 @@ describe('line ends', () => {
     expect(bicycle(0).description).toBe(`set by ${format}`);
   });
 
-  test('edit reads CR line ends in an encoding of old Macs', async () => {
+  test('`edit` reads CR line ends in an encoding of old Macs', async () => {
     const run = await edit(rowsIn('csv', 'mac'), '--encoding', 'macintosh');
     expect([run.code, bicycle(0).description]).toEqual([0, 'mac']);
   });
 
-  test('act and create read CR line ends', async () => {
+  test('`act` and `create` read CR line ends', async () => {
     const act = await fleet(
       ['act', '-', 'take_over', '--dry-run'],
       `${bicycle(0).uuid}\r${bicycle(1).uuid}\r`,
@@ -372,7 +372,7 @@ describe('line ends', () => {
     ['uuid,name\u2028UUID,X\u2028', 'contains a UUID; each row needs its own line'],
     ['uuid,"name\nUUID,X"\n', 'contains a UUID; each row needs its own line'],
     ['name,"note\nEmmy 0001,X"\n', 'the header has line breaks in it, and no rows follow'],
-  ])('refuses a header that contains rows: %j', async (text, message) => {
+  ])('refuses a header line that contains several rows: %j', async (text, message) => {
     const run = await edit(text.replace('UUID', bicycle(0).uuid));
     expect([run.code, run.stderr]).toEqual([2, expect.stringContaining(message)]);
     expect(run.stderr).toContain('line 1 of stdin');
@@ -396,7 +396,7 @@ describe('columns', () => {
 });
 
 describe('the file of --file', () => {
-  test('the file of --file can have the longest name of the file system, and must not be empty', async () => {
+  test('--file accepts the longest name that the file system allows, and refuses an empty name', async () => {
     const path = join(folder, `${'a'.repeat(251)}.csv`);
     const run = await fleet(['list', '--file', path]);
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('error')]);

@@ -24,8 +24,8 @@ async function inPipe(line: string) {
   return runFleet(line.split(' '), { env: await environmentOf(service()) });
 }
 
-describe('the footer of a list', () => {
-  test('the footer of a list is dimmed, after an empty line', async () => {
+describe('the footer below a list', () => {
+  test('the footer of a list is gray and follows an empty line', async () => {
     const { stderr } = await onTerminal('bicycles list --limit 3', { env: { NO_COLOR: '' } });
     expect(stderr).toMatch(
       /\n\u001b\[2mShowing 3 of \d+ bicycles\. Everything: --all\u001b\[22m\n/,
@@ -43,13 +43,13 @@ describe('the footer of a list', () => {
   });
 });
 
-test('breaks lines between words', async () => {
+test('long messages break between words', async () => {
   const { stderr } = await onTerminal('bicycles list --state lost --name nobody', { columns: 24 });
   expect(stderr).toBe('No bicycles found. Try\nfewer filters, or\nanother --organization\n');
 });
 
-describe('complete tables', () => {
-  test('prints every column and complete UUIDs with -o wide on a terminal of any width', async () => {
+describe('tables without shortened values', () => {
+  test('-o wide prints every column and complete UUIDs on a terminal of any width', async () => {
     const { stdout } = await onTerminal('bicycles list --limit 3 -o wide', { columns: 40 });
     expect(stdout).toMatch(/^NAME +STATE +CHARGE +SEEN +ID +POSITION\n/);
     expect(stdout.match(/[0-9a-f]{8}-[0-9a-f]{4}-/g)).toHaveLength(3);
@@ -58,7 +58,7 @@ describe('complete tables', () => {
     expect(alerts.stdout).not.toContain('…');
   });
 
-  test('prints the columns of the table without shortening with --no-truncate', async () => {
+  test('--no-truncate prints the columns of the table without shortening', async () => {
     const cut = await onTerminal('alerts list', { columns: 80 });
     const uncut = await onTerminal('alerts list --no-truncate', { columns: 80 });
     expect(cut.stdout).toContain('…');
@@ -67,7 +67,7 @@ describe('complete tables', () => {
     expect(headersOf(uncut)).toEqual(headersOf(cut));
   });
 
-  test('prints links unchanged with `get -o wide`', async () => {
+  test('`get -o wide` prints links unchanged', async () => {
     const [uuid = ''] = (await inPipe('bicycles list --limit 1 -o uuid -q')).stdout.split('\n');
     expect((await onTerminal(`bicycles get ${uuid} -o wide`)).stdout).toMatch(
       /^organization +http:\S+\/organizations\//m,
@@ -89,7 +89,7 @@ describe('--no-headers', () => {
   });
 });
 
-test('prints the newest alerts first and sorts by --ordering before that', async () => {
+test('prints the newest alerts first, unless --ordering sorts them', async () => {
   const created = async (line: string) =>
     JSON.parse((await inPipe(`${line} --jq map(.created)`)).stdout) as string[];
   const newest = await created('alerts list');
@@ -99,12 +99,12 @@ test('prints the newest alerts first and sorts by --ordering before that', async
   expect(oldest).toEqual([...oldest].sort());
 });
 
-describe('an ASCII terminal', () => {
+describe('a terminal that supports only ASCII', () => {
   test.each([
     { TERM: 'dumb', LANG: 'C.UTF-8' },
     { LANG: 'C' },
     { LC_ALL: 'POSIX', LANG: 'de_DE.UTF-8' },
-  ])('shows only ASCII with %j', async (env) => {
+  ])('shows only ASCII characters with %j', async (env) => {
     const lines = [
       'bicycles stats --by state',
       'bicycles list --limit 5 --columns state,model',
@@ -117,7 +117,7 @@ describe('an ASCII terminal', () => {
     }
   });
 
-  test('an ASCII terminal is not assumed for UTF-8, where symbols and bars are drawn', async () => {
+  test('a terminal with UTF-8 gets symbols and bars, not ASCII', async () => {
     expect((await onTerminal('doctor', { env: { LANG: 'C.UTF-8' } })).stdout).toMatch(
       /^✓ {2}fleet/m,
     );

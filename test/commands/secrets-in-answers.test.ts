@@ -14,7 +14,7 @@ const encoded = [...TOKEN].map((sign) => `%${sign.charCodeAt(0).toString(16)}`).
 test.each([
   ['as text', TOKEN],
   ['in percent encoding', encoded],
-])('hides a token %s in a success that is not JSON', async (_, written) => {
+])('hides a token %s in a successful answer that is not JSON', async (_, written) => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`oops ${written}`);
   });
@@ -39,7 +39,7 @@ test('does not log the values of the headers of a login', async () => {
   expect(run.stderr).not.toContain(TOKEN.slice(0, 12));
 });
 
-test('shows no header of a refused login that can repeat the password', async () => {
+test('shows no header of a refused login that may repeat the password', async () => {
   const { url } = await openServer((response) => {
     const damaged = '?ecret words 9?';
     response
@@ -79,7 +79,7 @@ test.each([
   ['a password', ['-f', 'password=Two words 9', '-f', 'email=a@example.com']],
   ['a new password', ['-f', 'new_password1=Two words 9']],
   ['a secret in a list', ['--input', '-']],
-])('api does not quote the answer to a request with %s', async (_what, fields) => {
+])('`api` does not quote the answer to a request with %s', async (_what, fields) => {
   const { url } = await openServer((response) => {
     response
       .writeHead(400, { 'Content-Type': 'application/json' })
@@ -119,7 +119,7 @@ test.each(['HTTP_PROXY', 'http_proxy'])(
   },
 );
 
-test('hides the user name of a proxy without a password, which is the key of some proxies', async () => {
+test('hides the user name of a proxy address without a password, because some proxies use it as a key', async () => {
   const { url } = await openServer((response, { headers }) => {
     const login = String(headers['proxy-authorization']);
     const decoded = Buffer.from(login.slice('Basic '.length), 'base64').toString();
@@ -139,7 +139,7 @@ test('hides the user name of a proxy without a password, which is the key of som
   expect(run.stderr).not.toMatch(/51HqLyj|a2V5LTUxSHFMeWoy/);
 });
 
-test('hides FLEET_TOKEN when it is typed in the wrong place', async () => {
+test('hides the value of FLEET_TOKEN when it is typed in the wrong place', async () => {
   // It is not a JWT, which is hidden everywhere.
   const token = '9944b09199c62bcf9418ad846dd0e4bb';
   for (const line of [

@@ -75,7 +75,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(run.stdout).not.toContain(text.slice(20, 32));
   });
 
-  test('a token is hidden in a journal', async () => {
+  test("a journal does not contain a token that the service's data contains", async () => {
     const env = await serveRows(text);
     const journal = join(newFolder(), 'j.jsonl');
     await runFleet(['bicycles', 'act', BICYCLE, 'rent', '--yes', '--journal', journal], { env });
@@ -83,7 +83,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
     expect(readFileSync(journal, 'utf8')).not.toContain(text.slice(20, 32));
   });
 
-  test('a token is hidden in a mirror', async () => {
+  test("a mirror does not contain a token that the service's data contains", async () => {
     const env = await serveRows(text, { modified: '2026-11-28T10:00:00Z' });
     const database = join(newFolder(), 'm.sqlite');
     const run = await runFleet(['mirror', 'once', '--to', `sqlite:${database}`], { env });
@@ -128,7 +128,7 @@ describe.each(WRITTEN)('a token %s in the data of the service', (_name, text) =>
   });
 });
 
-test('a token in a push message is hidden', async () => {
+test('hides a token that a push message contains', async () => {
   const message = JSON.stringify({ topic: '/x', sender: TOKEN, message: { name: `a ${TOKEN}` } });
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
@@ -143,7 +143,7 @@ test('a token in a push message is hidden', async () => {
   expect(run.stdout + run.stderr).not.toContain(TOKEN.slice(20, 32));
 });
 
-test('a token in escapes of JSON is hidden in the value', async () => {
+test('hides a token that the service wrote with JSON escapes, and keeps the rest of the value', async () => {
   const escaped = everyCharacter((code) => `\\u${hex(code, 4)}`);
   const { url } = await openServer((response) =>
     sendJson(response, 200, `[{"uuid": "${BICYCLE}", "name": "a ${escaped}"}]`),
@@ -153,7 +153,7 @@ test('a token in escapes of JSON is hidden in the value', async () => {
   expect(run.stdout).toContain('a [hidden]');
 });
 
-test('a body that is not text keeps its bytes around a token', async () => {
+test('keeps the bytes around a token in a body that is not text', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
     response.end(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(TOKEN), Buffer.from([0xfe])]));
@@ -207,7 +207,7 @@ test('`api --include` prints no token that a refusal quotes, in any encoding', a
   expect(run.stdout).toMatch(/^HTTP\/1\.1 400[\s\S]*not \[hidden\]\n?$/);
 });
 
-test('api --include shows nothing of a refusal that may quote a password', async () => {
+test('`api --include` shows no part of a refusal that may quote a password', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'X-Given': 'Two words 9' }).end('not Two words 9');
   });
@@ -224,7 +224,7 @@ test('hides the signature of a token in data, but not its other parts, which are
   }
 });
 
-test('data that is not the whole token stays unchanged', async () => {
+test('does not change data that contains only a part of the token', async () => {
   const token = `${ORGANIZATION}:0123456789abcdef`;
   const env = { ...(await serveRows('part 0123456789abcde')), FLEET_TOKEN: token };
   const run = await runFleet(['bicycles', 'list', '--json'], { env });
@@ -234,7 +234,7 @@ test('data that is not the whole token stays unchanged', async () => {
   });
 });
 
-test('an edit with PUT does not replace a token in an unchanged text', async () => {
+test('an edit with PUT is refused when a field contains a token, and PATCH does not send that field', async () => {
   const sent: string[] = [];
   const row = { uuid: BICYCLE, organization: ORGANIZATION, state: 'available', name: 'Ada' };
   const { url } = await openServer((response: ServerResponse, { method, path, body }: Asked) => {

@@ -37,7 +37,7 @@ describe.each([
   });
 });
 
-test('errors name a token file in a folder with a long name', async () => {
+test('an error names a token file in a folder with a long name', async () => {
   const path = join(newFolder(), KEY);
   const { code, stderr } = await run(['auth', 'token'], { FLEET_TOKEN_FILE: path });
   expect([code, stderr]).toEqual([3, expect.stringContaining(path)]);
@@ -103,7 +103,7 @@ test.each([
   expect(stderr).not.toContain(PASSWORD);
 });
 
-test('errors repeat values that are not secrets', async () => {
+test('errors still repeat values that are not secrets', async () => {
   for (const value of [
     'ann@example.org',
     'password_set=true',

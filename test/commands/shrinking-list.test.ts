@@ -39,8 +39,8 @@ async function openShrinking(times: number) {
   return { env, config, left: () => left };
 }
 
-describe('a page that vanishes while a list is read', () => {
-  it('`bicycles list --all` shows every bicycle once', async () => {
+describe('a page that no longer exists while a list is read', () => {
+  it('`bicycles list --all` shows every bicycle once when the last page disappears', async () => {
     const { env, left } = await openShrinking(1);
     const run = await runFleet(['bicycles', 'list', '--all', '-o', 'uuid'], { env });
     expect(run.code).toBe(0);
@@ -49,14 +49,14 @@ describe('a page that vanishes while a list is read', () => {
     expect(shown).toEqual(expect.arrayContaining(left().map(({ uuid }) => uuid)));
   });
 
-  it('`bicycles stats` counts the bicycles', async () => {
+  it('`bicycles stats` counts all bicycles when the last page disappears', async () => {
     const { env } = await openShrinking(1);
     const run = await runFleet(['bicycles', 'stats', '--json'], { env });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain('the total changed from 45 to 35 while the list was read');
   });
 
-  it('`mirror once` exits with 0', async () => {
+  it('`mirror once` exits with 0 when the last page disappears', async () => {
     const { env, config } = await openShrinking(1);
     const to = `sqlite:${join(config, 'm.db')}`;
     const args = ['mirror', 'once', '--organization', ORGANIZATION, '--to', to];
@@ -64,7 +64,7 @@ describe('a page that vanishes while a list is read', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('check the ID')]);
   });
 
-  it('`bicycles list` fails when a page vanishes again', async () => {
+  it('`bicycles list` fails when a page disappears again during the second read', async () => {
     const { env } = await openShrinking(2);
     const run = await runFleet(['bicycles', 'list', '--all', '--retries', '0'], { env });
     expect([run.code, run.stderr]).toEqual([5, expect.stringContaining('Invalid page.')]);

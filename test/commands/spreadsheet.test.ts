@@ -29,7 +29,7 @@ const rowsOf = async (path: string) => {
 };
 
 describe('`-o xlsx`', () => {
-  test('writes every field of a list, with times in the local zone', async () => {
+  test('the workbook has every field of the list, with times in the local zone', async () => {
     const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const path = join(folder, 'fleet.xlsx');
     const [first] = sandbox().bicycles();
@@ -72,7 +72,7 @@ describe('workbooks as input', () => {
     return path;
   };
 
-  test('`create --from` reads a workbook', async () => {
+  test('`create --from` reads the rows of a workbook', async () => {
     const path = await workbook([
       ['name', 'serial_number', 'description'],
       ['Ada "1"', 'S-1', 'with, comma'],
@@ -98,7 +98,7 @@ describe('workbooks as input', () => {
       expect(run.stdout).toContain(part);
   });
 
-  test('`act -` reads a workbook and rejects another file before it sends anything', async () => {
+  test('`act -` reads a workbook, and rejects another binary file before it sends anything', async () => {
     const [one, two] = sandbox().bicycles();
     const path = await workbook([
       ['uuid', 'note'],
@@ -124,7 +124,7 @@ describe('workbooks as input', () => {
 });
 
 describe('input rows with names of bicycles', () => {
-  test('input rows with names of bicycles are read completely from a slow pipe before anything is sent', async () => {
+  test('fleet reads all names of bicycles from a slow pipe before it sends anything', async () => {
     const [one] = sandbox().bicycles();
     const env = await environmentOf(sandbox());
     for (const lines of [
@@ -153,7 +153,7 @@ describe('input rows with names of bicycles', () => {
     }
   });
 
-  test('input rows with names of bicycles are rejected when the list of bicycles never ends', async () => {
+  test("fleet rejects names of bicycles when the service's list never ends", async () => {
     let pages = 0;
     const { env } = await openServer((response) => {
       pages += 1;

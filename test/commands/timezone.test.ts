@@ -36,7 +36,7 @@ describe('times without --timezone', () => {
     process.env['TZ'] = 'UTC';
   });
 
-  test('times without --timezone are in the zone of the machine', async () => {
+  test('times are shown in the zone of the machine when --timezone is missing', async () => {
     process.env['TZ'] = 'Asia/Tokyo';
     const card = await run(['bicycles', 'get', UUID], { columns: 80 });
     expect(card.stdout).toContain('1 h ago (2026-11-28 18:49:44)');

@@ -44,7 +44,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   ],
   ['map --serve', () => ['map', '--serve', '0'], / watching /],
 ])(
-  '%s: runs a token command again that fails at the start, and shows its state',
+  '%s: runs a failing token command again at the start, and says that it is not connected',
   async (name, args, stands) => {
     const command = await failingCommand(name.replaceAll(' ', '-'));
     const signals = new EventEmitter();
@@ -67,7 +67,7 @@ test.concurrent.each<[string, (signals: EventEmitter) => string[], RegExp]>([
   },
 );
 
-test('runs a failing token command again after its token was refused', async () => {
+test('runs a token command again when it fails after the service refused its token', async () => {
   const tries = join(folder, 'refused.tries');
   const script = join(folder, 'refused');
   const fails = `echo x >> "${tries}"; case $(wc -l < "${tries}") in *1) echo over-and-done ;; *[23]) exit 1 ;; *) echo`;
@@ -85,7 +85,7 @@ test.concurrent.each<[string, NodeJS.ProcessEnv]>([
   ['an invalid token', { FLEET_TOKEN: 'two words' }],
   ['a token command that is not there', { FLEET_TOKEN_COMMAND: '/nonexistent/command' }],
 ])(
-  '%s: a mirror exits with 3 because waiting cannot provide a token',
+  '%s: a mirror exits with 3 when it gets no token and waiting cannot help',
   async (name, env) => {
     const args = ['mirror', 'run', '--to', `sqlite:${join(folder, `${name}.db`)}`];
     const { code, stderr } = await run(args, { FLEET_ORGANIZATION: organization(), ...env });

@@ -25,11 +25,14 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   ['a renter', ['renter'], undefined, [as('renter')]],
   ['a role without a topic', ['accountant'], undefined, [TOPIC]],
   ['--role', ['admin'], 'mechanic', [as('mechanic')]],
-])('chooses topics by role: %s', (_name, named, asked, topics) => {
-  expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
-});
+])(
+  'the topics that fleet subscribes to depend on the role of the token: %s',
+  (_name, named, asked, topics) => {
+    expect(topicsByRole(TOPIC, named, asked)).toEqual(topics);
+  },
+);
 
-test('tries the role of the typed topic first when the token has it, and keeps other topics', () => {
+test('tries the role in the typed topic first when the token has this role, and keeps topics of another kind', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,
@@ -63,7 +66,7 @@ test('a user without the role admin can follow the organization, one bicycle and
   expect((await follow('--topic', `/${organization}/admin/bicycles/*`)).code).toBe(0);
 });
 
-test('`doctor` shows the role of its subscription, and --role selects it', async () => {
+test('`doctor` shows the role of its subscription, and --role selects another role', async () => {
   const { organization, env } = await operatorOf(['fleet_operator', 'mechanic']);
   const examine = (...args: string[]) =>
     runFleet(['doctor', ...args], { env: { ...env, FLEET_ORGANIZATION: organization } });
@@ -72,7 +75,7 @@ test('`doctor` shows the role of its subscription, and --role selects it', async
   expect((await examine('--role', 'admin')).stdout).toMatch(/FAIL.*push.*HTTP 403/i);
 });
 
-test('tries the other roles of the token after a 403, but none with --role', async () => {
+test('tries the other roles of the token after a 403, but no other role with --role', async () => {
   const push = await openMisbehaving((socket, { path }) => {
     if (path.includes('admin')) sendStatus(socket, 403);
     else sendStream(socket, 'data: {"sender":"task","message":{}}\n\n');
@@ -121,7 +124,7 @@ test.each([
   ]);
 });
 
-test('names --topic when no role of the token may subscribe', async () => {
+test('the error suggests --topic when no role of the token may subscribe', async () => {
   const push = await openMisbehaving((socket) => sendStatus(socket, 403));
   const env = { FLEET_BASE_URL: push.url, FLEET_SSE_URL: push.url, FLEET_TOKEN: 'opaque-token' };
   const run = await runFleet(['watch', ORGANIZATION, '--resync-pages', '0'], { env });

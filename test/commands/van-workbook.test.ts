@@ -29,7 +29,7 @@ const readRows = async () => {
 };
 
 describe('--headings', () => {
-  test('writes readable English headings, and names the zone of times', async () => {
+  test('--headings writes readable English headings and adds the time zone to headings of times', async () => {
     const columns = 'uuid,name,serial_number,state_of_charge,latest_gps_timestamp,short_id';
     const line = ['bicycles', 'list', '--all', '--headings', '--timezone', 'Europe/Berlin'];
     const run = await fleet(...line, '--columns', columns, '--file', path);
@@ -64,7 +64,7 @@ describe('the column map', () => {
 });
 
 describe('the column address', () => {
-  test('the address column shows the addresses of bicycles', async () => {
+  test('the address column shows the street addresses of bicycles', async () => {
     for (const { uuid } of sandbox().bicycles())
       sandbox().changeBicycle(uuid, { address: 'Karl-Marx-Allee 1' });
     const columns = ['--columns', 'name,address,map', '--headings'];
@@ -88,7 +88,7 @@ describe('the name of the sheet', () => {
     expect(await sheetName()).toBe(name);
   });
 
-  test('the name of the sheet comes from the filters of alerts', async () => {
+  test('the name of a sheet of alerts comes from the filters', async () => {
     await fleet('alerts', 'list', '--all', '--type', 'lock.bat.low', '--file', path);
     expect(await sheetName()).toBe('alerts lock.bat.low');
   });

@@ -26,7 +26,7 @@ function find(state: string, from: Sandbox = sandbox()) {
   return { ...bicycle, latitude: Number(bicycle.latitude), longitude: Number(bicycle.longitude) };
 }
 
-test('lines carry the time of the event, and -o wide adds the time of receipt', async () => {
+test('lines of `watch` show the time of the event, and -o wide adds the time of receipt', async () => {
   const HOUR_MS = 3_600_000;
   const from = await startSandbox({ bicycles: 20, rate: 0, now: () => Date.now() - HOUR_MS });
   onTestFinished(() => from.close());
@@ -45,7 +45,7 @@ test('lines carry the time of the event, and -o wide adds the time of receipt', 
   expect(Math.abs(startedMs - Date.parse(received))).toBeLessThan(HOUR_MS / 2);
 });
 
-test('`mirror replay` accepts the selection', async () => {
+test('`mirror replay` accepts the filters of `watch`', async () => {
   const to = `sqlite:${newFolder()}/fleet.db`;
   const [one, other] = sandbox().bicycles(organizationOf(sandbox()));
   const change = (at: string, bicycle: string | undefined, old: string, state: string) => ({
@@ -71,7 +71,7 @@ test('`mirror replay` accepts the selection', async () => {
   ]);
 });
 
-test('the board of --live shows the selected bicycles', async () => {
+test('the board of --live shows only the selected bicycles', async () => {
   const lost = find('lost');
   const running = startFleet(['watch', organizationOf(sandbox()), '--live', '--state', 'lost'], {
     env: { ...(await environmentOf(sandbox())), NO_COLOR: '1' },

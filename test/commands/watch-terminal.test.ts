@@ -73,7 +73,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
     }),
   );
 
-  test('restores the screen on Ctrl-Z, draws again after fg, and ends on Ctrl-C', () =>
+  test('Ctrl-Z restores the screen, fg draws it again, and Ctrl-C ends the watch', () =>
     live(async (terminal) => {
       for (const _ of [1, 2]) {
         terminal.press(CTRL_Z);
@@ -90,7 +90,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 130);
     }));
 
-  test('reacts to keys again after kill -STOP and fg', () =>
+  test('`watch --live` reacts to keys again after kill -STOP and fg', () =>
     live(async (terminal, pid) => {
       process.kill(pid, 'SIGSTOP');
       await terminal.until(PROMPT);
@@ -100,7 +100,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('acts on the marked bicycles after Enter on the question, with a journal', () =>
+  test('Enter on the question changes the marked bicycles and writes a journal', () =>
     live(async (terminal) => {
       // Waits until the list is drawn, then marks the first two bicycles.
       await terminal.until(/CHARGE/);
@@ -129,7 +129,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }));
 
-  test('a read-only profile refuses to act', () =>
+  test('a read-only profile refuses changes from the board', () =>
     live(async (terminal) => {
       await terminal.until(/CHARGE/);
       terminal.press('a');
@@ -138,7 +138,7 @@ describe.runIf(hasTool('script'))('the terminal of --live', () => {
       await expectShell(terminal, 0);
     }, 'env FLEET_READ_ONLY=1 '));
 
-  test('a signal during a suspension ends it on the screen of the shell', () =>
+  test('a signal during a suspension ends the watch on the normal screen of the shell', () =>
     live(async (terminal, pid) => {
       terminal.press(CTRL_Z);
       await terminal.until(PROMPT);

@@ -75,7 +75,7 @@ async function watch(
 }
 
 describe('`watch --json`', () => {
-  test('prints each envelope unchanged on one line, and its own events as JSON on stderr', async () => {
+  test("prints each message unchanged on one line of stdout, and fleet's own events as JSON on stderr", async () => {
     const data = [
       '{"topic": "t",',
       '  "sender":"task", "n": 1.50, "deep": {"x":"\u202e\u001b"}}'.replace('\u001b', '\\u001b'),
@@ -160,7 +160,7 @@ describe('`watch` after a gap', () => {
     expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
   });
 
-  test('breaks reports between words on a terminal', async () => {
+  test('reports on a terminal are wrapped between words', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -177,7 +177,7 @@ describe('`watch` after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('uses a --resync-pages that is too small, and reports it even with --quiet', async () => {
+  test('uses a value of --resync-pages that is too small, and reports this even with --quiet', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();
@@ -203,7 +203,7 @@ describe('`watch` after a gap', () => {
 });
 
 describe('`watch --live`', () => {
-  test('shows the name of the organization or the start of its UUID, and the topic in a log', async () => {
+  test("the head of the board shows the organization's name or the start of its UUID, and a log shows the topic", async () => {
     const { organization, uuid } = find();
     const terminal = { columns: 80, rows: 24 };
     const [name] = sandbox().organizations.map((one) => one.name);
@@ -272,7 +272,7 @@ describe('`watch --live`', () => {
   });
 });
 
-test('skips a message with 100,000 fields and one that is nested too deeply, and continues', async () => {
+test('skips a message with 100,000 fields and a message that is nested too deeply, and continues', async () => {
   const { organization, uuid } = find();
   const fields = (value: number) =>
     Array.from({ length: 100_000 }, (_, index) => `"${index.toString(36)}":${value}`).join(',');
@@ -305,7 +305,7 @@ describe('the organization of `watch`', () => {
       .join('.');
   };
 
-  test('uses and reports the only organization of the token', async () => {
+  test('uses the organization of the token when it has only one, and reports this', async () => {
     const push = await openMisbehaving((socket) =>
       sendStream(socket, 'data: {"sender":"task","message":{}}\n\n'),
     );
@@ -316,7 +316,7 @@ describe('the organization of `watch`', () => {
     expect(push.requests[0]?.path).toContain(one);
   });
 
-  test('lists several organizations of the token and subscribes to none', async () => {
+  test('lists the organizations of the token when it has several, and subscribes to none', async () => {
     const { requests } = sandbox();
     const before = requests.length;
     const got = await watch([], { env: { FLEET_TOKEN: tokenOf(one, two) } });

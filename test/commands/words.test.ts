@@ -19,13 +19,13 @@ describe('the column names charge, seen and id', () => {
     ['--where', 'seen<-2h', 'latest_gps_timestamp<-2h'],
     ['--ordering', 'charge', 'state_of_charge'],
     ['--ordering', '-charge,id', '-state_of_charge,uuid'],
-  ])('%s %s means %s', async (flag, word, field) => {
+  ])('in %s, the column %s means %s', async (flag, word, field) => {
     const [said, meant] = [await list(flag, word), await list(flag, field)];
     expect(said).toEqual(meant);
     expect([said.code, said.stderr, said.stdout === '']).toEqual([0, '', false]);
   });
 
-  test('`stats --by seen` counts times, and `--by charge` counts ranges of ten', async () => {
+  test('`stats --by seen` counts by time, and `--by charge` counts by ranges of ten percent', async () => {
     const by = async (group: string) =>
       (await fleet('bicycles', 'stats', '--by', group, '-o', 'csv')).stdout;
     expect((await by('seen')).split('\n').length).toBeGreaterThan(10);
@@ -33,7 +33,7 @@ describe('the column names charge, seen and id', () => {
     expect(await by('charge')).toContain('charge,');
   });
 
-  test('work for alerts', async () => {
+  test('the column names charge, seen and id work for alerts', async () => {
     const alerts = (type: string, ordering: string) =>
       fleet(
         ...'alerts list --all -o uuid'.split(' '),
@@ -57,7 +57,7 @@ describe('values of --ordering', () => {
   test.each([
     ['latitude', 6],
     ['bleid', 7],
-  ])('%s causes an error with the usual orderings', async (field, code) => {
+  ])('%s causes an error that lists the usual orderings', async (field, code) => {
     const run = await fleet('bicycles', 'list', '--ordering', field, '--retries', '0');
     expect(run.code).toBe(code);
     expect(run.stderr).toContain(
@@ -66,7 +66,7 @@ describe('values of --ordering', () => {
   });
 });
 
-test('--name filters by name even if the service also matches other fields', async () => {
+test("--name filters by name even when the service's search also matches other fields", async () => {
   const [one, two, three] = sandbox().bicycles();
   sandbox().changeBicycle(one?.uuid ?? '', { name: 'Zoq 1' });
   sandbox().changeBicycle(two?.uuid ?? '', { name: 'zoq' });

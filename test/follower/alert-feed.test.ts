@@ -76,7 +76,7 @@ test('finds every alert when another alert is deleted between two pages', async 
   expect(isProven).toBe(true);
 });
 
-test('reads at least as many pages as the last reading when it reaches known alerts', async () => {
+test('reads at least as many pages as last time, even when it reaches known alerts earlier', async () => {
   const known = new Set(Array.from({ length: 30 }, (_, index) => `alert-${index + 25}`));
   // After page 2 the list loses an alert, so that alert 20 moves from page 3 to page 2.
   const list = openList(55, { change: onceAfter(2, () => list.names.splice(0, 1)) });
@@ -85,26 +85,26 @@ test('reads at least as many pages as the last reading when it reaches known ale
   expect(pages.length).toBeGreaterThan(4);
 });
 
-test('stops at the first page without news', async () => {
+test('stops at the first page without new or changed alerts', async () => {
   const known = new Set(Array.from({ length: 45 }, (_, index) => `alert-${index + 10}`));
   const list = openList(55, {});
   expect((await read(list, { known, untilKnown: true })).pages).toHaveLength(2);
 });
 
-test('skips an alert that a new alert moved to the next page', async () => {
+test('does not return an alert again that a new alert moved to the next page', async () => {
   const list = openList(15, { change: onceAfter(1, () => list.names.unshift('new')) });
   const { pages } = await read(list);
   expect(pages.flat()).toEqual(Array.from({ length: 15 }, (_, index) => `alert-${index}`));
 });
 
-test('without counts, proves that no alert is missing only when later pages have no news', async () => {
+test('when the service sends no counts, proves that no alert is missing only by further pages without new alerts', async () => {
   const list = openList(35, { isCounted: false });
   const { known, isProven } = await read(list);
   expect(isProven).toBe(false);
   expect((await read(list, { known })).isProven).toBe(true);
 });
 
-test('does not prove a reading during which the list becomes shorter every time', async () => {
+test('cannot prove that no alert is missing when the list becomes shorter during every read', async () => {
   const list = openList(40, {
     change(page) {
       if (page === 1) list.names.splice(0, 1);
@@ -113,7 +113,7 @@ test('does not prove a reading during which the list becomes shorter every time'
   expect((await read(list)).isProven).toBe(false);
 });
 
-test('reads the pages again when the last page vanished', async () => {
+test('reads the pages again when the last page no longer exists', async () => {
   const list = openList(21, {
     isCounted: false,
     change: onceAfter(2, () => list.names.splice(0, 1)),
@@ -122,7 +122,7 @@ test('reads the pages again when the last page vanished', async () => {
   expect(known.size).toBe(21);
 });
 
-test('reads the list by creation time when the service refuses the order', async () => {
+test('reads the alerts by creation time when the service refuses to order them by modification time', async () => {
   const list = openList(15, {});
   const readPage = async (query: Query) => {
     if (query.some(([, value]) => value === '-modified'))
@@ -133,7 +133,7 @@ test('reads the list by creation time when the service refuses the order', async
   expect(list.asked[0]).toContainEqual(['ordering', '-created']);
 });
 
-test('fails when the pages repeat', async () => {
+test('fails when the pages of the alerts repeat', async () => {
   const list = openList(15, {});
   const readPage = async () => ({
     ...(await list.readPage([])),
@@ -142,7 +142,7 @@ test('fails when the pages repeat', async () => {
   await expect(read({ readPage })).rejects.toThrow('the list of alerts does not end');
 });
 
-test('throws the error of a page', async () => {
+test('throws the error of a page that cannot be read', async () => {
   const readPage = () => Promise.reject(new FleetError('network', 'connection refused'));
   await expect(read({ readPage })).rejects.toThrow('connection refused');
 });

@@ -118,7 +118,7 @@ const FLEET = [
   item('f', -60),
 ];
 
-describe('the catch-up reading after a gap', () => {
+describe('reading the list after a gap', () => {
   test.each([7, null, {}, true, ['x']])('ignores a bicycle with the uuid %j', (uuid) => {
     const odd = { ...item('x', 0), uuid };
     const { read, gap, reports } = open();
@@ -127,7 +127,7 @@ describe('the catch-up reading after a gap', () => {
     expect(reports()[1]).toMatchObject({ changes: 0, unknown: 1 });
   });
 
-  test('reads an unordered list up to the bound and reports an incomplete comparison', () => {
+  test('reads an unordered list up to the page limit and reports an incomplete comparison', () => {
     const { read, gap, reports } = open({ mostPages: 3 });
     read(FLEET.slice(0, 4), 1);
     const [a, b, c, d, ...rest] = FLEET;
@@ -135,7 +135,7 @@ describe('the catch-up reading after a gap', () => {
     expect(reports()[1]).toMatchObject({ isComplete: false, reason: ORDER, pages: 3 });
   });
 
-  test('reads the list at most every ten seconds, however the clock of the machine changes', () => {
+  test('reads the list at most every ten seconds, even when the system clock changes', () => {
     const { read, gap, step, reports } = open();
     read(FLEET, 1);
     gap(5, FLEET, 10);
@@ -175,7 +175,7 @@ test.each([
 });
 
 describe('bicycles that the user selected', () => {
-  test('bicycles that the user selected are read at their own URLs, or from the list when the service has no such URLs', () => {
+  test('selected bicycles are read at their own URLs, or from the list when the service has no such URLs', () => {
     const { step, answer, reports, log } = open({ bicycles: new Set(['e', 'c']) });
     const effects = step({ type: 'wanted', sinceWallMs: undefined }, 1);
     expect(effects).toMatchObject([{ type: 'read-bicycle', uuid: 'e' }]);
@@ -189,14 +189,14 @@ describe('bicycles that the user selected', () => {
     expect(reports()).toMatchObject([{ missing: [], isComplete: true, pages: 3 }]);
   });
 
-  test('bicycles that the user selected are named when the service does not list them', () => {
+  test('selected bicycles that the service does not list are named', () => {
     const { read, reports } = open({ bicycles: new Set(['x']) });
     read(FLEET, 1);
     expect(reports()).toMatchObject([{ missing: ['x'], isComplete: false }]);
   });
 });
 
-test('repeats a list that is older than the messages at most twice and then reports it as incomplete', () => {
+test('reads a list again, at most twice, when it is older than the messages, and then reports it as incomplete', () => {
   const { knowledge, gap, read, reports, log } = open();
   read(FLEET, 1);
   knowledge.merge('a', item('a', 5, 'lost'), at(5));
@@ -215,7 +215,7 @@ test('repeats a list that is older than the messages at most twice and then repo
   expect(reports()[2]).toMatchObject({ isComplete: true });
 });
 
-test('reports an incomplete comparison when only the date of the push server precedes the gap', () => {
+test('a comparison is incomplete when it relies only on the clock of the push server', () => {
   const { knowledge, gap, reports } = open({ mostPages: 1 });
   // The first list could not be read. The clock of the push server is a minute ahead.
   knowledge.time.set(START_MS + 61_000, 1_000);
@@ -226,7 +226,7 @@ test('reports an incomplete comparison when only the date of the push server pre
 test.each([
   ['two whole lists 5 s apart', FLEET.length, 5],
   ['answers 404 over 30 s', 1, 30],
-])('a named bicycle is gone after %s', (_how, mostPages, seconds) => {
+])('a bicycle that the user named is gone after %s', (_how, mostPages, seconds) => {
   const { step, log, read } = open({ bicycles: new Set(['f']), mostPages });
   const rest = FLEET.slice(0, 5);
   read([item('f', -60), ...rest], 1);
@@ -253,7 +253,7 @@ test.each([
   expect(gone()).toBe(true);
 });
 
-test('does not confirm a reading that failed when its list has a date in the future', () => {
+test('a comparison stays incomplete when a read failed and its list has a date in the future', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);

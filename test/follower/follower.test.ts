@@ -150,24 +150,27 @@ test('goes through the states of the diagram in CONTRIBUTING.md', () => {
 test.each([
   ['a topic that is refused at first', ['t']],
   ['the second of two topics, which is slow', ['u', 't']],
-])('looks up changes between the first reading and the connection of %s', (_what, topics) => {
-  const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
-  if (topics.length > 1) connect('u', 0);
-  else lose('t', 1);
-  expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
-  wholePage(2, bicycle('available', -60));
-  expect(state()).toBe('available');
-  // Rented at second 5, before the topic is connected.
-  connect('t', 9);
-  expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
-  page(11, bicycle('rented', 5));
-  expect([state(), reports()]).toEqual([
-    'rented',
-    [expect.objectContaining({ changes: 1, isComplete: false, reason: BEING_CHECKED })],
-  ]);
-});
+])(
+  'looks for changes between the first list and the start of the connection of %s',
+  (_what, topics) => {
+    const { log, connect, lose, page, wholePage, state, reports } = openFollower(topics);
+    if (topics.length > 1) connect('u', 0);
+    else lose('t', 1);
+    expect(log.some(({ type }) => type === 'read-whole')).toBe(true);
+    wholePage(2, bicycle('available', -60));
+    expect(state()).toBe('available');
+    // Rented at second 5, before the topic is connected.
+    connect('t', 9);
+    expect(log.at(-1)).toMatchObject({ type: 'read-page', organization: 'o' });
+    page(11, bicycle('rented', 5));
+    expect([state(), reports()]).toEqual([
+      'rented',
+      [expect.objectContaining({ changes: 1, isComplete: false, reason: BEING_CHECKED })],
+    ]);
+  },
+);
 
-test('finds changes that the first list and the messages missed in the next comparison', () => {
+test('the next comparison finds changes that the first list and the messages missed', () => {
   const { log, happened, take, page, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   // Rented two seconds before the connection; the answering replica is three seconds behind.
@@ -187,7 +190,7 @@ const pageBefore = (count: number, ...values: readonly Bicycle[]) => {
   return { items, count, next: [['page', '2']] as [string, string][], trace: {} };
 };
 
-test('reads the whole list after a gap on a machine with a clock that is an hour ahead', () => {
+test('reads the whole list after a gap when the system clock is an hour ahead', () => {
   const { log, happened, lose, take, wholePage, lastId, state } = openFollower(['t']);
   const changed = (uuid: string, to: string, seconds: number) => ({
     ...bicycle(to, seconds - 3_600),
@@ -234,7 +237,7 @@ function takeList(
   opened.take({ type: 'page', id: opened.lastId(), page }, seconds);
 }
 
-test('does not show a cached list as a change on a machine with a clock that is an hour behind', () => {
+test('does not show a cached list as a change when the system clock is an hour behind', () => {
   const opened = openFollower(['t']);
   const { follower, log, happened, take, connect, lose, wholePage, reports } = opened;
   const caughtUp = () => log.filter(({ type }) => type === 'caught-up').length;
@@ -291,7 +294,7 @@ test.each([
   expect(follower.doubt?.reason).toBe(reason);
 });
 
-test('treats a comparison as incomplete until a list proves it', () => {
+test('treats a comparison as incomplete until a list proves that it is complete', () => {
   const { follower, take, connect, lose, page, wholePage, lastId } = openFollower(['t']);
   const doubt = () => follower.doubt?.reason;
   const fail = (type: 'failed' | 'whole-failed', seconds: number) =>
@@ -315,7 +318,7 @@ test.each([
   ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
   ['to its end where it does not', undefined, 'read-page'],
 ])(
-  'reads the list %s in the first comparison on a machine with a clock that is an hour ahead',
+  'reads the list %s in the first comparison when the system clock is an hour ahead',
   (_how, serviceMs, last) => {
     const { log, happened, take, wholePage, lastId } = openFollower(['t']);
     take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
@@ -330,7 +333,7 @@ test.each([
   },
 );
 
-test('trusts a first list that is newer than a repeated old message', () => {
+test('prefers the first list to a repeated message that is older', () => {
   const { follower, happened, take, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   follower.merge('a', bicycle('rented', -600), happened('t', 1));
@@ -340,7 +343,7 @@ test('trusts a first list that is newer than a repeated old message', () => {
   expect(follower.merge('a', bicycle('available', -300), happened('t', 3)).kind).toBe('update');
 });
 
-test('repeats a list when its count falls during the reading, because a bicycle may have moved to an earlier page', () => {
+test('reads a list again when its count falls during the read, because a bicycle may have moved to an earlier page', () => {
   const { follower, happened, take } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   const page = (count: number, uuids: string, isLast = false) => {
@@ -376,7 +379,7 @@ function openAfterGap(uuids: readonly string[]) {
   };
 }
 
-test('does not count a bicycle that moved between organizations as a bicycle that left', () => {
+test('does not count a bicycle that moved to another organization as deleted', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b']);
   // `b` was deleted and `a` moved from `o` to `p` between the two pages, so both count one.
   page(3, 'a');
@@ -401,7 +404,7 @@ test('does not count a bicycle that moved between organizations as a bicycle tha
   ]);
 });
 
-test('reports an incomplete comparison when a bicycle leaves between two readings of the whole list', () => {
+test('reports an incomplete comparison when a bicycle disappears between two reads of the whole list', () => {
   const { take, page, wholePage, reports, gone } = openAfterGap(['a', 'b', 'c']);
   page(3, 'a', 'b');
   page(4);
@@ -424,7 +427,7 @@ test('reports an incomplete comparison when a bicycle leaves between two reading
   ]);
 });
 
-test('marks a bicycle as gone only after two readings that are five seconds apart', () => {
+test('marks a bicycle as gone only when two lists, five seconds apart, do not contain it', () => {
   const { follower, take, happened, page, wholePage, gone } = openAfterGap(['a', 'b']);
   for (const items of [['a'], [], ['a'], []]) page(3, ...items);
   wholePage(4, 'a');
@@ -465,7 +468,7 @@ test('reads the whole list before it completes a gap when the service sends no c
   expect([log.at(-1), reports().slice(2)]).toMatchObject([{ type: 'read-whole' }, []]);
 });
 
-test('reads changes since the earlier silence of two topics, even when that silence was noticed later', () => {
+test('looks for changes since the earlier silence of two topics, even when fleet noticed that silence later', () => {
   const { follower, log, happened, take, connect, lose, page, lastId } = openFollower(['t', 'u']);
   follower.remember([named('a'), named('b')], 0, at(0));
   for (const topic of ['t', 'u']) connect(topic, 1);
@@ -486,7 +489,7 @@ test('reads changes since the earlier silence of two topics, even when that sile
   expect(log.at(-1)).toMatchObject({ type: 'read-page', next: [['page', '2']] });
 });
 
-test('looks for missed changes when the clock of the machine was set back while the mirror was stopped', () => {
+test('looks for missed changes when the system clock was set back while the mirror was stopped', () => {
   const { follower, log, happened, take, lastId } = openFollower(['t']);
   // It received everything until an hour from now by that clock.
   const heardMs = at(3_600).wallMs;
@@ -507,7 +510,7 @@ test('looks for missed changes when the clock of the machine was set back while 
 test.each([
   ['a service was restored and counts from an older value', 500],
   ['one message carried the largest version', Number.MAX_SAFE_INTEGER],
-])('takes the newer messages and list when %s', (_what, version) => {
+])('prefers the newer messages and the newer list when %s', (_what, version) => {
   const { follower, log, connect, wholePage, lose, page, happened, state, reports } = openFollower([
     't',
   ]);
@@ -536,7 +539,7 @@ test.each([
   expect(notices).toHaveLength(1);
 });
 
-test('takes a list with a lower version of the same second when it shows it minutes later', () => {
+test('accepts a lower version of a bicycle in the same second when the list shows it for minutes', () => {
   const { follower, connect, wholePage, lose, page, happened, state } = openFollower(['t']);
   const versioned = (to: string, seconds: number, number: number): Bicycle => ({
     ...bicycle(to, seconds),
@@ -556,7 +559,7 @@ test('takes a list with a lower version of the same second when it shows it minu
   expect(state()).toBe('lost');
 });
 
-test('takes a list with a lower version when no answer has a date and the machine is 20 minutes slow', () => {
+test('accepts a lower version of a bicycle when no answer has a date and the system clock is 20 minutes slow', () => {
   const { connect, wholePage, lose, page, follower, happened, state } = openFollower(['t']);
   const versioned = (to: string, seconds: number, number: number): Bicycle => ({
     ...bicycle(to, SLOW_S + seconds),
@@ -571,7 +574,7 @@ test('takes a list with a lower version when no answer has a date and the machin
   expect(state()).toBe('lost');
 });
 
-test('reads the list again 30 s after a gap because it can lag, and doubles the pause while it finds changes', () => {
+test('reads a list again 30 s after a gap because it may lag, and doubles this pause while it finds changes', () => {
   const { follower, log, connect, wholePage, lose, page, take, state, reports } = openFollower([
     't',
   ]);

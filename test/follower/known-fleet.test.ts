@@ -45,12 +45,12 @@ test.each([
   [{ topic: `/o/admin/bicycles/${UUID}/`, message: { state: 'lost' } }, UUID],
   [{ topic: '/o/admin/bicycles/*', message: { state: 'lost' } }, undefined],
   [{ topic: null, message: null }, undefined],
-])('%j refers to the bicycle %j', (envelope, uuid) => {
+])('the name %j refers to the bicycle %j', (envelope, uuid) => {
   expect(uuidOfMessage(envelope)).toBe(uuid);
 });
 
 describe('messages about bicycles', () => {
-  test('messages are merged into the known fields when they are partial', () => {
+  test('the fields of a partial message are merged into the known fields', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.learn(bicycle(1), at(1));
     expect(knowledge.merge(UUID, { uuid: UUID, state: 'rented' }, at(2))).toMatchObject({
@@ -61,7 +61,7 @@ describe('messages about bicycles', () => {
     });
   });
 
-  test('messages are distinguished by microseconds, and by version within the same second', () => {
+  test('orders messages by microseconds, and by version within the same second', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(5, { modified: moment(5, 2) }), at(5));
     expect(
@@ -74,7 +74,7 @@ describe('messages about bicycles', () => {
     ).toBe('late');
   });
 
-  test("messages get their time from the service's answers when the machine's clock is an hour behind", () => {
+  test("takes the time of messages from the service's answers when the system clock is an hour behind", () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
@@ -84,7 +84,7 @@ describe('messages about bicycles', () => {
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
-  test('messages count as repeated when only technical fields changed', () => {
+  test('a message counts as repeated when only technical fields changed', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
@@ -113,7 +113,7 @@ describe('the list after a gap', () => {
     });
   });
 
-  test('ignores a bicycle with the known version, for any content', () => {
+  test('ignores a listed bicycle with the known version, whatever its fields are', () => {
     const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
     expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
   });
@@ -144,7 +144,7 @@ describe('the list after a gap', () => {
   });
 });
 
-test('evicts the bicycle with the oldest update from the bounded memory', () => {
+test('evicts the bicycle with the oldest update when the memory limit is reached', () => {
   const knowledge = openKnowledge(at(0));
   for (let number = 0; number < KNOWN_LIMIT + 10; number++)
     knowledge.merge(`${number}`, { state: 'available' }, at(1));
@@ -153,7 +153,7 @@ test('evicts the bicycle with the oldest update from the bounded memory', () => 
   expect(knowledge.get('10')).toBeDefined();
 });
 
-test('treats a time without a fraction as its whole second', () => {
+test('treats a time without a fraction as the whole second', () => {
   const knowledge = openKnowledge(at(0));
   knowledge.merge(UUID, bicycle(5, { modified: moment(5, 400_000) }), at(5));
   const mark = knowledge.mark(6_000);
@@ -169,7 +169,7 @@ test('treats a time without a fraction as its whole second', () => {
 
 const pass = { id: 1, pass: 1, started: at(10), serviceMs: START_MS + 10_000, seesAll: true };
 
-test('does not mark bicycles as gone that a later message named or that the token may not list', () => {
+test('does not mark a bicycle as gone when a later message named it or when the token may not list it', () => {
   const knowledge = openKnowledge(at(0));
   for (const uuid of ['a', 'b', 'c', 'd']) knowledge.learn(bicycle(1, {}, uuid), at(1));
   knowledge.merge('b', bicycle(5, { state: 'rented' }, 'b'), at(5));

@@ -37,7 +37,7 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
-describe('a body that breaks in the same packet as its head', () => {
+describe('reports a body that breaks off in the same packet as its headers', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
   const broken = (headers: string): Behaviour => {
     const answer = `${head}${headers}Transfer-Encoding: chunked\r\n\r\nno length\r\n`;
@@ -56,7 +56,7 @@ describe('a body that breaks in the same packet as its head', () => {
   );
 });
 
-describe('interim responses', () => {
+describe('interim responses (HTTP 1xx)', () => {
   test.each(['100 Continue', '102 Processing', '103 Early Hints'])(
     'ignores %s before the answer to a read and to a change',
     async (status) => {
@@ -143,13 +143,16 @@ describe('size limits of answers', () => {
     [500, 'service'],
     [409, 'rejected'],
     [301, 'service'],
-  ])('reads at most 64 kB of an error answer %i and keeps its kind', async (status, kind) => {
-    for (const name of ['large', 'bomb'] as const) {
-      const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
-      expect(error).toMatchObject({ kind, status });
-      expect(JSON.stringify(error?.detail ?? null).length).toBeLessThan(100_000);
-    }
-  });
+  ])(
+    'reads at most 64 kB of the body of an error %i and keeps the kind of the error',
+    async (status, kind) => {
+      for (const name of ['large', 'bomb'] as const) {
+        const { error } = await ask(hostile(name, { status, bytes: 300 * MB }));
+        expect(error).toMatchObject({ kind, status });
+        expect(JSON.stringify(error?.detail ?? null).length).toBeLessThan(100_000);
+      }
+    },
+  );
 });
 
 describe('depth limits of answers', () => {
@@ -180,7 +183,7 @@ describe('depth limits of answers', () => {
     [404, 5],
     [500, 7],
   ])(
-    'keeps the exit code of an error %i with 10,000 brackets and shows its text',
+    'keeps the exit code of an error %i whose body has 10,000 brackets, and shows its text',
     async (status, code) => {
       const { env } = await openMisbehaving(hostile('nested', { status, bytes: 10_000 }));
       const run = await runFleet(['bicycles', 'list', '--json', '--retries', '0'], { env });
@@ -205,7 +208,7 @@ describe('time limits of answers', () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(390);
   });
 
-  test('fails at the deadline when headers arrive byte by byte, and reports an unknown outcome of a change', async () => {
+  test('fails at the deadline when headers arrive byte by byte, and reports a change as unknown', async () => {
     const { error } = await ask(hostile('slowHead', { everyMs: 50 }), change, {
       timeoutMs: 5_000,
       deadlineMs: 300,
@@ -250,7 +253,7 @@ describe('unusual HTTP answers', () => {
     expect((await ask(hostile(behaviour), change)).status).toBe(200);
   });
 
-  test('reads headers of 20 kB, also after a change', async () => {
+  test('reads headers of 20 kB, also in the answer to a change', async () => {
     expect((await ask(hostile('bigHeader', { bytes: 20_000 }), change)).status).toBe(200);
   });
 
@@ -282,20 +285,23 @@ describe('unusual HTTP answers', () => {
     [429, change],
     [429, {}],
     [503, {}],
-  ])('keeps the status of a %i with a truncated body and retries it', async (status, request) => {
-    const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
-    const ends = names.map(async (name) => {
-      const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
-      const { server, status: last } = await ask(behaviour, request, {
-        retries: 1,
-        timeoutMs: 500,
+  ])(
+    'keeps the status of an answer %i with a truncated body and retries the request',
+    async (status, request) => {
+      const names = ['breakOff', 'gzipCut', 'gzipLie', 'silentBody', 'unknownEncoding'] as const;
+      const ends = names.map(async (name) => {
+        const behaviour = inTurn(hostile(name, { status }), hostile('honest'));
+        const { server, status: last } = await ask(behaviour, request, {
+          retries: 1,
+          timeoutMs: 500,
+        });
+        return { name, last, requests: server.requests.length };
       });
-      return { name, last, requests: server.requests.length };
-    });
-    expect(await Promise.all(ends)).toEqual(
-      names.map((name) => ({ name, last: 200, requests: 2 })),
-    );
-  });
+      expect(await Promise.all(ends)).toEqual(
+        names.map((name) => ({ name, last: 200, requests: 2 })),
+      );
+    },
+  );
 
   test('renews the token after a 401 with a truncated body', async () => {
     const token = { get: async () => 'old', renew: async () => 'new' };
@@ -308,7 +314,7 @@ describe('unusual HTTP answers', () => {
     ]);
   });
 
-  test('explains a missing final slash when a change is redirected to the same path with one', async () => {
+  test('mentions a missing final slash when a change is redirected to the same path with a slash', async () => {
     const { error } = await ask(
       hostile('honest', { status: 301, headers: { Location: '/bicycles/' } }),
       {

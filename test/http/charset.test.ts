@@ -69,14 +69,14 @@ describe.each<readonly [string, string, (text: string) => Uint8Array, string]>([
   ],
   ['UTF-8', 'application/json; charset=utf-8', (text) => Buffer.from(text), 'Müller 🚲'],
   ['no charset', 'application/json', (text) => Buffer.from(text), 'Müller 🚲'],
-])('an answer in %s', (_name, contentType, encode, name) => {
-  test('a list shows the name with its original characters', async () => {
+])('an answer in the charset %s', (_name, contentType, encode, name) => {
+  test('a list shows names in another charset with their original characters', async () => {
     const { env } = await serve(contentType, encode, name);
     const { code, stdout } = await runFleet(['bicycles', 'list', '--jq', '.[].name'], { env });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${name}\n` });
   });
 
-  test('an edit of another field writes a text in another charset back unchanged', async () => {
+  test('an edit leaves the other fields unchanged when their text arrived in another charset', async () => {
     const { env, asked } = await serve(contentType, encode, name);
     const { code, stderr } = await runFleet(
       ['bicycles', 'edit', UUID, '--description', 'new', '--yes'],
@@ -94,7 +94,7 @@ describe.each([
   ['is not the ASCII that it declares', 'application/json; charset=us-ascii', /not valid us-ascii/],
   ['declares an unknown charset', 'application/json; charset=klingon', /unknown charset "klingon"/],
 ])('an answer that %s', (_name, contentType, message) => {
-  test('ends a list with 7', async () => {
+  test('ends a list with exit 7', async () => {
     const { env } = await serve(contentType, latin1, 'Müller');
     const { code, stdout, stderr } = await runFleet(['bicycles', 'list'], { env });
     expect({ code, stdout }).toEqual({ code: 7, stdout: '' });
@@ -102,7 +102,7 @@ describe.each([
     expect(stderr).toContain('request-1');
   });
 
-  test('ends an edit with 7 before anything is sent', async () => {
+  test('ends an edit with exit 7 before anything is sent', async () => {
     const { env, asked } = await serve(contentType, latin1, 'Müller');
     const { code, stderr } = await runFleet(
       ['bicycles', 'edit', UUID, '--description', 'new', '--yes'],
@@ -119,7 +119,7 @@ test.each([
   [403, 4],
   [400, 6],
   [500, 7],
-])('an undecodable error answer with status %i exits with %i', async (status, code) => {
+])('an error answer %i that cannot be decoded leads to exit %i', async (status, code) => {
   const { env } = await openServer((response) =>
     sendBytes(response, 'text/plain; charset=klingon', latin1('Zugriff für Müller'), status),
   );
@@ -151,7 +151,7 @@ test('reports an unknown outcome when the answer to a change cannot be decoded',
   expect(stderr).toMatch(/not valid UTF-8.*whether it was carried out is unknown/);
 });
 
-test('`api` passes bytes of an undeclared charset on unchanged', async () => {
+test('`api` writes the bytes of an undeclared charset unchanged', async () => {
   const { env } = await openServer((response) =>
     sendBytes(response, 'text/csv', latin1('name\nMüller\n')),
   );
@@ -168,7 +168,7 @@ test.each([
   ['application/json; charset=', undefined],
   ['application/json', undefined],
   [undefined, undefined],
-])('the charset of %j is %j', (contentType, charset) => {
+])('the charset of the content type %j is %j', (contentType, charset) => {
   expect(declaredCharset(contentType)).toBe(charset);
 });
 

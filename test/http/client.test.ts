@@ -38,7 +38,7 @@ async function failed(
   };
 }
 
-test('sends the headers of sections 5 and 9 with every request', async () => {
+test('sends the headers of sections 5 and 9 of the interface with every request', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []));
   await client.send({ path: '/bicycles/' });
   expect(server.asked[0]).toMatchObject({ method: 'GET', path: '/bicycles/' });
@@ -48,7 +48,7 @@ test('sends the headers of sections 5 and 9 with every request', async () => {
   });
 });
 
-test('keeps the prefix of the base URL and every trailing slash', async () => {
+test('keeps the path prefix of the base URL and every trailing slash', async () => {
   const { server, client } = await open((response) => sendJson(response, 200, []), {}, '/api');
   await client.send({
     path: '/bicycles/',
@@ -67,7 +67,7 @@ test('keeps connections alive', async () => {
 });
 
 describe('retries of a GET', () => {
-  test('retries after a connection that breaks before or during the answer', async () => {
+  test('retries a GET when the connection breaks before or during the answer', async () => {
     let count = 0;
     const { server, client } = await open((response, _asked, socket) => {
       count++;
@@ -124,11 +124,11 @@ describe('retries of a GET', () => {
 describe('a change is sent at most once (promise 1)', () => {
   const change = { method: 'POST', path: '/bicycles/u/actions/', body: '{"type":"rent"}' };
 
-  test.each([408, 500, 502, 503, 504])('does not retry HTTP %i', async (status) => {
+  test.each([408, 500, 502, 503, 504])('does not retry a change after HTTP %i', async (status) => {
     expect((await failed((response) => sendJson(response, status, ''), change)).asked).toBe(1);
   });
 
-  test('does not retry after a broken connection and reports an unknown outcome', async () => {
+  test('does not retry a change after a broken connection, and reports an unknown outcome', async () => {
     const found = await failed((_response, _asked, socket) => void socket.destroy(), change);
     expect(found).toMatchObject({
       asked: 1,
@@ -136,7 +136,7 @@ describe('a change is sent at most once (promise 1)', () => {
     });
   });
 
-  test('does not retry after a truncated or late answer', async () => {
+  test('does not retry a change after a truncated or late answer', async () => {
     const { server, client } = await open(
       (response, asked) => {
         if (asked.path === '/slow/') return;
@@ -151,7 +151,7 @@ describe('a change is sent at most once (promise 1)', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('retries after a 429, because the service did not accept the change', async () => {
+  test('retries a change after a 429, because the service did not accept it', async () => {
     let count = 0;
     const { server, client } = await open((response) =>
       ++count === 1 ? sendJson(response, 429, '') : sendJson(response, 200, {}),
@@ -177,13 +177,16 @@ describe('a change is sent at most once (promise 1)', () => {
     expect((await again)?.asked).toHaveLength(1);
   });
 
-  test.each([301, 302, 303, 307, 308])('does not follow a %i redirect', async (status) => {
-    const found = await failed(
-      (response) => sendJson(response, status, '', { location: '/elsewhere/' }),
-      change,
-    );
-    expect(found).toMatchObject({ asked: 1, error: { kind: 'service', status } });
-  });
+  test.each([301, 302, 303, 307, 308])(
+    'does not follow a redirect %i of a change',
+    async (status) => {
+      const found = await failed(
+        (response) => sendJson(response, status, '', { location: '/elsewhere/' }),
+        change,
+      );
+      expect(found).toMatchObject({ asked: 1, error: { kind: 'service', status } });
+    },
+  );
 });
 
 describe('HTTP 401', () => {
@@ -207,7 +210,7 @@ describe('HTTP 401', () => {
     ]);
   });
 
-  test('renews the token only once', async () => {
+  test('renews the token only once for a request', async () => {
     let made = 0;
     const token = { get: async () => 'old', renew: async () => `new-${++made}` };
     const found = await failed((response) => sendJson(response, 401, ''), {}, { token });
@@ -216,7 +219,7 @@ describe('HTTP 401', () => {
 });
 
 describe('redirects of a GET', () => {
-  test('follows redirects within the origin', async () => {
+  test('follows redirects of a GET within the same origin', async () => {
     const { server, client } = await open((response, { path }) =>
       path === '/bicycles/'
         ? sendJson(response, 200, [])
@@ -226,7 +229,7 @@ describe('redirects of a GET', () => {
     expect(server.asked).toHaveLength(2);
   });
 
-  test('fails for a circle of redirects', async () => {
+  test('fails when redirects form a circle', async () => {
     const found = await failed((response) => sendJson(response, 302, '', { location: '/x/' }));
     expect(found).toMatchObject({ asked: 6, error: { status: 302 } });
   });
@@ -259,13 +262,16 @@ describe('response bodies', () => {
       /broken or incomplete gzip compression/,
     ],
     ['that was not requested', 'zstd', Buffer.from('x'), /compressed as "zstd"/],
-  ])('fails with a clear error for a coding %s', async (_case, coding, bytes, words) => {
-    const { error } = await failed((response) => {
-      response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
-      response.end(bytes);
-    });
-    expect(error).toMatchObject({ ...refusal('service', words), trace: { requestId: 'r-7' } });
-  });
+  ])(
+    'fails with a clear error for a content coding that is %s',
+    async (_case, coding, bytes, words) => {
+      const { error } = await failed((response) => {
+        response.writeHead(200, { 'content-encoding': coding, 'x-service-requestid': 'r-7' });
+        response.end(bytes);
+      });
+      expect(error).toMatchObject({ ...refusal('service', words), trace: { requestId: 'r-7' } });
+    },
+  );
 });
 
 describe('requests without an answer', () => {
@@ -287,7 +293,7 @@ describe('requests without an answer', () => {
     expect(said).toEqual([]);
   });
 
-  test('ends a request or a pause with the reason of an abort', async () => {
+  test('a signal ends a request or a pause, and its reason becomes the error', async () => {
     const stop = new AbortController();
     const retry = () => stop.abort(new FleetError('interrupted', 'interrupted'));
     const options = { signal: stop.signal, log: { request() {}, response() {}, retry } };

@@ -41,11 +41,11 @@ test.each<[what: string, body: string, text: string | undefined, type?: string]>
     'Invalid; Two fields are wrong; age: must be positive',
     'application/problem+json',
   ],
-])('reads the error body: %s', (_case, body, text, type) => {
+])('reads the message from the error body %s', (_case, body, text, type) => {
   expect(readErrorBody(body, type).text).toBe(text);
 });
 
-test('truncates a long error text and handles deeply nested JSON', () => {
+test('truncates a long error text and accepts deeply nested JSON', () => {
   expect(readErrorBody('x'.repeat(10_000)).text).toHaveLength(500);
   const deep = `${'['.repeat(5000)}"x"${']'.repeat(5000)}`;
   expect(readErrorBody(deep)).toEqual({
@@ -74,7 +74,7 @@ test.each([
 });
 
 describe('error answers', () => {
-  test('reports what failed, why, and what to do', () => {
+  test('an error says what failed, why, and what to do', () => {
     const error = answerFailure(
       401,
       { 'x-service-requestid': 'r1' },
@@ -91,7 +91,7 @@ describe('error answers', () => {
     });
   });
 
-  test('supplies a text when the service sends none', () => {
+  test('fleet adds a text to an error when the service sends none', () => {
     expect(answerFailure(409, {}, '').message).toBe(
       'the service refused the request: no reason given',
     );

@@ -20,11 +20,11 @@ test.each([
   ['no closing quote', '<?page=2>; rel="next', '?page=2'],
   ['text that is not a link', 'next', undefined],
   ['no header', undefined, undefined],
-])('reads %s', (_case, header, target) => {
+])('reads the Link header %s', (_case, header, target) => {
   expect(findLink(header, 'next')).toBe(target);
 });
 
-test('takes linear time for hostile headers', () => {
+test('reads hostile Link headers in linear time', () => {
   for (const piece of ['<', '<>', '<>;', '<a>;"', '<a>; rel=next, ', '"\\'])
     expect(() => findLink(piece.repeat(20_000), 'none')).not.toThrow();
 });

@@ -23,11 +23,11 @@ describe('reading a whole list', () => {
     [[], 1, 20],
     [['--page-size', '70'], 1, 70],
     [['--page', '3', '--limit', '30'], 2, 30],
-  ])('of 216 bicycles with %j sends %i requests', async (flags, requests, items) => {
+  ])('reading 216 bicycles with %j sends %i requests', async (flags, requests, items) => {
     expect(await count(216, flags)).toEqual({ requests, items });
   });
 
-  test('does not change the page size when a page number is requested', () =>
+  test('does not change the page size when the user asks for a page by number', () =>
     withSandbox({ bicycles: 60 }, async (own) => {
       const env = { FLEET_BASE_URL: own.baseUrl, FLEET_TOKEN: await own.token() };
       const run = await runFleet(['bicycles', 'list', '--page', '2', '-o', 'uuid'], { env });
@@ -40,7 +40,7 @@ describe('reading a whole list', () => {
     }));
 });
 
-test('repeats the request without page_size after a 400, once per run', async () => {
+test('repeats a request without page_size after a 400, once per run', async () => {
   const { env, asked } = await openServer((response, { path }) => {
     const { searchParams } = new URL(path, 'http://x');
     if (searchParams.has('page_size'))
@@ -64,7 +64,7 @@ test('repeats the request without page_size after a 400, once per run', async ()
   ]);
 });
 
-test('reports a 400 with another reason unchanged', async () => {
+test('reports a 400 for another reason unchanged', async () => {
   const { env, asked } = await openServer((response) =>
     sendJson(response, 400, { organization: ['Enter a valid UUID.'] }),
   );

@@ -64,7 +64,7 @@ function paged(
 
 const upTo = (most: number) => Array.from({ length: most }, (_, index) => `u${index + 1}`);
 
-test('follows an envelope to its last page and requests each page once', async () => {
+test('follows the links of a list to its last page and requests each page once', async () => {
   const { uuids, server, error } = await readAll(paged(23));
   expect(error).toBeUndefined();
   expect(uuids).toEqual(upTo(23));
@@ -73,7 +73,7 @@ test('follows an envelope to its last page and requests each page once', async (
   expect(asked).toHaveLength(12);
 });
 
-test('treats a bare array as one page without a total', async () => {
+test('treats a bare array as the only page of a list without a total', async () => {
   const { pages, uuids } = await readAll((response) => sendJson(response, 200, [{ uuid: 'u1' }]));
   expect(uuids).toEqual(['u1']);
   expect(pages[0]?.count).toBeUndefined();
@@ -111,7 +111,7 @@ test.each([
   },
 );
 
-test('fails when `next` returns to an earlier page', async () => {
+test('fails when `next` leads back to an earlier page', async () => {
   const { uuids, error } = await readAll(
     paged(6, (page) => `?ordering=name&page=${page === 3 ? 2 : page}`),
   );
@@ -127,7 +127,7 @@ test('fails after ten pages without a new item', async () => {
   expect(server.asked.length).toBeLessThan(20);
 });
 
-test('follows links without page numbers one at a time', async () => {
+test('requests pages one after the other when their links have no page numbers', async () => {
   const { uuids, server } = await readAll((response, { path }) => {
     const cursor = Number(new URL(path, 'http://x').searchParams.get('cursor') ?? 0);
     const next = cursor < 3 ? `?cursor=${cursor + 1}` : '';
@@ -137,7 +137,7 @@ test('follows links without page numbers one at a time', async () => {
   expect(server.asked).toHaveLength(4);
 });
 
-test('ignores a failed prefetch that no link confirms', async () => {
+test('ignores a failed prefetch of a page that no link confirms', async () => {
   // The total promises five pages, but the links end after two.
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');
@@ -221,7 +221,7 @@ describe('texts of items', () => {
     expect(pages[0]?.items[0]?.json).toBe(item);
   });
 
-  test('prints indented items on one line', async () => {
+  test('prints an item that the service indents on one line', async () => {
     const { pages } = await readAll((response) =>
       sendJson(
         response,
@@ -247,7 +247,7 @@ describe('texts of items', () => {
     );
   });
 
-  test('finds a property at any position (property-based)', () => {
+  test('finds a property of an item at any position (property-based)', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -283,7 +283,7 @@ describe('a large page, which is read item by item', () => {
       page(`[{"uuid":"no"}],"results":[${items.join(',')}]`),
       9,
     ],
-  ])('reads %s', async (_what, body, count) => {
+  ])('reads a large page with %s', async (_what, body, count) => {
     const { pages, uuids, error } = await read(body);
     expect(error).toBeUndefined();
     expect(uuids).toEqual(items.map((_, index) => `u${index}`));
@@ -308,7 +308,7 @@ describe('a large page, which is read item by item', () => {
       'item 10 of the list is not an object',
     ],
     ['a name that is not text', page(`[${items.join(',')}],"\\x":1`), 'broken JSON'],
-  ])('rejects %s', async (_what, body, message) => {
+  ])('rejects a large page with %s', async (_what, body, message) => {
     const { error, uuids } = await read(body);
     expect(error).toMatchObject({ kind: 'service', message: expect.stringContaining(message) });
     expect(uuids).toEqual([]);
@@ -322,7 +322,7 @@ describe('a large page, which is read item by item', () => {
     expect(uuids).toHaveLength(9);
   });
 
-  test('fails for a page with more than 1.5 million items', async () => {
+  test('rejects a page with more than 1.5 million items', async () => {
     const { error } = await read(`[${'{},'.repeat(1_600_000)}{}]`);
     expect(error?.message).toContain('a page of more than 1.5 million items');
     // Items above the limit use no memory; 64 MB of them needed a gigabyte.

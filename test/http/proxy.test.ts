@@ -80,19 +80,22 @@ test.each([
   'http://user:s3cr3tpw@bad host:1',
   'nonsense with blanks',
   '://',
-])('rejects the proxy %s with one line and exit 3, without its password', async (proxy) => {
-  for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
-    const env = {
-      FLEET_BASE_URL: 'https://fleet.invalid',
-      FLEET_TOKEN: 'some-token',
-      [variable]: proxy,
-    };
-    const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
-    expect(code).toBe(3);
-    expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
-    expect(stderr).not.toContain('s3cr3tpw');
-  }
-});
+])(
+  'rejects the proxy %s with one line and exit 3, and does not print its password',
+  async (proxy) => {
+    for (const variable of ['HTTPS_PROXY', 'http_proxy']) {
+      const env = {
+        FLEET_BASE_URL: 'https://fleet.invalid',
+        FLEET_TOKEN: 'some-token',
+        [variable]: proxy,
+      };
+      const { code, stderr } = await runFleet(['bicycles', 'list'], { env });
+      expect(code).toBe(3);
+      expect(stderr).toContain(`${variable} is not the address of an http or https proxy`);
+      expect(stderr).not.toContain('s3cr3tpw');
+    }
+  },
+);
 
 test('ignores an invalid proxy for requests that do not use it', async () => {
   const service = await openServer((response) => sendJson(response, 200, []));
@@ -140,7 +143,7 @@ describe('HTTP 407 of a proxy', () => {
     },
   );
 
-  test('sends user and password of the proxy URL to the proxy', async () => {
+  test('sends the user and password of the proxy URL to the proxy', async () => {
     const proxy = await startProxy(407);
     await refusal('https://fleet.invalid', proxy.url.replace('//', '//user:pass%20word@'));
     const [{ headers = {} } = {}] = proxy.requests;

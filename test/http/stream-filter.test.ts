@@ -70,7 +70,7 @@ test.each([
   ['\uFEFF\uFEFFid: 1\n\n', ''],
   // The header contains bytes, not characters.
   ['id: …\n\n', Buffer.from('…').toString('latin1')],
-])('reads the id of %j as %j', (body, id) => {
+])('reads the event ID of %j as %j', (body, id) => {
   expect(feed([body]).id).toBe(id);
 });
 
@@ -89,7 +89,7 @@ test.each([
 describe('an event above the size limit', () => {
   const giant = `id: 5\ndata: ${'x'.repeat(3_000)}\n\n`;
   test.each([1, 7, 400, 900])(
-    'an event above the size limit in pieces of %i bytes is skipped and reported once, and its id is kept',
+    'an event above the size limit in pieces of %i bytes is skipped and reported once, and its ID is kept',
     (size) => {
       const { text, tooBig, id } = feed(
         inPieces(`id: 4\ndata: before\n\n${giant}data: after\n\n`, size),
@@ -98,7 +98,7 @@ describe('an event above the size limit', () => {
       expect([tooBig, id]).toEqual([[giant.length], '5']);
     },
   );
-  test('an event above the size limit without an end closes the stream', () => {
+  test('an event above the size limit that does not end closes the stream', () => {
     expect(feed([`data: ${'x'.repeat(3_000)}`]).partialBytes).toBe(3_006);
   });
 });
@@ -139,7 +139,7 @@ test.each([
     expect({ size, id: feed(inPieces(body, size)).id }).toEqual({ size, id });
 });
 
-test('returns the same events for a stream in any pieces (property-based)', () => {
+test('returns the same events for any division of a stream into pieces (property-based)', () => {
   const eventsOf = (text: string): unknown[] => {
     const events: unknown[] = [];
     createParser({ onEvent: ({ data }) => events.push(data) }).feed(text);
@@ -196,7 +196,7 @@ test('passes on only the data lines, so that no line is parsed twice', () => {
   expect(feed([body])).toMatchObject({ text: 'data: x\ndata\ndata:y\n\n', id: '2' });
 });
 
-describe('parsing takes linear time', () => {
+describe('the filter takes linear time', () => {
   const parse = (body: string, size: number): number => {
     const pieces = inPieces(body, size);
     const parser = createParser({ onEvent() {} });

@@ -92,7 +92,7 @@ test.each([
   ['format-field-id-null', 'id: 1\ndata: x\n\nid: a\0b\ndata: y', '1'],
   ['sticky', 'id: 1\ndata: x\n\ndata: y', '1'],
   ['one that no header can carry', 'id: a\u0001b\ndata: x', undefined],
-])('%s: sends the id as Last-Event-ID with the next request', async (_name, body, header) => {
+])('%s: sends the event ID as Last-Event-ID with the next request', async (_name, body, header) => {
   const ends: Behaviour = (socket) => socket.end(`${STREAM_HEAD}${body}\n\n`);
   const { requests } = await followInTurn(() => [ends, ends]);
   expect(requests.map(({ headers }) => headers['last-event-id'])).toEqual([

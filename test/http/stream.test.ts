@@ -59,7 +59,7 @@ describe('a stream of events that is interrupted at every byte', () => {
     ['reset', 'resetAndDestroy'],
   ] as const;
   for (const [name, drop] of mostly(DROPS, (_, index) => index === 1)) {
-    test(`${name}: each event arrives once and in order with a replay`, async () => {
+    test(`${name}: each event arrives once and in order when the service replays missed events`, async () => {
       for (let at = 0; at <= body.length; at++) {
         const got = await withHostile(
           inTurn(
@@ -79,7 +79,7 @@ describe('a stream of events that is interrupted at every byte', () => {
   }
 });
 
-test('ends all topics when one of them is gone', async () => {
+test('ends the subscriptions of all topics when one topic no longer exists', async () => {
   const server = await openMisbehaving((socket, { path }) =>
     path.includes('gone') ? sendStatus(socket, 404) : sendStream(socket, ':\n\n'),
   );
@@ -89,7 +89,7 @@ test('ends all topics when one of them is gone', async () => {
   expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
 });
 
-test('reports a gap without a replay and resynchronizes when a returning service stays silent', async () => {
+test('reports a gap when the service replays nothing, and compares again when a returning service stays silent', async () => {
   const got = await followInTurn(
     (clock) => [standing(clock, 1, 'id: 1\ndata: x\n\n'), (socket) => sendStream(socket, ':\n\n')],
     { until: (followed) => resyncsOf(followed).length === 2 },
@@ -140,7 +140,7 @@ test('stays in use when one renewal fails after a 401', async () => {
   expect(got.requests.at(-1)?.headers['authorization']).toBe('JWT new');
 });
 
-test('the stored token is read again after every 401 when another process renews it', async () => {
+test('a subscription reads the stored token again after every 401, because another process may have renewed it', async () => {
   let stored = 1;
   const tokens = {
     get: async () => `token-${stored}`,
@@ -162,7 +162,7 @@ test('the stored token is read again after every 401 when another process renews
   ]);
 });
 
-test('applies backpressure for a slow reader and does not treat its pauses as silence', async () => {
+test('a slow reader slows the stream down, and its pauses are not treated as silence of the service', async () => {
   const event = `data: ${'x'.repeat(1_000)}\n\n`;
   const chunk = event.repeat(1_000);
   let sentBytes = 0;

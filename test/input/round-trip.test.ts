@@ -125,7 +125,7 @@ async function withFleet(
 
 type Run = Awaited<ReturnType<typeof runFleet>>;
 
-test('reads the same values from an exported list in any format', async () => {
+test('an exported list has the same values when it is read again, in any format', async () => {
   const folder = newFolder();
   await withFleet(async (fleet, run) => {
     const numRuns = isLong ? 2000 : 25;
@@ -182,7 +182,7 @@ const keptText = text.filter((value) => {
   return value.trim() !== '' && isKept.test(value.replace(/[\t\n]/g, '')) && !value.startsWith("'");
 });
 
-test('creates bicycles with the same texts from an exported list', async () => {
+test('bicycles that are created from an exported list have the same texts', async () => {
   const folder = newFolder();
   const named = fc.tuple(bicycle, keptText, keptText).map(([fields, name, description]) => ({
     ...fields,

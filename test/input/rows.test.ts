@@ -41,7 +41,7 @@ describe('CSV', () => {
   const quote = (text: string, always: boolean) =>
     always || /["\n,;\t]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 
-  test('reads back the written CSV rows with their line numbers', async () => {
+  test('CSV rows that fleet wrote are read with the same values and with their line numbers', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(cell, cell), { maxLength: 6 }),
@@ -79,7 +79,7 @@ describe('CSV', () => {
     );
   });
 
-  test('reads any CSV text or rejects it with one of its line numbers', async () => {
+  test('reads any CSV text or rejects it, and the error names a line of the text', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(
@@ -103,7 +103,9 @@ describe('CSV', () => {
     ['a', ','],
     ['', ','],
     ['"a""b;";c,d;e', ';'],
-  ])('the delimiter of %j is %j', (text, delimiter) => expect(findDelimiter(text)).toBe(delimiter));
+  ])('the delimiter of the CSV text %j is %j', (text, delimiter) =>
+    expect(findDelimiter(text)).toBe(delimiter),
+  );
 
   test.each([
     ['a,b\n1,"x', '2: a quote is opened here and never closed'],

@@ -78,13 +78,13 @@ describe('texts', () => {
     expect(await errorOf(cellOf(cell))).toContain(message);
   });
 
-  test('ignores white space and extensions in a cell', async () => {
+  test('ignores white space and extensions in the XML of a cell', async () => {
     const cell = '<c>\n <f>1+1</f> <v>2</v>\n<extLst><ext>x</ext></extLst> </c>';
     expect(await cellOf(cell)).toBe('2');
     expect(await cellsOf('<row><c>\n <v/> </c></row>')).toEqual([]);
   });
 
-  test('refuses a reference to a shared text that does not exist', async () => {
+  test('refuses a cell that refers to a missing shared text', async () => {
     const error = await errorOf(cellsOf('<row><c t="s"><v>1</v></c></row>', { texts: '<si/>' }));
     expect(error).toContain('cell A1 refers to a text that does not exist');
   });
@@ -180,12 +180,12 @@ describe('numbers', () => {
     expect(await errorOf(promise)).toContain(`cannot be read exactly: A1: ${stored} (${reason}`);
   });
 
-  test('reads booleans as true and false', async () => {
+  test('reads boolean cells as true and false', async () => {
     const row = '<row><c t="b"><v>1</v></c><c t="b"><f>1=2</f><v>0</v></c></row>';
     expect(await cellsOf(row)).toEqual([['true', 'false']]);
   });
 
-  test('refuses texts when the number format changes or hides them', async () => {
+  test('refuses text cells when their number format changes or hides them', async () => {
     const cell = '<c t="inlineStr" s="1"><is><t>42</t></is></c>';
     for (const code of ['"AB-"@', ';;;'])
       expect(await errorOf(cellOf(cell, { formats: [code] }))).toContain('A1: "42" (its number');
@@ -211,7 +211,7 @@ describe('dates', () => {
     expect(await cellOf(`<c s="1"><v>${stored}</v></c>`, { formats: [code] })).toBe(text);
   });
 
-  test('counts from 1904 when the workbook says so', async () => {
+  test('counts dates from 1904 when the workbook says so', async () => {
     const options = { formats: ['yyyy-mm-dd'], isFrom1904: true };
     expect(await cellOf('<c s="1"><v>44620</v></c>', options)).toBe('2026-03-01');
   });
@@ -238,19 +238,19 @@ describe('dates', () => {
     ['yyyy-mm-dd', '60', 'a date that does not exist'],
     ['yyyy-mm-dd', '-1', 'a date that does not exist'],
     ['yyyy-mm-dd', '2958466', 'a date that does not exist'],
-  ])('refuses in the format %s: %s', async (code, stored, reason) => {
+  ])('refuses a date in the format %s: %s', async (code, stored, reason) => {
     const promise = cellOf(`<c s="1"><v>${stored}</v></c>`, { formats: [code] });
     expect(await errorOf(promise)).toContain(`A1: ${reason} (stored as ${stored})`);
   });
 });
 
 describe('formulas and errors', () => {
-  test('reads the stored values of formulas', async () => {
+  test('reads the stored results of formulas', async () => {
     const row = `<row><c><f>1+1</f><v>2</v></c><c t="str"><f>"a"&amp;"b"</f><v>ab</v></c><c t="str"><f>""</f><v></v></c><c><f t="shared" si="0"/><v>3</v></c></row>`;
     expect(await cellsOf(row)).toEqual([['2', 'ab', null, '3']]);
   });
 
-  test('refuses formulas without a stored value and error cells in one error', async () => {
+  test('one error names all formulas without a stored result and all error cells', async () => {
     const cell = (reference: string, type: string, inner: string) =>
       `<c r="${reference}"${type}>${inner}</c>`;
     const rows = `<row r="7">${cell('B7', ' t="e"', '<v>#N/A</v>')}${cell('D7', '', '<f>1+1</f><v></v>')}${cell('E7', '', '<f>1+1</f>')}</row>`;
@@ -260,14 +260,14 @@ describe('formulas and errors', () => {
     );
   });
 
-  test('refuses a formula in a text cell without a value', async () => {
+  test('refuses a text cell whose formula has no stored result', async () => {
     for (const type of ['inlineStr', 'str', 's', 'b'])
       expect(await errorOf(cellOf(`<c t="${type}"><f>A2</f></c>`))).toContain(
         'A1: a formula without a stored value',
       );
   });
 
-  test('names ten cells and counts the others', async () => {
+  test('the error names ten cells and counts the others', async () => {
     const cells = '<c t="e"><v>#REF!</v></c>'.repeat(13);
     const error = await errorOf(cellsOf(`<row>${cells}</row>`));
     expect(error).toContain('J1: #REF! and 3 more');
@@ -276,14 +276,14 @@ describe('formulas and errors', () => {
 });
 
 describe('rows and cells', () => {
-  test('reads cells and rows without references', async () => {
+  test('reads cells and rows that do not state their position', async () => {
     const sheet = await read(
       makeWorkbook(`<row/><row><c><v>1</v></c><c/><c r="D2"><v>4</v></c><c><v>5</v></c></row>`),
     );
     expect(sheet.rows).toEqual([{ row: 2, cells: ['1', null, null, '4', '5'] }]);
   });
 
-  test('reads references in single quotes and with character references', async () => {
+  test('reads cell positions in single quotes and with XML character references', async () => {
     const sheet = await read(makeWorkbook(`<row r='3'><c r='&#66;3'><v>1</v></c></row>`));
     expect(sheet.rows).toEqual([{ row: 3, cells: [null, '1'] }]);
   });
@@ -307,8 +307,8 @@ describe('rows and cells', () => {
   });
 });
 
-describe('workbooks of other programs', () => {
-  test('reads the built-in formats by their number', async () => {
+describe('workbooks that other programs wrote', () => {
+  test('reads cells whose built-in number format is given by its number', async () => {
     const ids = [1, 2, 4, 10, 11, 14, 22, 44, 49];
     const cells = ids.map((_id, index) => `<c s="${index}"><v>46082</v></c>`);
     const styles = ids.map((id) => `<xf numFmtId="${id}"/>`);
@@ -322,7 +322,7 @@ describe('workbooks of other programs', () => {
     ]);
   });
 
-  test('refuses a built-in format that depends on the language', async () => {
+  test('refuses a built-in number format that depends on the language', async () => {
     const parts = {
       'xl/styles.xml': '<styleSheet><cellXfs><xf numFmtId="30"/></cellXfs></styleSheet>',
     };
@@ -330,14 +330,14 @@ describe('workbooks of other programs', () => {
     expect(error).toContain('A1: 46082 (its number format (30) depends on the language of Excel)');
   });
 
-  test('reads the shapes of LibreOffice', async () => {
+  test('reads the XML that LibreOffice writes', async () => {
     const row = `<row r="1" customFormat="false" ht="12.8" hidden="false" customHeight="false" outlineLevel="0" collapsed="false"><c r="A1" s="1" t="s"><v>0</v></c><c r="B1" s="1" t="str"><f aca="false">A1&amp;""</f><v>Ada</v></c><c r="C1" s="2" t="b"><v>1</v></c></row>`;
     const texts = '<si><t xml:space="preserve">Ada</t></si>';
     const formats = ['General', '"TRUE";"TRUE";"FALSE"'];
     expect(await cellsOf(row, { texts, formats })).toEqual([['Ada', 'Ada', 'true']]);
   });
 
-  test('reads a strict workbook with other folders, names in another case, and UTF-16', async () => {
+  test('reads a strict OOXML workbook with other folders, other letter case in names, and UTF-16', async () => {
     const type = 'http://purl.oclc.org/ooxml/officeDocument/relationships';
     const sheet = `<?xml version="1.0" encoding="UTF-16"?><worksheet><sheetData><row><c t="s"><v>0</v></c></row></sheetData></worksheet>`;
     const bytes = zipParts({
@@ -355,7 +355,7 @@ describe('workbooks of other programs', () => {
     });
   });
 
-  test('skips chart sheets', async () => {
+  test('skips sheets that contain only a chart', async () => {
     const parts = workbookParts({
       sheets: [{ name: 'Chart' }, { rows: '<row><c><v>1</v></c></row>' }],
     });
@@ -372,7 +372,7 @@ describe('merged cells', () => {
     return read(zipParts(workbookParts({ sheets: [{ xml }] })));
   };
 
-  test('reads the merged ranges', async () => {
+  test('reads the ranges of merged cells', async () => {
     expect((await withMerges('C2:D31', 'A1', 'A1:A1')).mergedRanges).toEqual([
       { reference: 'C2:D31', firstRow: 2, lastRow: 31, firstColumn: 3, lastColumn: 4 },
     ]);
@@ -416,20 +416,20 @@ describe('sheets', () => {
     expect((await read(bytes, { sheet })).rows).toEqual([{ row: 1, cells: [value] }]);
   });
 
-  test('suggests a sheet for an unknown name and lists all of them', async () => {
+  test('suggests a sheet when --sheet names an unknown one, and lists all sheets', async () => {
     expect(await errorOf(read(bytes, { sheet: 'Berlinn' }))).toContain(
       'unknown sheet "Berlinn" | did you mean "Berlin"? sheets: Notes, Fleet, Old, Berlin',
     );
   });
 
-  test('does not guess between two names that differ in case', async () => {
+  test('does not choose between two sheets whose names differ only in case', async () => {
     const two = ['Ab', 'aB'].map((name) => ({ name, rows: row(1) }));
     const ambiguous = zipParts(workbookParts({ sheets: two }));
     expect((await read(ambiguous, { sheet: 'aB' })).name).toBe('aB');
     expect(await errorOf(read(ambiguous, { sheet: 'AB' }))).toContain('unknown sheet "AB"');
   });
 
-  test('refuses a workbook when all sheets are hidden', async () => {
+  test('refuses a workbook when all its sheets are hidden', async () => {
     const hidden = zipParts(workbookParts({ sheets: sheets.slice(0, 1) }));
     expect(await errorOf(read(hidden))).toContain('all sheets of fleet.xlsx are hidden');
     expect((await read(hidden, { sheet: 'Notes' })).rows).toHaveLength(1);
@@ -448,18 +448,18 @@ describe('hidden rows', () => {
     `<row r="9" hidden="1"><c t="e"><v>#N/A</v></c></row>`,
   ].join('');
 
-  test('refuses hidden rows and prints their numbers', async () => {
+  test('refuses a sheet with hidden rows and prints their numbers', async () => {
     const error = await errorOf(cellsOf(rows));
     expect(error).toContain('has hidden rows: rows 3-5, 9 |');
     expect(error).toContain('--hidden-rows take or --hidden-rows skip');
   });
 
-  test('leaves hidden rows out with --hidden-rows skip', async () => {
+  test('--hidden-rows skip leaves hidden rows out', async () => {
     const sheet = await read(makeWorkbook(rows), { hiddenRows: 'skip' });
     expect(sheet.rows.map(({ row }) => row)).toEqual([1, 7]);
   });
 
-  test('reads hidden rows with --hidden-rows take', async () => {
+  test('--hidden-rows take reads hidden rows', async () => {
     const error = await errorOf(read(makeWorkbook(rows), { hiddenRows: 'take' }));
     expect(error).toContain('a cell that cannot be read exactly: A9: #N/A');
     const fewer = makeWorkbook(rows.slice(0, rows.indexOf('<row r="9"')));
@@ -484,7 +484,7 @@ describe('files that are not workbooks', () => {
     expect(error).toContain(reason);
   });
 
-  test('refuses a DOCTYPE', async () => {
+  test('refuses a workbook whose XML has a DOCTYPE', async () => {
     const xml = '<!DOCTYPE worksheet [<!ENTITY j "x">]><worksheet/>';
     const bytes = zipParts(workbookParts({ sheets: [{ xml }] }));
     expect(await errorOf(read(bytes))).toContain('it has a DOCTYPE');
@@ -518,7 +518,7 @@ describe('files that are not workbooks', () => {
     expect(error).toContain('save it as .xlsx');
   });
 
-  test('refuses a workbook when a file in it has an unknown encoding', async () => {
+  test('refuses a workbook when a part of it has an unknown encoding', async () => {
     const xml = '<?xml version="1.0" encoding="iso-8859-1"?><worksheet/>';
     const bytes = zipParts(workbookParts({ sheets: [{ xml }] }));
     expect(await errorOf(read(bytes))).toContain('encoding "iso-8859-1"');
@@ -529,14 +529,14 @@ describe('files that are not workbooks', () => {
     expect(await errorOf(read(bytes))).toContain('two entries named');
   });
 
-  test('throws the reason of a signal that was aborted before', async () => {
+  test('a signal that was aborted before the start ends the reading with its reason', async () => {
     const signal = AbortSignal.abort(new Error('interrupted'));
     await expect(readWorkbook(makeWorkbook(''), 'fleet.xlsx', { signal })).rejects.toThrow(
       'interrupted',
     );
   });
 
-  test('refuses a workbook when a file in it has a wrong checksum', async () => {
+  test('refuses a workbook when a part of it has a wrong checksum', async () => {
     const bytes = makeWorkbook('<row><c><v>1</v></c></row>');
     const at = bytes.lastIndexOf(Buffer.from('PK\u0001\u0002'));
     bytes.writeUInt32LE(1, at + 16);

@@ -116,14 +116,14 @@ const TEXTS = [
   '',
 ];
 
-describe('a value that was written into a workbook', () => {
-  test('a value that was written into a workbook is read back for each odd text and number', async () => {
+describe('a value that fleet wrote into a workbook', () => {
+  test('a value that fleet wrote into a workbook is read back unchanged for unusual texts and numbers', async () => {
     const texts = TEXTS.map((text) => JSON.stringify({ name: text, note: [text], other: 1 }));
     await expectRoundTrip(texts);
     await expectRoundTrip(NUMBERS.map((number) => `{"name":"x","charge":${number}}`));
   });
 
-  test('a value that was written into a workbook is read back for random rows', async () => {
+  test('a value that fleet wrote into a workbook is read back unchanged for random rows', async () => {
     const value = fc.oneof(
       fc.constantFrom(...TEXTS.map((text) => JSON.stringify(text))),
       fc.constantFrom(...NUMBERS, 'null', 'true', 'false'),
@@ -166,11 +166,11 @@ describe('xlsxCellText', () => {
     ['{"a":[1.50]}', '{"a":[1.50]}'],
     ['"a\\r\\nb\\tc\\u0000"', 'a\r\nb\tc␀'],
     ['"2026-07-01T06:30:00Z"', '2026-07-01T06:30:00Z'],
-  ])('returns for %s', (json, text) => {
+  ])('returns the right kind of cell for %s', (json, text) => {
     expect(xlsxCellText(readExact(json), 'name', BERLIN)).toBe(text);
   });
 
-  test('returns a very long number as text without delay', () => {
+  test('writes a very long number as text, without delay', () => {
     const number = `1.${'0'.repeat(1_000_000)}1`;
     expect(xlsxCellText(readExact(number), 'charge', BERLIN)).toBe(number.slice(0, 32_767));
   });
@@ -183,7 +183,7 @@ describe('xlsxCellText', () => {
     ['2026-07-01T00:00:00+02:00', '2026-07-01T00:00:00'],
     ['2026-07-01T06:30:00.250Z', '2026-07-01T08:30:00.250'],
     ['1850-01-01T00:00:00Z', '1850-01-01T00:00:00Z'],
-  ])('returns the local time of %s with the offset of that time', (time, text) => {
+  ])("writes the local time of %s with the time zone's offset at that time", (time, text) => {
     expect(xlsxCellText(time, 'created', BERLIN)).toBe(text);
   });
 });
@@ -216,7 +216,7 @@ describe('-o xlsx', () => {
     expect(widths).toEqual([8, 22, 32, 60]);
   });
 
-  test('sets a filter on the header and keeps it in view', async () => {
+  test('the header row has a filter and stays visible', async () => {
     const { bytes } = await write(rows);
     const sheet = sheetXml(bytes);
     expect(sheet).toContain('</sheetData><autoFilter ref="A1:B3"/>');
@@ -225,7 +225,7 @@ describe('-o xlsx', () => {
     expect(workbook).toContain("'bicycles'!$A$1:$B$3</definedName>");
   });
 
-  test('the header of times names the time zone', async () => {
+  test('the header of a column of times names the time zone', async () => {
     const { bytes } = await write(rows);
     const [header, first] = await read(bytes);
     expect(header?.cells).toEqual(['name', 'created (Europe/Berlin)']);
@@ -234,12 +234,12 @@ describe('-o xlsx', () => {
     expect(utc[1]?.cells).toEqual(['Ada', '2026-07-01T06:30:00']);
   });
 
-  test('leaves out the header with --no-headers', async () => {
+  test('--no-headers leaves out the header', async () => {
     const { bytes } = await write(rows, { hasHeader: false });
     expect((await read(bytes)).map(({ cells }) => cells[0])).toEqual(['Ada', 'B']);
   });
 
-  test('counts the numbers that became texts in one notice', async () => {
+  test('one notice counts the numbers that were written as text', async () => {
     const { notices } = await write([
       '{"serial":12345678901234567890,"charge":1e400}',
       '{"serial":1.50}',
@@ -250,7 +250,7 @@ describe('-o xlsx', () => {
     ]);
   });
 
-  test('names the texts that it cut in one notice', async () => {
+  test('one notice names the texts that were cut', async () => {
     const long = JSON.stringify('x'.repeat(32_768));
     const { notices } = await write([`{"name":"a","note":${long}}`, `{"name":${long}}`]);
     expect(notices).toEqual([
@@ -258,7 +258,7 @@ describe('-o xlsx', () => {
     ]);
   });
 
-  test('prints no notice when every cell holds its value', async () => {
+  test('prints no notice when every cell contains its whole value', async () => {
     expect((await write(rows)).notices).toEqual([]);
   });
 });
@@ -270,6 +270,6 @@ test.each([
   ['charge (percent)', 'charge (percent)', undefined],
   ['(UTC)', '(UTC)', undefined],
   ['a ()', 'a ()', undefined],
-])('splits the header %s', (header, field, timezone) => {
+])('splits the long header %s into lines', (header, field, timezone) => {
   expect(splitTimeHeader(header)).toEqual({ field, timezone });
 });

@@ -61,7 +61,7 @@ test('reads an entry of a zip64 archive', async () => {
   expect(await unpack(makeZip64('a.txt', 'hello'), 'a.txt')).toBe('hello');
 });
 
-test('reads an archive with a comment at its end', async () => {
+test('reads an archive that ends with a comment', async () => {
   const bytes = makeZip64('a.txt', 'hello');
   bytes.writeUInt16LE(7, bytes.length - 2);
   expect(await unpack(Buffer.concat([bytes, Buffer.from('comment')]), 'a.txt')).toBe('hello');
@@ -79,7 +79,7 @@ test.each<[string, Buffer, string]>([
   await expect(promise).rejects.toThrow(message);
 });
 
-test('survives any damaged byte of an archive', async () => {
+test('reports an error or reads the archive when any byte of it is damaged', async () => {
   const bytes = makeZip64('a', 'hello');
   for (let at = 0; at < bytes.length; at++) {
     for (const value of [0x00, 0x7f, 0xff]) {

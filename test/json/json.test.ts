@@ -9,7 +9,7 @@ import { anyJson, EXACT_NUMBERS } from '../support/naughty.js';
 import { often } from '../support/often.js';
 
 describe('indent', () => {
-  it('keeps numbers and escapes unchanged', () => {
+  it('indenting keeps numbers and escapes unchanged', () => {
     const json = '{"n":12345678901234567890,"s":"\\u00e9\\/\\"","e":{},"l":[],"x":[1.50,{"y":-0}]}';
     expect(indent(json)).toBe(`{
   "n": 12345678901234567890,
@@ -41,12 +41,12 @@ describe('indent', () => {
 });
 
 describe('squeeze', () => {
-  it('removes whitespace between tokens only', () => {
+  it('removes only the whitespace between tokens', () => {
     expect(squeeze('{\n  "a b": [ 1.50 ,\r\n "x\\n y" ]\n}')).toBe('{"a b":[1.50,"x\\n y"]}');
     expect(squeeze('{"a": 1}')).toBe('{"a": 1}');
   });
 
-  it('undoes indentation', () => {
+  it('removes the indentation that `indent` added', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const json = JSON.stringify(value);
@@ -72,7 +72,7 @@ describe('readExact', () => {
     '{"a":13.404953999999998}',
     '"1.50"',
     '{"bleid":"AXA:99ED657D037B5A1EEC76"}',
-  ])('is not needed for %s', (json) => {
+  ])('readExact is not needed for %s', (json) => {
     expect(needsExactReading(json)).toBe(false);
   });
 
@@ -110,14 +110,14 @@ describe('readExact', () => {
     );
   });
 
-  it('treats __proto__ as an ordinary name and uses the last of two equal names', () => {
+  it('treats __proto__ as an ordinary key, and the last of two equal keys wins', () => {
     const read = readExact('{"__proto__":{"polluted":1.0},"a":1,"a":2}');
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
     expect(Object.keys(read as object)).toEqual(['__proto__', 'a']);
     expect(writeJson(read)).toBe('{"__proto__":{"polluted":1.0},"a":2}');
   });
 
-  it('reads nesting of any depth', () => {
+  it('reads values that are nested to any depth', () => {
     expect(Array.isArray(readExact(`${'['.repeat(100_000)}1.0${']'.repeat(100_000)}`))).toBe(true);
   });
 });
@@ -131,7 +131,7 @@ describe('parseJson', () => {
     }
   };
 
-  it('reads the same as JSON.parse up to its depth limit', () => {
+  it('returns the same as JSON.parse up to its depth limit', () => {
     const deep = `${'['.repeat(DEPTH_LIMIT)}${']'.repeat(DEPTH_LIMIT)}`;
     for (const text of [
       'null',
@@ -148,14 +148,14 @@ describe('parseJson', () => {
     ['a million brackets', '['.repeat(1_000_000)],
     ['a million objects', '{"a":'.repeat(1_000_000)],
     ['depth behind a text with brackets and quotes', `["[\\"[",${'[{"a":'.repeat(300)}`],
-  ])('rejects %s before it parses', (_case, text) => {
+  ])('rejects %s before it parses the text', (_case, text) => {
     expect(thrownBy(text)).toMatchObject({
       kind: 'depth',
       message: 'JSON nested deeper than 500 levels',
     });
   });
 
-  it('rejects more values than its memory limit allows', () => {
+  it('rejects a text with more values than the memory limit allows', () => {
     expect(thrownBy(`[${'{},'.repeat(4_000_000)}1]`)).toMatchObject({ kind: 'values' });
     expect(thrownBy(`["${'{},'.repeat(4_000_000)}",1]`)).toHaveLength(2);
   });
@@ -173,14 +173,14 @@ describe('parseJson', () => {
     ['[01', true],
     ['tru ', false],
     [' ', true],
-  ])('rejects %j as invalid JSON without quoting it', (text, isCutOff) => {
+  ])('reports %j as invalid JSON without quoting it', (text, isCutOff) => {
     const error = thrownBy(text);
     expect(error).toBeInstanceOf(JsonError);
     expect(error).toMatchObject({ kind: 'syntax', isCutOff });
     expect(`${error} ${(error as Error).stack} ${(error as Error).cause}`).not.toContain('secret');
   });
 
-  it('recognizes every prefix of a JSON text as truncated on every engine', () => {
+  it('recognizes every prefix of a JSON text as truncated on every JavaScript engine', () => {
     const text =
       '{"a" : [1, -2.50e+3, true, false,null,{} ], "b\\u00e9\\"\\\\": {"c":"d"}, "e": [[]]}';
     for (let end = 0; end < text.length; end++)

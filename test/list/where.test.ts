@@ -19,7 +19,7 @@ function meets(condition: string, json: string): boolean {
   return matches(parseCondition(condition), readExact(json), NOW);
 }
 
-describe('parsing of --where', () => {
+describe('parsing the conditions of --where', () => {
   test.each([
     ['state=lost', 'state', '=', 'lost'],
     ['state != lost', 'state', '!=', 'lost'],
@@ -31,7 +31,7 @@ describe('parsing of --where', () => {
     ['name= =1+1', 'name', '=', '=1+1'],
     ['my field>=x', 'my field', '>=', 'x'],
     ['name=two\nlines', 'name', '=', 'two\nlines'],
-  ])('accepts %j', (text, field, operator, value) => {
+  ])('accepts the condition %j', (text, field, operator, value) => {
     expect(parseCondition(text)).toEqual({ text: text.trim(), field, operator, value });
   });
 
@@ -44,7 +44,7 @@ describe('parsing of --where', () => {
     ['name=~Ber', 'a condition must be FIELD, then one of'],
     ['state_of_charge=<20', 'a condition must be FIELD, then one of'],
     ['state_of_charge<', 'a condition must be'],
-  ])('rejects %j', (text, words) => {
+  ])('rejects the condition %j', (text, words) => {
     expect(() => parseCondition(text)).toThrow(words);
   });
 
@@ -193,7 +193,7 @@ describe('misspelled fields and values in --where', () => {
     checkCondition(parseCondition(text), BICYCLE);
   });
 
-  test('checks alerts against the values of alerts', () => {
+  test('conditions on alerts accept the values that alerts can have', () => {
     expect(() => checkCondition(parseCondition('alert_type=lock.bat.lwo'), ALERT)).toThrow(
       'alert_type',
     );
@@ -228,7 +228,7 @@ describe('`bicycles list --where`', () => {
     },
   );
 
-  test('filters one page and reports how many of its bicycles match', async () => {
+  test('filters one page and reports how many bicycles on it match', async () => {
     expect(await fleet(ITEMS, '--where', 'state=lost')).toEqual({
       code: 0,
       stdout: 'a\n',
@@ -237,7 +237,7 @@ describe('`bicycles list --where`', () => {
     });
   });
 
-  test('requires all conditions', async () => {
+  test('a bicycle must match all conditions', async () => {
     const { stdout, stderr } = await fleet(
       ITEMS,
       '--all',
@@ -249,7 +249,7 @@ describe('`bicycles list --where`', () => {
     expect({ stdout, stderr }).toEqual({ stdout: 'a\nd\n', stderr: '' });
   });
 
-  test('counts only matching bicycles for --limit', async () => {
+  test('--limit counts only the bicycles that match', async () => {
     const { stdout, stderr, asked } = await fleet(ITEMS, '--limit', '2', '--where', 'state=lost');
     expect(stdout).toBe('a\nc\n');
     expect(stderr).toBe('Showing 2 bicycles. Everything: --all\n');
@@ -267,18 +267,18 @@ describe('`bicycles list --where`', () => {
     });
   });
 
-  test('suggests the column name for a misspelled one', async () => {
+  test('suggests the column name for a misspelled column', async () => {
     const { code, stderr } = await fleet(ITEMS, '--all', '--where', 'charg<20');
     expect([code, stderr]).toEqual([2, expect.stringContaining('hint: did you mean "charge"? ')]);
   });
 
-  test('rejects a field that is neither documented nor on the first page before it prints anything', async () => {
+  test('rejects a field that is neither documented nor on the first page, before it prints anything', async () => {
     const { code, stdout, stderr } = await fleet(ITEMS, '--all', '--where', 'zone!=x');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('unknown field "zone"');
   });
 
-  test('accepts a field that only the service knows', async () => {
+  test('accepts a field that is not documented but that the service returns', async () => {
     expect((await fleet(ITEMS.slice(2), '--all', '--where', 'firmware.version=2.1')).stdout).toBe(
       'd\n',
     );

@@ -54,7 +54,7 @@ test.each([
   ['postgres://ann@host:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two:0/fleet', /port is a number from 1 to 65535/],
   ['postgres://one,two:s3cr/fleet', /port is a number from 1 to 65535/],
-])('rejects %s without quoting a possible password', (text, reason) => {
+])('rejects the mirror URL %s and does not quote a possible password', (text, reason) => {
   const parsed = parseMirrorAddress(text);
   expect('reason' in parsed && parsed.reason).toMatch(reason);
   expect(JSON.stringify(parsed)).not.toContain('s3cr');
@@ -62,7 +62,7 @@ test.each([
 
 const home = newFolder();
 
-test('prefers the URL to the service file, and the service file to the environment', async () => {
+test('prefers the values of the URL to those of the service file, and the service file to the environment', async () => {
   writeFileSync(
     join(home, '.pg_service.conf'),
     '# ours\n[bikes]\nhost=from-service\nport=5444\nsslmode=disable\n',
@@ -117,7 +117,7 @@ test.each([
   ['postgres://u@one,two/d', { PGPORT: '7' }, ['one:7', 'two:7']],
   ['postgres:///d', { PGHOST: 'one,/run/a', PGPORT: '1,2' }, ['one:1', '/run/a:2']],
   ['postgres://u@/d?host=one,two&port=1,', {}, ['one:1', 'two:5432']],
-])('reads several hosts of %s', async (url, variables, expected) => {
+])('reads several hosts from %s', async (url, variables, expected) => {
   const { servers } = await readConnection(url, { HOME: home, ...variables });
   expect(servers.map(({ host, port }) => `${host}:${port}`)).toEqual(expected);
 });
@@ -198,7 +198,7 @@ test.each([
   },
 );
 
-test('parses a service file like PostgreSQL', () => {
+test('parses a service file in the same way as PostgreSQL', () => {
   expect(parseService('[a]\nx=1\n[b]\r\n host = h \n#c=d\nbad\n[c]\nhost=no', 'b')).toEqual({
     host: 'h',
   });
@@ -213,7 +213,7 @@ test.each([
   ['(select 1)', '(select 1)'],
   ['-- why\nselect 1', '-- why\nselect 1'],
   ['select * from pg_replication_slots', 'select * from pg_replication_slots'],
-])('accepts %j as one statement', (text, statement) => {
+])('accepts %j as one SQL statement', (text, statement) => {
   expect(readStatement(text)).toBe(statement);
 });
 

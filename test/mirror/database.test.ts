@@ -44,7 +44,7 @@ describe.each(engines)('%s', (kind, newText) => {
   };
   const COLUMNS = ['id', 'name', 'big', 'part', 'yes'];
 
-  test('stores exact values and replaces rows with the same key', async () => {
+  test('stores exact values, and a write replaces the row that has the same key', async () => {
     const database = await openThings(await newText());
     const row: Value[] = [1, `it's "ü" \\ \\N {x,y} ?\n\t\r😀`, 2n ** 62n, 13.25, true];
     await database.write('things', COLUMNS, [
@@ -71,7 +71,7 @@ describe.each(engines)('%s', (kind, newText) => {
     ]);
   });
 
-  test('combines several writes of a table into one transaction and keeps the rows of each', async () => {
+  test('combines several writes of a table into one transaction and keeps the rows of each write', async () => {
     const database = await openThings(await newText());
     await database.transaction(async () => {
       for (const name of ['first', 'second'])
@@ -82,7 +82,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id, name from things')).toEqual([{ id: 2, name: 'third' }]);
   });
 
-  test('writes the next rows after the database rejected some', async () => {
+  test('writes the next rows after the database rejected earlier ones', async () => {
     const database = await openThings(await newText());
     const twice = [1, 2, 2].map((id) => [id, 'x'.repeat(100_000)]);
     await expect(database.write('things', ['id', 'name'], twice)).rejects.toThrow(
@@ -92,7 +92,7 @@ describe.each(engines)('%s', (kind, newText) => {
     expect(await database.all('select id, name from things')).toEqual([{ id: 3, name: 'y' }]);
   });
 
-  test('commits a transaction completely or not at all, and runs several one after the other', async () => {
+  test('commits a transaction completely or not at all, and runs several transactions one after the other', async () => {
     const database = await openThings(await newText());
     const failing = database.transaction(async () => {
       await database.write('things', ['id'], [[1]]);
@@ -128,7 +128,7 @@ describe.each(engines)('%s', (kind, newText) => {
     await database.write('things', ['id'], [[20_000]]);
   });
 
-  test('rejects changes with read access and reports an invalid query as a usage error', async () => {
+  test('a reader cannot change the database, and an invalid query is a usage error', async () => {
     const text = await newText();
     const database = await openThings(text);
     const reader = await open(text, 'read');
@@ -158,7 +158,7 @@ describe.each(engines)('%s', (kind, newText) => {
       await expect(reader.query(sql)).rejects.toMatchObject(refusal('usage', words));
   });
 
-  test('rejects a query with values that are too long', async () => {
+  test('rejects a query whose values are too long', async () => {
     const text = await newText();
     await openedDatabase(text);
     const reader = await open(text, 'read');
@@ -180,7 +180,7 @@ describe.each(engines)('%s', (kind, newText) => {
     },
   );
 
-  test('ends a running query with the reason of an abort', async () => {
+  test('a signal ends a running query, and its reason becomes the error', async () => {
     const text = await newText();
     const abort = new AbortController();
     const database = await open(text, 'write', {}, abort.signal);
@@ -246,7 +246,7 @@ test.each([
   },
 );
 
-test('ends the preparation of a connection with the reason of an abort', async () => {
+test('a signal ends the preparation of a connection, and its reason becomes the error', async () => {
   const silent = createServer(() => {});
   const abort = new AbortController();
   const text = `postgres://u@127.0.0.1:${await listenOn(silent)}/d?sslmode=disable`;
@@ -276,7 +276,7 @@ describe('a SQLite file', () => {
     },
   );
 
-  test('a SQLite file cannot be a folder or a pipe', async () => {
+  test('the path of a SQLite file cannot be a folder or a pipe', async () => {
     const pipe = join(folder, 'pipe');
     spawnSync('mkfifo', [pipe]);
     for (const path of [pipe, folder])
@@ -284,7 +284,7 @@ describe('a SQLite file', () => {
         await expect(open(`sqlite:${path}`, access)).rejects.toMatchObject({ kind: 'config' });
   });
 
-  test('a SQLite file is private, and so are its folder and its companion files', async () => {
+  test('a SQLite file is private, and so are its folder and the files beside it', async () => {
     const path = join(folder, 'own', 'fleet.db');
     const database = await openedDatabase(`sqlite:${path}`);
     await database.all('create table t (a int)');
@@ -293,7 +293,7 @@ describe('a SQLite file', () => {
     expect(statSync(join(folder, 'own')).mode & 0o777).toBe(0o700);
   });
 
-  test('a SQLite file is rejected when it is missing or not a database', async () => {
+  test('a SQLite file is rejected when it is missing or is not a database', async () => {
     const path = join(folder, 'none.db');
     await expect(open(`sqlite:${path}`, 'read')).rejects.toMatchObject(
       refusal('config', /there is no mirror at/),
@@ -424,7 +424,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     },
   );
 
-  test('a PostgreSQL server is disconnected when the reader stops before the last row', async () => {
+  test('fleet disconnects from a PostgreSQL server when the reader stops before the last row', async () => {
     const text = await newPostgres();
     const database = await open(text, 'read');
     const connections = () =>
@@ -440,7 +440,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     await expect.poll(connections).toBe(0);
   });
 
-  test('a PostgreSQL server causes exit 8 when it cannot be reached, and exit 3 when the database is missing', async () => {
+  test('a PostgreSQL server that cannot be reached causes exit 8, and a missing database causes exit 3', async () => {
     const url = await newPostgres();
     const hint = expect.stringMatching(/start the server/);
     const gone = { ...refusal('network', /cannot be reached/), hint };
@@ -507,7 +507,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     }
   });
 
-  test('a PostgreSQL server is found among several hosts, and a writer skips a server that permits only reading', async () => {
+  test('fleet finds a PostgreSQL server among several hosts, and a writer skips a read-only server', async () => {
     const url = await newPostgres();
     const { port, pathname } = new URL(url);
     const database = pathname.slice(1);
@@ -536,7 +536,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     );
   });
 
-  test('a PostgreSQL server is found through a service file', async () => {
+  test('fleet finds a PostgreSQL server through a service file', async () => {
     const url = new URL(await newPostgres());
     const file = join(folder, 'service.conf');
     writeFileSync(

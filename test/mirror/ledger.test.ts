@@ -63,7 +63,7 @@ async function record(
   };
 }
 
-test('records the changes of messages and lists', async () => {
+test('records the changes that messages and lists show', async () => {
   const database = await openedMirror(await newSqlite());
   const at = '2026-11-21T12:00:20.000000Z';
   const told = (told: Told) => record(database, told);
@@ -98,7 +98,7 @@ test('records the changes of messages and lists', async () => {
   ).toEqual([...['lock', '"https://x/1/"', 'null']]);
 });
 
-test('does not restore a deleted bicycle from a late message, but from a newer message or a list', async () => {
+test('a deleted bicycle is restored by a newer message or a list, but not by a late message', async () => {
   const database = await openedMirror(await newSqlite());
   const item = { uuid: UUID, ...MODIFIED };
   const late = await record(database, {
@@ -150,7 +150,7 @@ async function recordLeaving({
 }
 
 test.each([0, 60_000, -60_000])(
-  'orders a ride and its return by the time of the service with a clock that is %i ms ahead',
+  "orders a ride and its return by the service's time when the system clock is %i ms ahead",
   async (aheadMs) => {
     const changes = await recordLeaving({
       state: 'available',
@@ -178,7 +178,7 @@ test('does not record a ride within one second after its return', async () => {
   ]);
 });
 
-test('records no change of state when a bicycle in maintenance is taken over', async () => {
+test('records no change of state when another operator takes over a bicycle in maintenance', async () => {
   const changes = await recordLeaving({
     state: 'in_maintenance',
     leftSeconds: 10.687,
@@ -187,7 +187,7 @@ test('records no change of state when a bicycle in maintenance is taken over', a
   expect(changes).toEqual([]);
 });
 
-test('caches the rows of messages between batches until another writer changes the table', async () => {
+test('keeps the rows of bicycles in memory between batches until another writer changes the table', async () => {
   const database = await openedMirror(await newSqlite());
   const ledger = new Ledger();
   const now = { monotonicMs: 30_000, wallMs: START_MS + 30_000 };

@@ -77,7 +77,7 @@ logfile = ${log}
 }
 
 test.runIf(canRun)(
-  'every command of a mirror works through PgBouncer, and other programs can write beside it',
+  'every mirror command works through PgBouncer, and other programs can write through it as well',
   async () => {
     const to = await startBouncer((await postgres?.[1]()) ?? '');
     const env = {

@@ -54,7 +54,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     });
   });
 
-  test('a query that holds an advisory lock does not block writers', async () => {
+  test('a query that holds an advisory lock does not block the writer of the mirror', async () => {
     const to = await newText();
     const reader = await openedDatabase(to, { access: 'read' });
     const sql =
@@ -67,7 +67,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await takeLease(database, newWriter())).toBeUndefined();
   });
 
-  test('writers that create a mirror at the same time agree on one writer', async () => {
+  test('only one writer remains when several create a mirror at the same time', async () => {
     const to = await newText();
     const leases = await Promise.all(
       Array.from({ length: 5 }, async () => {
@@ -79,7 +79,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(leases.filter((other) => other === undefined)).toHaveLength(1);
   });
 
-  test('a refused writer leaves no organization behind', async () => {
+  test('a refused writer does not add its organization to the mirror', async () => {
     const database = await openedDatabase(await newText());
     await prepare(database, baseUrl);
     await takeLease(database, newWriter());
@@ -88,7 +88,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     expect(await database.all('select organization from writers')).toEqual([{ organization: 'o' }]);
   });
 
-  test('a mirror is as old as its data when the database delays a batch', async () => {
+  test('the reported age of a mirror is the age of its data when the database delays a batch', async () => {
     const to = await newText();
     const database = await openedDatabase(to);
     await prepare(database, baseUrl);

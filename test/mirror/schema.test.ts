@@ -38,7 +38,7 @@ const engines = useEngines();
 describe.each(engines)('%s', (kind, newDatabase) => {
   const shown = (time: string) => (kind === 'sqlite' ? at(time) : at(time).replace('.000000', ''));
 
-  test('upgrades the schema once and binds the mirror to one service', async () => {
+  test('the schema is upgraded once, and a mirror belongs to one service', async () => {
     const database = await openedDatabase(await newDatabase());
     expect(await readSchema(database)).toBeUndefined();
     await migrate(database);
@@ -67,7 +67,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('rejects a newer schema and a database with other tables', async () => {
+  test('rejects a newer schema, and a database that contains other tables', async () => {
     const database = await openedMirror(await newDatabase());
     await writeMeta(database, { schema: String(SCHEMA_NUMBER + 1) });
     await expect(migrate(database)).rejects.toThrow(
@@ -80,7 +80,7 @@ describe.each(engines)('%s', (kind, newDatabase) => {
     );
   });
 
-  test('views show the current fleet, the duration of states, rentals and silence', async () => {
+  test('the views show the current fleet, the duration of states, rentals and silent bicycles', async () => {
     const database = await openedMirror(await newDatabase());
     await database.write('bicycles', BICYCLE_COLUMNS, [
       rowOf(UUID, {

@@ -25,7 +25,7 @@ const COMMANDS = [
 ];
 
 test.runIf(postgres !== undefined)(
-  'every command of a mirror leaves a connection as it found it',
+  'no mirror command changes the session state of its database connection',
   async () => {
     const { address, leftovers, counts } = await openStateProxy((await postgres?.[1]()) ?? '');
     const env = {

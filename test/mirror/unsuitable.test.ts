@@ -36,7 +36,7 @@ async function createBeside(to: string, options: string): Promise<string> {
 }
 
 describe.each(postgres)('%s', (_kind, newText) => {
-  test('refuses a database of another encoding at the start with exit 3', async () => {
+  test('refuses a database with another encoding at the start with exit 3', async () => {
     const to = await createBeside(await newText(), "encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'");
     for (const verb of ['once', 'run'])
       expect(
@@ -72,7 +72,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     });
   });
 
-  test('ends at once when the server permits only reading, or the role may not write', async () => {
+  test('ends at once when the server is read-only, or the role may not write', async () => {
     const to = await newText();
     await makeMirror(to, { sandbox: sandbox() });
     const env = await environment();
@@ -138,7 +138,7 @@ async function runAsOther(args: string[], env: NodeJS.ProcessEnv): Promise<RunRe
 }
 
 describe.runIf(process.platform === 'linux')('a SQLite file that cannot be written', () => {
-  test('a SQLite file that cannot be written is read without files beside it', async () => {
+  test('reads a SQLite file that cannot be written without creating files beside it', async () => {
     const { folder, to } = await makeSealed(0o555);
     expect(readdirSync(folder)).toEqual(['fleet.db']);
     const env = { ...(await environment()), FLEET_CONFIG_DIR: join(folder, 'config') };

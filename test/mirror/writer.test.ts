@@ -247,7 +247,7 @@ async function linkOf(uuid: string): Promise<unknown> {
 const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
 const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
 
-test('refreshes a link that a message omitted within five minutes, also after a comparison', async () => {
+test('reads a link within five minutes that a message omitted, also after a comparison', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -262,7 +262,7 @@ test('refreshes a link that a message omitted within five minutes, also after a 
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('looks up the link that the last message omitted after a kill and a restart', async () => {
+test('reads the link that the last message omitted after a kill and a restart', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -273,7 +273,7 @@ test('looks up the link that the last message omitted after a kill and a restart
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
-test('compares a link that a message omitted during a long reading after that reading', async () => {
+test('compares the link that a message omitted during a long read of the list after that read', async () => {
   const service = openService();
   const mirror = await openWriter(service, 0);
   const before = mirror.ask();
@@ -285,7 +285,7 @@ test('compares a link that a message omitted during a long reading after that re
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('does not end a gap with a list that was requested before the connection broke', async () => {
+test('a list that was requested before the connection broke does not end a gap', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const before = mirror.ask();
@@ -318,7 +318,7 @@ test('extends a gap to the time when a change was reversed, because neither chan
   expect(await gaps()).toEqual([{ started: utc(100), ended: utc(105) }]);
 });
 
-test('records a gap from the first message that a list overtook to the state in the list', async () => {
+test('records a gap from the first message that is older than the list to the state in the list', async () => {
   const { service, mirror } = await begin();
   await mirror.tick(302);
   const [first, second] = [

@@ -64,7 +64,7 @@ describe('clusters on the page', () => {
     expect(gathered.points).toHaveLength(points);
   });
 
-  test('clusters on the page contain every bicycle with a position once at every zoom', () => {
+  test('clusters on the page contain every bicycle with a position once at every zoom level', () => {
     const places = Array.from({ length: 4_000 }, (_, index) => ({
       longitude: ((index * 37.7) % 360) - 180,
       latitude: index % 3 === 0 ? 52 + (index % 100) / 1e4 : ((index * 17.3) % 180) - 90,
@@ -83,7 +83,7 @@ describe('clusters on the page', () => {
   });
 });
 
-test('draws no mark over another, whatever the order of the bicycles', () => {
+test('symbols on the page never overlap, in any order of the bicycles', () => {
   const STATES = ['lost', 'available', 'rented', 'reserved'];
   // A city of 20,000 bicycles that is denser in its middle, and pairs at one place.
   const places = Array.from({ length: 20_000 }, (_, index) => {
@@ -125,7 +125,7 @@ test('draws no mark over another, whatever the order of the bicycles', () => {
   }
 });
 
-test('finds bicycles on both sides of the date line in one view', () => {
+test('one view contains the bicycles on both sides of the date line', () => {
   const fleet = fleetOf([
     { longitude: 179, latitude: 0 },
     { longitude: -179, latitude: 0 },
@@ -136,7 +136,7 @@ test('finds bicycles on both sides of the date line in one view', () => {
   expect(placesOf(inView(fleet.all, { ...view, west: -0.01, east: 0.01 }))).toEqual([0, 1]);
 });
 
-test('filters and sorts with empty values last in both directions', () => {
+test('filters bicycles, and sorts them with empty values last in both directions', () => {
   const charges = [50, null, '20.5', 100, 'x', 0];
   const fleet = fleetOf(
     charges.map((charge, index) => ({ state_of_charge: charge, name: `B ${index}` })),
@@ -152,7 +152,7 @@ test('filters and sorts with empty values last in both directions', () => {
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
-test('adds later rows with new bicycles, new values and known bicycles', () => {
+test('rows that arrive later add bicycles and change the known ones', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
     rowOf({
@@ -174,7 +174,7 @@ test('adds later rows with new bicycles, new values and known bicycles', () => {
   expect([fleet.all.length, fleet.byUuid.size]).toEqual([299, 299]);
 });
 
-test('groups bicycles like `bicycles stats`, and updates the groups of silence over time', () => {
+test('groups bicycles like `bicycles stats`, and moves silent bicycles to other groups as time passes', () => {
   const fleet = fleetOf([
     { state_of_charge: 100 },
     { state_of_charge: '9.9' },
@@ -200,7 +200,7 @@ test('keeps a UUID of any length', () => {
   expect(rowOf({ uuid: 'X'.repeat(2_000) }).uuid).toBe('x'.repeat(2_000));
 });
 
-test('the sum of the counted states is the number of bicycles', () => {
+test('the sum of the counts of all states is the number of bicycles', () => {
   const count = 70_000;
   const places = Array.from({ length: count }, (_, index) => ({
     state: `s${index}`,
@@ -218,7 +218,7 @@ test('the sum of the counted states is the number of bicycles', () => {
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
-test('packs many bicycles in parts, also a field that only a late bicycle has', async () => {
+test('sends many bicycles in parts, including a field that only a late bicycle has', async () => {
   const bicycles: { uuid: string; name: string; late?: string }[] = Array.from(
     { length: 2_500 },
     (_, index) => ({ uuid: `u${index}`, name: `n${index}` }),
@@ -242,7 +242,7 @@ test('packs many bicycles in parts, also a field that only a late bicycle has', 
   ]);
 });
 
-test('returns every field of every bicycle unchanged', async () => {
+test('the page returns every field of every bicycle unchanged', async () => {
   const texts = [
     '{"uuid":"a","latitude":52.50000000000000001,"model":"http://x/m/1/","state_of_charge":1.50,"tags":["x"],"note":null}',
     '{"uuid":"b","latitude":-0,"model":"http://x/m/2/","state_of_charge":1e400,"name":"\\ud83d\\ude00"}',

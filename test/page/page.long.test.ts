@@ -87,7 +87,7 @@ describe('a page with 100,000 bicycles', () => {
     address = await write('large.html', 100_000);
   }, 60_000);
 
-  test('filters, sorts, zooms and scrolls without a noticeable delay', async (context) => {
+  test('filters, sorts, zooms and scrolls 100,000 bicycles without a noticeable delay', async (context) => {
     const {
       page,
       complaints,
@@ -121,7 +121,7 @@ describe('a page with 100,000 bicycles', () => {
   }, 120_000);
 });
 
-test('shows table, filters and cards without WebGL', async (context) => {
+test('shows the table, the filters and the cards without WebGL', async (context) => {
   const started = chromium(context);
   const opened = await started.newContext();
   await opened.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');

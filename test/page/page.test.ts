@@ -334,7 +334,7 @@ describe('a page that is opened from disk', () => {
     await soon(fragment).toBe('');
   });
 
-  test('opens with the filter of its address and shows whole states on a wall', async (context) => {
+  test('opens with the filter of its address, and the wall view shows complete names of states', async (context) => {
     const address = `${await draw('shared.html')}#state=in_maintenance`;
     const { page, context: own } = await openPage(chromium(context), address, { width: 1920 });
     const count = bicycles().filter(({ state }) => state === 'in_maintenance').length;
@@ -345,7 +345,7 @@ describe('a page that is opened from disk', () => {
     await own.close();
   });
 
-  test('names towns only after the land below them was drawn', async (context) => {
+  test('shows the names of towns only after the land below them was drawn', async (context) => {
     const browser = chromium(context);
     const own = await browser.newContext({ viewport: { width: 1090, height: 480 } });
     // A busy machine: the worker that cuts the land into tiles answers late.
@@ -367,7 +367,7 @@ describe('a page that is opened from disk', () => {
     await own.close();
   });
 
-  test('shows one message and no map controls without WebGL', async (context) => {
+  test('shows one message and no map controls when the browser lacks WebGL', async (context) => {
     const own = await chromium(context).newContext();
     await own.addInitScript('HTMLCanvasElement.prototype.getContext = () => null');
     const { page } = await openPage(chromium(context), await draw('plain.html'), { context: own });
@@ -380,7 +380,7 @@ describe('a page that is opened from disk', () => {
     await own.close();
   });
 
-  test('shows the zones of the service and their names without tiles', async (context) => {
+  test('shows the zones of the service and their names when there are no tiles', async (context) => {
     const zone = sandbox().zones.find(
       ({ organization }) => organization === sandbox().organizations[0]?.uuid,
     );
@@ -568,7 +568,7 @@ test('a served page updates in every tab, survives a reload, and shows gaps and 
   await first.context.close();
 });
 
-test('a tab resumes after the last received update when its connection breaks, without duplicates', async (context) => {
+test('a tab whose connection breaks continues after the last received update, without duplicates', async (context) => {
   const link = { state: 'open', sinceMs: 0, message: null, gaps: 0, total: null } as const;
   const nothing = {
     rows: [],
@@ -633,7 +633,7 @@ test('the reason of a lost connection uses the free space of the head, and ends 
   await own.close();
 });
 
-test('a served page reads the tiles of its archive from fleet', async (context) => {
+test('a served page loads the tiles of its archive from fleet', async (context) => {
   const path = join(folder, 'served.pmtiles');
   writeFileSync(path, makeArchive('Mappers'));
   const env = { ...(await environment()), XDG_STATE_HOME: folder };

@@ -75,23 +75,26 @@ function longestOf(problem: RoutingProblem, tours: readonly (readonly number[])[
   return Math.max(...tours.map((tour) => tourSeconds(problem, tour)));
 }
 
-test.each(INSTANCES)('comes close to the best known tours of $name', (instance) => {
-  const problem = problemOf(instance);
-  const { tours, absent } = solveTours(problem);
-  expect(absent).toEqual([]);
-  const visited = tours.flat().sort((a, b) => a - b);
-  expect(visited).toEqual(Array.from({ length: problem.stops }, (_, stop) => stop));
-  for (const tour of tours) {
-    const load = tour.reduce((sum, stop) => sum + (problem.demands?.[stop] ?? 0), 0);
-    expect(load).toBeLessThanOrEqual(problem.capacity);
-  }
-  const length = lengthOf(problem, tours);
-  expect(length).toBeGreaterThanOrEqual(instance.best);
-  expect(length / instance.best).toBeLessThanOrEqual(instance.name === 'berlin52' ? 1.03 : 1.04);
-});
+test.each(INSTANCES)(
+  'finds tours that are almost as short as the best known tours of $name',
+  (instance) => {
+    const problem = problemOf(instance);
+    const { tours, absent } = solveTours(problem);
+    expect(absent).toEqual([]);
+    const visited = tours.flat().sort((a, b) => a - b);
+    expect(visited).toEqual(Array.from({ length: problem.stops }, (_, stop) => stop));
+    for (const tour of tours) {
+      const load = tour.reduce((sum, stop) => sum + (problem.demands?.[stop] ?? 0), 0);
+      expect(load).toBeLessThanOrEqual(problem.capacity);
+    }
+    const length = lengthOf(problem, tours);
+    expect(length).toBeGreaterThanOrEqual(instance.best);
+    expect(length / instance.best).toBeLessThanOrEqual(instance.name === 'berlin52' ? 1.03 : 1.04);
+  },
+);
 
-describe('the search', () => {
-  test('returns the same tours for the same bicycles', () => {
+describe('the search for short tours', () => {
+  test('the search for tours returns the same tours for the same bicycles', () => {
     const problem = { ...planar(scattered(60, 5000)), vans: 3, capacity: 25 };
     expect(solveTours(problem)).toEqual(solveTours(problem));
   });
@@ -108,7 +111,7 @@ describe('the search', () => {
     expect(tours.flat()).toHaveLength(200);
   });
 
-  test('returns control often and reports its progress', () => {
+  test('the search for tours regularly yields to other work and reports its progress', () => {
     const search = searchTours({ ...planar(scattered(300, 5000)), vans: 2 });
     const shares: number[] = [];
     for (let step = search.next(); step.done !== true && shares.length < 20; step = search.next())
@@ -117,7 +120,7 @@ describe('the search', () => {
     expect(shares).toEqual(shares.toSorted((a, b) => a - b));
   });
 
-  test('uses the legs of one-way streets in their direction', () => {
+  test('uses the different travel times of the two directions of a street', () => {
     // A ring of ten stops: each leg is short in one direction and long in the other.
     const problem = planar(scattered(10, 1000));
     const size = problem.stops + 2;
@@ -130,7 +133,7 @@ describe('the search', () => {
     expect(legMetres(problem, 3, 1)).toBe(10);
   });
 
-  test('keeps tours within the hours and leaves the fewest stops out', () => {
+  test('tours stay within the hours and leave out as few stops as possible', () => {
     const problem = {
       ...planar(scattered(80, 10_000)),
       vans: 2,
@@ -150,7 +153,7 @@ describe('the search', () => {
     }
   });
 
-  test('shortens the longest tour with balance', () => {
+  test('the option balance shortens the longest tour', () => {
     const problem = { ...planar(scattered(60, 8000)), vans: 4, stopSeconds: 100 };
     const shortest = solveTours(problem);
     const balanced = solveTours({ ...problem, isBalanced: true });

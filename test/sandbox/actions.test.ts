@@ -37,42 +37,50 @@ const TABLE: [ServedTransition, SandboxState[], SandboxState][] = [
 const AUTOMATIC: ServedTransition[] = ['expire_rental_session', 'expire_reservation'];
 const RENTERS: ServedTransition[] = ['rent', 'return', 'reserve', 'cancel_reservation'];
 
-test.each(TABLE)('allows %s only from its source states', async (transition, sources, target) => {
-  for (const state of BICYCLE_STATES) {
-    const uuid = bicycleIn(sandbox(), state);
-    const before = sandbox().bicycle(uuid) as ServedBicycle;
-    const count = sandbox().actionCount(uuid);
-    const { status, body, text } = await act(uuid, transition);
-    if (AUTOMATIC.includes(transition) || !sources.includes(state)) {
-      expect([state, status]).toEqual([state, AUTOMATIC.includes(transition) ? 403 : 400]);
-      if (status === 400)
-        expect(text).toContain(`Action '${transition}' not allowed from current state '${state}'`);
-      expect([sandbox().bicycle(uuid), sandbox().actionCount(uuid)]).toEqual([before, count]);
-      if (sources.includes(state)) expect(sandbox().act(uuid, transition).state).toBe(target);
-      else expect(() => sandbox().act(uuid, transition)).toThrow(state);
-      continue;
+test.each(TABLE)(
+  'allows the transition %s only from its source states',
+  async (transition, sources, target) => {
+    for (const state of BICYCLE_STATES) {
+      const uuid = bicycleIn(sandbox(), state);
+      const before = sandbox().bicycle(uuid) as ServedBicycle;
+      const count = sandbox().actionCount(uuid);
+      const { status, body, text } = await act(uuid, transition);
+      if (AUTOMATIC.includes(transition) || !sources.includes(state)) {
+        expect([state, status]).toEqual([state, AUTOMATIC.includes(transition) ? 403 : 400]);
+        if (status === 400)
+          expect(text).toContain(
+            `Action '${transition}' not allowed from current state '${state}'`,
+          );
+        expect([sandbox().bicycle(uuid), sandbox().actionCount(uuid)]).toEqual([before, count]);
+        if (sources.includes(state)) expect(sandbox().act(uuid, transition).state).toBe(target);
+        else expect(() => sandbox().act(uuid, transition)).toThrow(state);
+        continue;
+      }
+      expect([state, status, body]).toEqual([state, 200, sandbox().bicycle(uuid)]);
+      expect(body).toEqual({ ...before, state: target, modified: body['modified'] });
+      expect(String(body['modified']) > before.modified).toBe(true);
+      expect(sandbox().actionCount(uuid)).toBe(count + 1);
     }
-    expect([state, status, body]).toEqual([state, 200, sandbox().bicycle(uuid)]);
-    expect(body).toEqual({ ...before, state: target, modified: body['modified'] });
-    expect(String(body['modified']) > before.modified).toBe(true);
-    expect(sandbox().actionCount(uuid)).toBe(count + 1);
-  }
-});
+  },
+);
 
-test.each(TABLE)('checks %s for each role', async (transition, [state = 'available'], target) => {
-  for (const role of ['admin', 'fleet_operator', 'renter'] as const) {
-    const uuid = bicycleIn(sandbox(), 'in_maintenance');
-    // Only the renter who rented or reserved the bicycle may return it.
-    if (state === 'rented' || state === 'reserved') {
-      sandbox().act(uuid, 'declare_available');
-      sandbox().act(uuid, state === 'rented' ? 'rent' : 'reserve', sandbox().users[2]);
-    } else sandbox().changeBicycle(uuid, { state });
-    const allowed =
-      !AUTOMATIC.includes(transition) && (role !== 'renter' || RENTERS.includes(transition));
-    expect((await act(uuid, transition, { role })).status, role).toBe(allowed ? 200 : 403);
-    expect(sandbox().bicycle(uuid)?.state).toBe(allowed ? target : state);
-  }
-});
+test.each(TABLE)(
+  'checks the transition %s for each role',
+  async (transition, [state = 'available'], target) => {
+    for (const role of ['admin', 'fleet_operator', 'renter'] as const) {
+      const uuid = bicycleIn(sandbox(), 'in_maintenance');
+      // Only the renter who rented or reserved the bicycle may return it.
+      if (state === 'rented' || state === 'reserved') {
+        sandbox().act(uuid, 'declare_available');
+        sandbox().act(uuid, state === 'rented' ? 'rent' : 'reserve', sandbox().users[2]);
+      } else sandbox().changeBicycle(uuid, { state });
+      const allowed =
+        !AUTOMATIC.includes(transition) && (role !== 'renter' || RENTERS.includes(transition));
+      expect((await act(uuid, transition, { role })).status, role).toBe(allowed ? 200 : 403);
+      expect(sandbox().bicycle(uuid)?.state).toBe(allowed ? target : state);
+    }
+  },
+);
 
 test('rejects actions of a renter on bicycles that another renter rented or reserved', async () => {
   const renter: TokenOptions = { role: 'renter' };
@@ -85,7 +93,7 @@ test('rejects actions of a renter on bicycles that another renter rented or rese
   expect((await act(uuid.toUpperCase(), 'return', another)).status).toBe(200);
 });
 
-test('limits a token of one organization to actions and creations there', async () => {
+test('a token of one organization can act and create bicycles only in that organization', async () => {
   const [first, second = ''] = sandbox().organizations.map(({ uuid }) => uuid);
   const uuid = sandbox().bicycles(first)[0]?.uuid ?? '';
   expect((await act(uuid, 'take_over', { organization: second })).status).toBe(404);

@@ -51,7 +51,7 @@ async function subscribe(own: Sandbox) {
   return openStream(own.sseUrl, path, await headersFor(own));
 }
 
-test('the fault latency delays every answer on both ports', () =>
+test('the fault `latency` delays every answer on both ports', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('latency=150ms')] }, async (own) => {
     for (const deed of [list, subscribe]) {
       const start = performance.now();
@@ -60,7 +60,7 @@ test('the fault latency delays every answer on both ports', () =>
     }
   }));
 
-test('the fault nocount keeps the pages of a list, and nodate removes the date header', () =>
+test('the fault `nocount` leaves the pages of a list unchanged, and `nodate` removes the date header', () =>
   withSandbox({ bicycles: 30, faults: ['nocount', 'nodate'].map(parseFault) }, async (own) => {
     expect((await fetch(own.baseUrl)).headers.get('date')).toBeNull();
     expect((await list(own)).body).toEqual({
@@ -90,7 +90,7 @@ test('the fault `lag` answers a list with older data', () =>
     expect((await list(own)).body).toEqual(body);
   }));
 
-test('the fault cache returns stored answers with their age and date', () =>
+test('the fault `cache` returns stored answers with their age and date', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('cache=1h')] }, async (own) => {
     const first = await list(own);
     expect(first.headers.get('Age')).toBe(null);
@@ -103,7 +103,7 @@ test('the fault cache returns stored answers with their age and date', () =>
     expect(dates[1]).toBeLessThanOrEqual((dates[0] ?? 0) + 1_000);
   }));
 
-test('the fault error returns an error body with trace headers, and 429 with Retry-After', () =>
+test('the fault `error` returns an error body with trace headers, and 429 with Retry-After', () =>
   withSandbox(
     { bicycles: 10, faults: [parseFault('error=429:1x'), parseFault('error=503:1x')] },
     async (own) => {
@@ -122,7 +122,7 @@ test('the fault error returns an error body with trace headers, and 429 with Ret
     },
   ));
 
-test('the fault cut carries out the request and then closes the socket', () =>
+test('the fault `cut` carries out the request and then closes the socket', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     own.setFaults([parseFault('cut=1x')]);
@@ -135,14 +135,14 @@ test('the fault cut carries out the request and then closes the socket', () =>
     expect((await subscribe(own)).status).toBe(200);
   }));
 
-test('the fault drop closes each subscription after its time', () =>
+test('the fault `drop` closes each subscription after its time', () =>
   withSandbox({ bicycles: 10, faults: [parseFault('drop=50ms')] }, async (own) => {
     for (let count = 0; count < 2; count += 1)
       expect(await (await subscribe(own)).ended).toBe('cut');
     expect((await list(own)).status).toBe(200);
   }));
 
-test('the fault stall stops the messages and heartbeats of a subscription but keeps it open', () =>
+test('the fault `stall` stops the messages and heartbeats of a subscription but keeps it open', () =>
   withSandbox({ bicycles: 10, heartbeatMs: 10 }, async (own) => {
     const stalled = await subscribe(own);
     await stalled.until(() => stalled.comments.length > 2);
@@ -164,7 +164,7 @@ test('the fault stall stops the messages and heartbeats of a subscription but ke
     await stalled.until(() => stalled.comments.length > length);
   }));
 
-test('the fault expire shortens the lifetime of tokens, and new tokens work', async () => {
+test('the fault `expire` shortens the lifetime of tokens, and new tokens work', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({
     bicycles: 10,
@@ -178,7 +178,7 @@ test('the fault expire shortens the lifetime of tokens, and new tokens work', as
   expect((await list(own)).status).toBe(200);
 });
 
-test('the fault expire ends open subscriptions, also those of new tokens', () =>
+test('the fault `expire` ends open subscriptions, also those of new tokens', () =>
   // The clock stands still 50 ms before the tokens expire, so they are valid on a machine of any
   // speed.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
@@ -190,7 +190,7 @@ test('the fault expire ends open subscriptions, also those of new tokens', () =>
     expect(await second.ended).toBe('end');
   }));
 
-test('the fault throttle answers 429 for the same bicycle and user until the date advances', async () => {
+test('the fault `throttle` answers 429 for the same bicycle and user until the date advances', async () => {
   let now = Date.UTC(2026, 10, 21);
   const own = await openSandbox({
     bicycles: 10,

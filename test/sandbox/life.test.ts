@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type ServedTransition, TRANSITION_TABLE } from '../../src/sandbox/index.js';
 import { withSandbox } from '../support/sandbox.js';
 
-test('simulates rides, rentals, returns, expiring reservations and alerts', () =>
+test('the sandbox simulates rides, rentals, returns, expiring reservations and alerts', () =>
   withSandbox({ bicycles: 200, rate: 2000 }, async (sandbox) => {
     const before = new Map(sandbox.bicycles().map((bicycle) => [bicycle.uuid, bicycle]));
     const alerts = sandbox.alerts().length;
@@ -46,9 +46,11 @@ test('simulates rides, rentals, returns, expiring reservations and alerts', () =
 test.each([
   [500, 0],
   [0, 1000],
-])('keeps the values of %i bicycles while %i events per second change others', (bicycles, rate) =>
-  withSandbox({ bicycles, rate }, async (sandbox) => {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(sandbox.pushLog).toEqual([]);
-  }),
+])(
+  'keeps the values of %i bicycles while %i events per second change other bicycles',
+  (bicycles, rate) =>
+    withSandbox({ bicycles, rate }, async (sandbox) => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(sandbox.pushLog).toEqual([]);
+    }),
 );

@@ -46,7 +46,7 @@ test.each([
     '/alerts/',
     'uuid created modified roles user causality alert_type message extra bicycle organization url state',
   ],
-])('returns the fields of section 2 for %s', async (path, fields) => {
+])('returns the fields of section 2 of the interface for %s', async (path, fields) => {
   const [item = {}] = (await get(path)).body['results'] as object[];
   expect(Object.keys(item).sort()).toEqual(fields.split(' ').sort());
 });
@@ -127,7 +127,7 @@ test('orders by -modified with the latest change first, also for fast changes an
     },
   ));
 
-test('keeps the list in the requested sort order when bicycles are changed or created', () =>
+test('keeps the list in the requested order when bicycles are changed or created', () =>
   withSandbox({ service: 'interface', bicycles: 30, pageSize: 100 }, async (still) => {
     const byName = async () => uuidsOf(await askAll(still, '/bicycles/?ordering=name'));
     const last = (await byName()).at(-1) ?? '';
@@ -204,7 +204,7 @@ test.each(['/bicycles/', '/alerts/'])(
   },
 );
 
-test('returns an empty first page and no second page for an empty list', async () => {
+test('the first page of an empty list is empty, and a second page does not exist', async () => {
   expect((await get('/bicycles/?bbox=1,1,0,0')).body).toEqual({
     count: 0,
     next: null,
@@ -227,13 +227,13 @@ test.each([
   ['/alerts/?state=new,stopped', 'state'],
   ['/alerts/?alert_type=lock', 'alert_type'],
   ['/alerts/?ordering=roles', 'ordering'],
-])('rejects %s and names the parameter', async (path, parameter) => {
+])('rejects the parameter %s and names it', async (path, parameter) => {
   const { status, body } = await get(path);
   const reason = { message: expect.any(String), code: expect.any(String) };
   expect([status, body]).toEqual([400, { detail: { [parameter]: [reason] } }]);
 });
 
-test('puts the prefix before paths and links', () =>
+test('puts the path prefix before paths and links', () =>
   withSandbox({ service: 'interface', prefix: '/api', bicycles: 30 }, async (prefixed) => {
     expect(prefixed.baseUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api$/);
     const { next, results } = (await ask(prefixed, '/bicycles/')).body as {

@@ -23,7 +23,7 @@ test('returns one bicycle at its own URL', async () => {
   expect([missing.status, missing.body]).toEqual([404, { detail }]);
 });
 
-test('returns times in whole seconds and versions that increase irregularly', async () => {
+test('returns times in whole seconds, and versions that increase by different amounts', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const version = () =>
     sandbox().changeBicycle(uuid, { description: 'x' }).concurrency_version ?? 0;
@@ -65,7 +65,7 @@ test('PATCH changes the given fields and publishes them, and PUT requires name a
   expect([whole.status, whole.body['description']]).toEqual([200, 'put']);
 });
 
-test('rejects an outdated version with 409, and does not check a missing one', async () => {
+test('rejects an outdated version with 409, and accepts a change without a version', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const version = sandbox().bicycle(uuid)?.concurrency_version;
   sandbox().changeBicycle(uuid, { description: 'meanwhile' });
@@ -98,7 +98,7 @@ test('changes a lock only in maintenance, and checks locks for retire and declar
   });
 });
 
-test('moves a bicycle to another organization and deletes one', () =>
+test('moves a bicycle to another organization, and deletes a bicycle', () =>
   withSandbox({ bicycles: 30 }, async (own) => {
     const [first, second] = uuidsOf(own.organizations);
     const uuid = own.bicycles(first)[3]?.uuid ?? '';
@@ -140,7 +140,7 @@ test('returns the history of transitions in pages, from newest to oldest', () =>
     for (const { timestamp } of own.history(uuid)) expect(timestamp).toMatch(/:\d\dZ$/);
   }));
 
-test('the filter name distinguishes accents, and query ignores them', () =>
+test('the filter `name` distinguishes accents, and `query` ignores them', () =>
   withSandbox({ bicycles: 3 }, async (own) => {
     const uuid = bicycleIn(own, 'available');
     own.changeBicycle(uuid, { name: 'Zoë' });
@@ -151,7 +151,7 @@ test('the filter name distinguishes accents, and query ignores them', () =>
     expect(found).toEqual([[uuid], [], [uuid]]);
   }));
 
-test('limits pages to 100 items and returns the newest first', () =>
+test('limits pages to 100 items and returns the newest items first', () =>
   withSandbox({ bicycles: 130 }, async (own) => {
     const sizes = ['500', '7', 'x'].map(
       async (size) => (await results(`/bicycles/?page_size=${size}`, own)).length,
@@ -171,7 +171,7 @@ test('limits pages to 100 items and returns the newest first', () =>
     expect((await results('/bicycles/', own))[0]?.uuid).toBe(made.body['uuid']);
   }));
 
-test('a list can be sorted by several fields, and other fields are refused', async () => {
+test('sorts a list by several fields, and refuses fields that are not in the list of accepted ones', async () => {
   const items = await results('/bicycles/?ordering=state,-name&page_size=100');
   const keys = items.map(({ state, name }) => [String(state), String(name)] as const);
   expect(keys).toEqual(
@@ -213,7 +213,7 @@ test('dry_run answers 204 or the refusal and changes nothing', async () => {
   expect([sandbox().bicycle(uuid), sandbox().actionCount(uuid)]).toEqual(before);
 });
 
-test('allows only the renter to return a bicycle, and one reservation or rental per renter', () =>
+test('only the renter can return a bicycle, and a renter can have one reservation or rental', () =>
   withSandbox({ bicycles: 40 }, async (own) => {
     const free = own
       .bicycles(own.organizations[0]?.uuid)
@@ -242,7 +242,7 @@ test('accepts an empty name, limits names to 128 characters and rejects duplicat
   expect((await create('Twin')).body).toMatchObject({ detail: [{ code: 'unique' }] });
 });
 
-test('requires a version in Accept, redirects a POST without its slash and answers unknown paths with HTML', async () => {
+test('requires a version in Accept, redirects a POST without its final slash and answers unknown paths with HTML', async () => {
   expect((await ask(sandbox(), '/bicycles/', { headers: { Accept: '*/*' } })).status).toBe(406);
   const uuid = bicycleIn(sandbox(), 'available');
   const moved = await ask(sandbox(), `/bicycles/${uuid}/actions`, { body: { type: 'rent' } });
@@ -257,7 +257,7 @@ test('requires a version in Accept, redirects a POST without its slash and answe
   ]);
 });
 
-test('logs in, renews a token once per refresh token, and locks an account', async () => {
+test('logs in, accepts each refresh token once, and locks an account after failed logins', async () => {
   const claims = (token: unknown) =>
     JSON.parse(Buffer.from(String(token).split('.')[1] ?? '', 'base64url').toString());
   const [first = '', second = ''] = uuidsOf(sandbox().organizations);

@@ -35,7 +35,7 @@ async function subscribe(
 const heard = (stream: Stream, field = 'description') =>
   stream.events.map(({ data }) => data.message[field]);
 
-test('opens a stream with a comment and the correct headers', async () => {
+test('a stream opens with a comment and the correct headers', async () => {
   const stream = await subscribe(sandbox(), all(sandbox()));
   expect(stream).toMatchObject({
     status: 200,
@@ -255,7 +255,7 @@ test('sends comments as heartbeats', () =>
     expect(stream.comments.slice(0, 4)).toEqual(['open', 'heartbeat', 'heartbeat', 'heartbeat']);
   }));
 
-test('counts and closes streams, and removes closed streams', () =>
+test('counts and closes streams, and forgets streams that the client closed', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const streams = [await subscribe(own, all(own)), await subscribe(own, all(own))];
     expect(own.streamCount()).toBe(2);
@@ -275,7 +275,7 @@ test('ends a subscription when its token expires', () =>
     expect((await subscribe(own, all(own))).status).toBe(200);
   }));
 
-test('keeps a subscription when the date jumps', async () => {
+test('keeps a subscription open when the date jumps', async () => {
   let now = Date.UTC(2026, 10, 21);
   const faults = [{ kind: 'drop', milliseconds: 3_600_000 }] as const;
   const own = await openSandbox({ bicycles: 10, now: () => now, faults: [...faults] });
@@ -292,7 +292,7 @@ test('keeps a subscription when the date jumps', async () => {
   stream.close();
 });
 
-test('closes a stream without a reader before memory is full', () =>
+test('closes a stream that nobody reads before memory is full', () =>
   withSandbox({ bicycles: 10 }, async (own) => {
     const response = await fetch(`${own.sseUrl}${pathOf(all(own))}`, {
       headers: await headersFor(own),

@@ -134,7 +134,7 @@ test.each<[string, string, () => Promise<string | undefined>]>([
   }
 });
 
-test('rejects a token that expired after it was accepted', async () => {
+test('rejects a token that has expired since it was last accepted', async () => {
   let now = Date.UTC(2026, 0, 1);
   const own = await openSandbox({ bicycles: 1, now: () => now });
   const headers = { Authorization: `JWT ${await own.token({ expiresInSeconds: 10 })}` };

@@ -40,7 +40,7 @@ test('creates two organizations and puts almost all of 500 bicycles into the fir
   expect(main).toBeGreaterThan(450);
 });
 
-test('creates bicycles in every state, also in a fleet of ten, and none in an empty fleet', async () => {
+test('creates bicycles in every state, even in a fleet of ten, and no bicycles in an empty fleet', async () => {
   const states = [
     'available',
     'in_maintenance',
@@ -87,7 +87,7 @@ test('creates some bicycles without a position or charge, and some charges as te
   ).toBeGreaterThan(400);
 });
 
-test('creates names in many scripts, including some long ones', () => {
+test('creates names in many scripts, some of them long', () => {
   const names = sandbox()
     .bicycles()
     .map(({ name }) => name);
@@ -109,7 +109,7 @@ test('creates names in many scripts, including some long ones', () => {
   expect(names.filter((name) => /^[A-Z][a-z]+ \d{4}$/.test(name)).length).toBeGreaterThan(400);
 });
 
-test('creates alerts of every type and state with the fields of section 2.2', () => {
+test('creates alerts of every type and state with the fields of section 2.2 of the interface', () => {
   const alerts = sandbox().alerts();
   const kinds = new Set(alerts.map(({ alert_type, state }) => `${alert_type} ${state}`));
   expect(kinds.size).toBe(ALERT_TYPES.length * ALERT_STATES.length);
@@ -135,7 +135,7 @@ test('creates alerts that match the state of their bicycles', () => {
 });
 
 const LARGE = often(40_000);
-test(`starts with a fleet of ${LARGE} and serves its last page`, () =>
+test(`starts with a fleet of ${LARGE} bicycles and serves the last page of the list`, () =>
   withSandbox({ service: 'interface', bicycles: LARGE, pageSize: 100 }, async (large) => {
     const { body } = await ask(large, `/bicycles/?page=${LARGE / 100}`);
     expect(body).toMatchObject({ count: LARGE, next: null, results: { length: 100 } });

@@ -87,7 +87,7 @@ describe('the folder of the settings', () => {
       '/h/.config/fleet',
     ],
     ['XDG_CONFIG_HOME without a home', { HOME: '', XDG_CONFIG_HOME: '/c' }, '/c/fleet'],
-  ])('is the folder of %s', (_name, env, folder) => {
+  ])('the settings folder is the folder of %s', (_name, env, folder) => {
     if (process.platform === 'linux') expect(findPlace(env).folder).toBe(folder);
   });
 
@@ -95,7 +95,7 @@ describe('the folder of the settings', () => {
     ['an empty HOME', { HOME: '' }],
     ['a relative HOME', { HOME: '.' }],
     ['a relative XDG_CONFIG_HOME and no home', { HOME: '', XDG_CONFIG_HOME: '.config' }],
-  ])('is never the current directory: %s', async (_name, env) => {
+  ])('the settings folder is never the current folder: %s', async (_name, env) => {
     const { mark } = writeSettings(join(root, '.config', 'fleet'));
     const run = await fleet('bicycles list', env);
     const hint =
@@ -133,7 +133,7 @@ describe.skipIf(process.platform === 'win32')(
       ['file', 0o620],
       ['folder', 0o707],
       ['folder', 0o1777],
-    ])('rejects a %s of mode %i', async (what, mode) => {
+    ])('rejects a %s with the mode %i', async (what, mode) => {
       const { config, mark } = writeSettings();
       expect(await fleet('auth token', env)).toMatchObject({
         code: 0,
@@ -187,22 +187,25 @@ describe.skipIf(process.platform === 'win32')(
       expect((await fleet('auth token', env)).stderr).toBe('');
     });
 
-    it.runIf(hasTool('root'))('rejects a file and a folder of another user', async () => {
-      const { config, mark } = writeSettings();
-      for (const path of [config, folder]) {
-        chownSync(path, STRANGER_UID, STRANGER_UID);
-        const run = await fleet('auth token', env);
-        expect(run).toMatchObject({ code: 3, stdout: '' });
-        expect(run.stderr).toContain(
-          `error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`,
-        );
-        expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
-        expect(existsSync(mark)).toBe(false);
-        chownSync(path, 0, 0);
-      }
-    });
+    it.runIf(hasTool('root'))(
+      'rejects a settings file and a settings folder of another user',
+      async () => {
+        const { config, mark } = writeSettings();
+        for (const path of [config, folder]) {
+          chownSync(path, STRANGER_UID, STRANGER_UID);
+          const run = await fleet('auth token', env);
+          expect(run).toMatchObject({ code: 3, stdout: '' });
+          expect(run.stderr).toContain(
+            `error: ${path} belongs to another user (uid ${STRANGER_UID}), and is not used`,
+          );
+          expect(run.stderr).toContain(`run: sudo chown root ${path}\n`);
+          expect(existsSync(mark)).toBe(false);
+          chownSync(path, 0, 0);
+        }
+      },
+    );
 
-    it('checks the target of a symlink and the folders of link and target', async () => {
+    it('checks the target of a symlink, and the folders of the link and the target', async () => {
       const elsewhere = join(root, 'elsewhere');
       const { config } = writeSettings(elsewhere);
       mkdirSync(folder, { mode: 0o700 });
@@ -253,7 +256,7 @@ describe.skipIf(process.platform === 'win32')(
       });
     }
 
-    it('does not change the settings when the disk becomes full during a write', () => {
+    it('keeps the old settings when the disk becomes full during a write', () => {
       const { config } = writeSettings();
       const whole = readFileSync(config, 'utf8');
       const run = writeHalf();
@@ -265,7 +268,7 @@ describe.skipIf(process.platform === 'win32')(
       expect(readdirSync(folder)).toEqual(['config.json']);
     });
 
-    it('does not change the settings when a run is killed on a full disk, and deletes its draft in the next run', async () => {
+    it('keeps the old settings when a run is killed on a full disk, and the next run deletes the draft', async () => {
       const { config } = writeSettings();
       const whole = readFileSync(config, 'utf8');
       const killed = `fs.renameSync = (...names) => { renameSync(...names); process.kill(process.pid, 'SIGKILL'); };`;
@@ -335,17 +338,20 @@ describe.skipIf(process.platform === 'win32')('a folder above the settings', () 
         return first;
       },
     ],
-  ])('that holds a link to the settings folder is refused: the link %s', async (_name, linkTo) => {
-    const open = join(root, 'open');
-    const mine = join(root, 'mine');
-    mkdirSync(mine, { mode: 0o700 });
-    mkdirSync(open);
-    chmodSync(open, 0o777);
-    symlinkSync(mine, join(open, 'link'));
-    const run = await fleet('config list', { FLEET_CONFIG_DIR: linkTo(join(open, 'link')) });
-    expect([run.code, run.stderr]).toEqual([
-      3,
-      expect.stringContaining(`because they can write ${open}`),
-    ]);
-  });
+  ])(
+    'a folder with a link to the settings folder is refused: the link %s',
+    async (_name, linkTo) => {
+      const open = join(root, 'open');
+      const mine = join(root, 'mine');
+      mkdirSync(mine, { mode: 0o700 });
+      mkdirSync(open);
+      chmodSync(open, 0o777);
+      symlinkSync(mine, join(open, 'link'));
+      const run = await fleet('config list', { FLEET_CONFIG_DIR: linkTo(join(open, 'link')) });
+      expect([run.code, run.stderr]).toEqual([
+        3,
+        expect.stringContaining(`because they can write ${open}`),
+      ]);
+    },
+  );
 });

@@ -43,15 +43,18 @@ describe('a new profile', () => {
     ['Straße', 'STRASSE', 'Windows or macOS treat the names as equal'],
     [DECOMPOSED, COMPOSED, 'the names differ only in their Unicode normalization'],
     ['DEFAULT', 'default', 'the names differ only in case'],
-  ])('named %s is rejected beside %s', async (name, existing, difference) => {
-    if (existing !== 'default') expect((await setRetries(existing)).code).toBe(0);
-    const { code, stderr } = await setRetries(name);
-    expect(code).toBe(2);
-    expect(stderr).toBe(
-      `error: cannot create profile "${name}": profile "${existing}" already exists, and ${difference}\n` +
-        `hint: use --profile ${existing}, or choose a different name: on Windows and macOS both profiles would share one mirror file\n`,
-    );
-  });
+  ])(
+    'a new profile with the name %s is rejected when %s exists',
+    async (name, existing, difference) => {
+      if (existing !== 'default') expect((await setRetries(existing)).code).toBe(0);
+      const { code, stderr } = await setRetries(name);
+      expect(code).toBe(2);
+      expect(stderr).toBe(
+        `error: cannot create profile "${name}": profile "${existing}" already exists, and ${difference}\n` +
+          `hint: use --profile ${existing}, or choose a different name: on Windows and macOS both profiles would share one mirror file\n`,
+      );
+    },
+  );
 
   test.each([
     ['CON', 'Windows reserves this name for a device'],
@@ -59,7 +62,7 @@ describe('a new profile', () => {
     ['com¹', 'Windows reserves this name for a device'],
     ['berlin.', 'Windows removes a dot at the end of a file name'],
     ['berlin ', 'cannot be the name of a profile'],
-  ])('cannot have the name %j on any platform', async (name, reason) => {
+  ])('a new profile cannot have the name %j on any platform', async (name, reason) => {
     const { code, stderr } = await setRetries(name);
     expect(code).toBe(2);
     expect(stderr).toContain(reason);
@@ -73,7 +76,7 @@ describe('a new profile', () => {
     },
   );
 
-  test('a new profile is rejected by a login before the token is read', async () => {
+  test('a login rejects an invalid name for a new profile before it reads the token', async () => {
     writeProfiles('berlin');
     const line = 'auth login --with-token --no-check --profile Berlin --base-url https://a.example';
     const { code, stderr } = await fleet(line.split(' '), 'a-token-to-keep');
@@ -83,7 +86,7 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('a new profile is rejected by config edit when its name collides with an existing or a new profile', async () => {
+  test('`config edit` rejects a new profile whose name collides with an existing or another new profile', async () => {
     writeProfiles('berlin');
     for (const names of [
       ['berlin', 'BERLIN'],
@@ -96,13 +99,13 @@ describe('a new profile', () => {
     expect(readProfiles()).toEqual({ berlin: { retries: 1 } });
   });
 
-  test('a new profile can replace an existing profile when the names differ only in case', async () => {
+  test('a profile can be renamed when only the case of its name changes', async () => {
     writeProfiles('berlin');
     expect((await editProfiles('Berlin')).code).toBe(0);
     expect(readProfiles()).toEqual({ Berlin: { retries: 2 } });
   });
 
-  test('a new profile is created once when processes create names that collide at the same time', async () => {
+  test('only one process creates a new profile when several create colliding names at the same time', async () => {
     const names = ['berlin', 'Berlin', 'BERLIN', 'bERLIN'];
     const runs = await Promise.all(names.map((name) => setRetries(name)));
     expect(runs.map(({ code }) => code).sort()).toEqual([0, 2, 2, 2]);
@@ -111,7 +114,7 @@ describe('a new profile', () => {
 });
 
 describe('a profile name that differs only in case', () => {
-  test('the other spelling of a profile name is suggested for a reading command', async () => {
+  test("a command that reads suggests the existing spelling of the profile's name", async () => {
     writeProfiles('berlin', 'munich');
     const { code, stderr } = await fleet(['config', 'get', 'retries', '--profile', 'BERLIN']);
     expect(code).toBe(3);

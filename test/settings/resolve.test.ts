@@ -103,13 +103,16 @@ describe('the source of a setting', () => {
     ['tokenCommand', {}, {}, FULL, 'echo x', 'profile "default"'],
     ['allowHttp', {}, {}, FULL, true, 'profile "default"'],
     ['allowHttp', {}, {}, NOTHING, false, 'default'],
-  ])('is chosen for %s with %j, %j', (name, flags, env, stored, value, from) => {
-    const setting = resolveSettings(flags, env, stored)[name];
-    expect([
-      setting.value instanceof URL ? setting.value.href : setting.value,
-      setting.from,
-    ]).toEqual([value, from]);
-  });
+  ])(
+    'the source of a setting is chosen for %s with %j, %j',
+    (name, flags, env, stored, value, from) => {
+      const setting = resolveSettings(flags, env, stored)[name];
+      expect([
+        setting.value instanceof URL ? setting.value.href : setting.value,
+        setting.from,
+      ]).toEqual([value, from]);
+    },
+  );
 
   it('accepts numbers and booleans that a user wrote as text', () => {
     const settings = resolveSettings(
@@ -133,11 +136,11 @@ describe('the profile in use', () => {
     [{}, { FLEET_PROFILE: '' }, stored, 'munich', 'profile'],
     [{}, {}, NOTHING, 'default', 'default'],
     [{ profile: 'default' }, {}, NOTHING, 'default', 'flag'],
-  ])('is chosen with %j, %j', (flags, env, from, name, origin) => {
+  ])('the profile is chosen with %j, %j', (flags, env, from, name, origin) => {
     expect(resolveSettings(flags, env, from).profile).toMatchObject({ value: name, origin });
   });
 
-  it('the profile in use must exist when it is named', () => {
+  it('a profile that the user names must exist', () => {
     const error = refusalOf(() => resolveSettings({ profile: 'berlni' }, {}, stored));
     expect([error.kind, error.message, error.hint]).toEqual([
       'config',
@@ -200,14 +203,14 @@ describe('an invalid value', () => {
       'config: base_url of profile "default" is neither text nor',
       { stored: profile({ base_url: {} }) },
     ],
-  ])('is rejected: %s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
+  ])('an invalid value is rejected: %s', (said, { flags = {}, env = {}, stored = NOTHING }) => {
     // The organization is parsed when it is needed, all other settings at once.
     const error = refusalOf(() => resolveSettings(flags, env, stored).organization);
     expect(`${error.kind}: ${error.message}`).toContain(said);
     expect(error.message + error.hint).not.toContain('secret');
   });
 
-  it('an invalid value causes a hint that can be pasted', () => {
+  it('the hint for an invalid value contains a command that can be pasted', () => {
     expect(
       refusalOf(() => resolveSettings({ baseUrl: 'localhost:4010/api' }, {}, NOTHING)).hint,
     ).toBe('did you mean http://localhost:4010/api?');
@@ -241,7 +244,7 @@ it.each([
   else expect(refusalOf(work).kind).toBe('config');
 });
 
-it('`config list` shows an invalid value with its problem and without a password', () => {
+it('`config list` shows an invalid value with its problem, and no password', () => {
   const mirror = 'postgres://u:secret@h/d';
   const stored = storedWith({
     default: { base_url: 'https://u:secret@x', timeout: 'soon', retries: [], mirror },
@@ -269,7 +272,9 @@ describe('a key and its value', () => {
     ['token-command', 'token_command'],
     ['constructor', undefined],
     ['token', undefined],
-  ])('resolves the key name %s to %s', (written, key) => expect(findKey(written)).toBe(key));
+  ])('the key name %s refers to the setting %s', (written, key) =>
+    expect(findKey(written)).toBe(key),
+  );
 
   it.each([
     ['base_url', ' https://X.example.com/ ', 'https://x.example.com'],

@@ -35,7 +35,7 @@ it.each<[string, object | undefined, boolean]>([
   expect(isSandboxProfile(name, values as Record<string, unknown> | undefined)).toBe(isOwn);
 });
 
-it('does not change a user\'s profile with the name "sandbox", and prints an alternative', async () => {
+it('does not change the profile of a user that has the name "sandbox", and prints an alternative', async () => {
   await saveProfile(place, 'sandbox', { base_url: REAL });
   await saveToken(place, 'sandbox', 'the-real-token');
   const signals = new EventEmitter();

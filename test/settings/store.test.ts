@@ -29,7 +29,7 @@ beforeEach(async () => {
 const readJson = async (name: string) => JSON.parse(await readFile(join(folder, name), 'utf8'));
 
 describe('the settings store', () => {
-  it('installs no signal handlers', async () => {
+  it('the settings store installs no signal handlers', async () => {
     const listeners = () =>
       (['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const).map((each) => process.listeners(each));
     const before = listeners();
@@ -51,12 +51,12 @@ describe('the settings store', () => {
     expect(await readdir(folder)).toEqual(['config.json']);
   });
 
-  it('does not create a folder when there is no token to delete', async () => {
+  it('does not create a settings folder when there is no token to delete', async () => {
     expect(await deleteToken(stored, 'default')).toBe(false);
     await expect(readdir(folder)).rejects.toThrow('ENOENT');
   });
 
-  it('merges values, deletes undefined ones and keeps unknown keys', async () => {
+  it('a write merges values, deletes undefined values and keeps unknown keys', async () => {
     await saveProfile(stored, 'default', { organization: 'o', retries: 1 });
     const before = await readJson('config.json');
     await writeFile(
@@ -74,7 +74,7 @@ describe('the settings store', () => {
     });
   });
 
-  it('restores mode 0600 with the next write', async () => {
+  it('the next write restores the mode 0600', async () => {
     await saveToken(stored, 'a', 'secret');
     await chmod(stored.credentialsPath, 0o644);
     await saveToken(stored, 'a', 'secret');
@@ -86,7 +86,7 @@ describe('the settings store', () => {
     ['not an object', '["secret"]'],
     ['a list of profiles', '{"profiles": ["secret"]}'],
     ['a profile that is not an object', '{"profiles": {"default": "secret"}}'],
-  ])('does not change broken settings: %s', async (_what, text) => {
+  ])('does not change settings that cannot be parsed: %s', async (_what, text) => {
     await saveProfile(stored, 'default', {});
     await writeFile(stored.configPath, text);
     const refused = expect.objectContaining({
@@ -101,7 +101,7 @@ describe('the settings store', () => {
     expect(await readFile(stored.configPath, 'utf8')).toBe(text);
   });
 
-  it('does not change broken credentials', async () => {
+  it('does not change a credentials file that cannot be parsed', async () => {
     await saveToken(stored, 'a', 'secret');
     await writeFile(stored.credentialsPath, '{"tokens": {"a": "secret');
     await expect(loadTokens(stored)).rejects.toThrow(

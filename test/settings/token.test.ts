@@ -70,7 +70,7 @@ async function countingCommand(print = 'echo token-$n'): Promise<string> {
 const countRuns = async () => Number(await readFile(join(folder, 'runs'), 'utf8'));
 
 describe('the source of the token', () => {
-  it('the source of the token is the first of five sources, and fails with kind config without any', async () => {
+  it('the token comes from the first of five sources that has one, and the error has the kind config when none has one', async () => {
     await expect(open()).rejects.toMatchObject({
       kind: 'config',
       message: 'no access token for profile "default"',
@@ -99,7 +99,7 @@ describe('the source of the token', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('reads the file and the store again, and renews only when they changed', async () => {
+  it('reads the token file and the store again, and renews the token only when they did not change', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
     const place = await loadStored(env);
@@ -115,7 +115,7 @@ describe('the source of the token', () => {
       expect([await source.renew('one'), await source.get()]).toEqual(['two', 'two']);
   });
 
-  it('does not use the token of another base URL', async () => {
+  it('does not use a stored token for another base URL', async () => {
     const place = await loadStored(env);
     await saveProfile(place, 'default', { base_url: 'https://one.example' });
     await saveToken(place, 'default', 'one');
@@ -129,7 +129,7 @@ describe('the source of the token', () => {
     expect(await (await open()).get()).toBe('two');
   });
 
-  it('reads a pipe once', async () => {
+  it('reads a token from a pipe once', async () => {
     const path = join(folder, 'pipe');
     env['FLEET_TOKEN_FILE'] = path;
     const { execFileSync, spawn } = await import('node:child_process');
@@ -150,7 +150,7 @@ describe('the source of the token', () => {
     );
   });
 
-  it('names the file that cannot be read', async () => {
+  it('the error names the token file that cannot be read', async () => {
     env['FLEET_TOKEN_FILE'] = join(folder, 'missing');
     const message = `the token file ${folder}/missing cannot be read: no such file or directory`;
     await expect((await open()).get()).rejects.toMatchObject({ kind: 'config', message });
@@ -168,7 +168,7 @@ it('rejects a stored token that cannot be renewed before it takes the renewal lo
 });
 
 describe('a token command', () => {
-  it('runs once for all workers with a refused token, and not for a late one', async () => {
+  it('a token command runs once for all workers whose token was refused, and not again for a worker that reports it late', async () => {
     const source = await openCommand(await countingCommand());
     await source.get();
     const workers = Array.from({ length: 8 }, () => source.renew('token-1'));
@@ -178,7 +178,7 @@ describe('a token command', () => {
     expect(await countRuns()).toBe(2);
   });
 
-  it('runs again when the token expires within a minute', async () => {
+  it('a token command runs again when its token expires within a minute', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const source = await openCommand(
       await countingCommand(`if [ $n = 1 ]; then echo ${first}; else echo ${second}; fi`),
@@ -192,7 +192,7 @@ describe('a token command', () => {
     expect(await countRuns()).toBe(2);
   });
 
-  it('does not run for every request when its tokens live less than a minute', async () => {
+  it('a token command does not run for every request when its tokens live less than a minute', async () => {
     const source = await openCommand(await countingCommand(`echo ${jwt({ exp: NOW_S + 40 })}`));
     await source.get();
     clockMs += 19_000;
@@ -217,12 +217,15 @@ describe('a token command', () => {
     [`echo '"secret"'`, 'is in quotes'],
     ['printf "secret\\033[31m"', 'has characters that no token has'],
     ['head -c 100000 /dev/zero | tr "\\0" s', 'printed more than a token'],
-  ])('is reported without its output: %s', async (command, message) => {
-    const source = await openCommand(command);
-    const error = (await source.get().catch((thrown) => thrown)) as FleetError;
-    expect(error).toMatchObject({ kind: 'config', message: expect.stringContaining(message) });
-    expect(error.message + error.hint + notices.join()).not.toContain('secret');
-  });
+  ])(
+    'the failure of a token command is reported without its output: %s',
+    async (command, message) => {
+      const source = await openCommand(command);
+      const error = (await source.get().catch((thrown) => thrown)) as FleetError;
+      expect(error).toMatchObject({ kind: 'config', message: expect.stringContaining(message) });
+      expect(error.message + error.hint + notices.join()).not.toContain('secret');
+    },
+  );
 
   it('a token command gets an empty stdin, and its stderr is printed', async () => {
     const source = await openCommand('echo "open https://login.example.com" >&2; cat; echo token');
@@ -238,7 +241,7 @@ describe('a token command', () => {
     expect(await source.get()).toBe('token');
   });
 
-  it('keeps the valid token when it fails before that token expires, and runs again later', async () => {
+  it('keeps the valid token when the token command fails before that token expires, and runs it again later', async () => {
     const [first, second] = [jwt({ exp: NOW_S + 1800 }), jwt({ exp: NOW_S + 3600 })];
     const command = `case $n in 1) echo ${first};; 2|4) exit 1;; *) echo ${second};; esac`;
     const source = await openCommand(await countingCommand(command));
@@ -268,7 +271,7 @@ describe('a token command', () => {
     expect(notices.join('\n')).not.toContain(token.slice(0, 10));
   });
 
-  it('a token command has its tokens hidden on stderr, and its long lines split', async () => {
+  it('tokens on the stderr of a token command are hidden, and long lines are split', async () => {
     const token = jwt({ sub: 'ann' });
     env['FLEET_TOKEN_COMMAND'] =
       `echo "+ got JWT=${token}, ok" >&2; head -c 250000 /dev/zero | tr "\\0" x >&2; echo ${token}`;
@@ -278,7 +281,7 @@ describe('a token command', () => {
     expect(notices.length).toBeGreaterThan(2);
   });
 
-  it('a token command is stopped by the signal', async () => {
+  it('a token command is stopped by the signal that ends fleet', async () => {
     const source = await openCommand('sleep 20; echo late');
     const waiting = source.get();
     const reason = new FleetError('interrupted', 'interrupted');

@@ -24,7 +24,7 @@ test('creates private folders and does not change the mode of an existing folder
 
 // Node's own implementation would retry forever.
 test.runIf(existsSync('/proc/self'))(
-  'reports an error of a file system without folders',
+  'reports the error of a file system that cannot create folders',
   async () => {
     await expect(makeFolder('/proc/fleet/a')).rejects.toThrow('ENOENT');
   },

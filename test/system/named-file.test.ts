@@ -33,7 +33,7 @@ const readers = (path: string): [string, string[], NodeJS.ProcessEnv][] => [
 describe('a named pipe as --file', () => {
   const args = ['auth', 'token', '--file', pipe];
 
-  test('a named pipe as --file without a reader fails after --timeout', async () => {
+  test('--file with a named pipe that has no reader fails after --timeout', async () => {
     expect(await runFleet([...args, '--timeout', '1'], { env: ENV })).toMatchObject({
       code: 10,
       stderr: expect.stringContaining(
@@ -42,13 +42,13 @@ describe('a named pipe as --file', () => {
     });
   });
 
-  test('a named pipe as --file without a reader ends with Ctrl-C', async () => {
+  test('Ctrl-C ends --file with a named pipe that has no reader', async () => {
     const running = startFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('a named pipe as --file is written completely when a reader opens it later', async () => {
+  test('--file with a named pipe writes everything when a reader opens the pipe later', async () => {
     const running = runFleet(args, { env: ENV });
     await new Promise((resolve) => setTimeout(resolve, 200));
     const reader = spawn('cat', [pipe]);
@@ -62,19 +62,22 @@ describe('a named pipe as --file', () => {
   test.each([
     ['--timeout', 10, 'its reader took nothing for 1 s (--timeout)'],
     ['Ctrl-C', 130, ''],
-  ])('ends with %s when its reader stops reading', async (end, code, message) => {
-    const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
-    const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
-    const { url } = await openServer((response) => sendJson(response, 200, large));
-    const env = { ...ENV, FLEET_BASE_URL: url };
-    const timeout = end === 'Ctrl-C' ? '30' : '1';
-    const running = startFleet(['api', '/x/', '--file', pipe, '--timeout', timeout], { env });
-    if (end === 'Ctrl-C') setTimeout(() => void running.stop(), 700);
-    expect(await running.ended).toMatchObject({ code, stderr: expect.stringContaining(message) });
-    closeSync(reader);
-  });
+  ])(
+    '%s ends the command when the reader of the named pipe stops reading',
+    async (end, code, message) => {
+      const reader = openSync(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
+      const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
+      const { url } = await openServer((response) => sendJson(response, 200, large));
+      const env = { ...ENV, FLEET_BASE_URL: url };
+      const timeout = end === 'Ctrl-C' ? '30' : '1';
+      const running = startFleet(['api', '/x/', '--file', pipe, '--timeout', timeout], { env });
+      if (end === 'Ctrl-C') setTimeout(() => void running.stop(), 700);
+      expect(await running.ended).toMatchObject({ code, stderr: expect.stringContaining(message) });
+      closeSync(reader);
+    },
+  );
 
-  test('reports that its reader closed it', async () => {
+  test('reports that the reader of the named pipe closed it', async () => {
     spawn('head', ['-c', '10', pipe]);
     const large = JSON.stringify(Array.from({ length: 40_000 }, (_, index) => ({ uuid: index })));
     const { url } = await openServer((response) => sendJson(response, 200, large));
@@ -120,7 +123,7 @@ describe('a named pipe without a writer', () => {
     expect((await running.stop()).code).toBe(130);
   });
 
-  test('ends reading when a signal arrives while the pipe is opened', async () => {
+  test('a signal that arrives while a named pipe is opened ends the read', async () => {
     const over = new AbortController();
     const opening = openNamedFile(pipe, {
       silenceMs: 10_000,
@@ -164,7 +167,7 @@ test('reads a named pipe completely when a writer opens it later', async () => {
 });
 
 test.each(readers('/dev/zero').slice(1))(
-  'rejects an endless device with exit 2: %s',
+  'rejects an endless device as input with exit 2: %s',
   async (what, args, env) => {
     const words =
       what === 'create --from'

@@ -43,7 +43,7 @@ describe('a token in data of the service', () => {
     Object.entries(characters).map(([which, pattern]) => ({ name, which, pattern, write })),
   );
 
-  it.each(cases)('is hidden with $which character in $name', ({ pattern, write }) => {
+  it.each(cases)('a token is hidden with $which character in $name', ({ pattern, write }) => {
     const secrets = secretsOf(token);
     const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
     const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
@@ -55,7 +55,7 @@ describe('a token in data of the service', () => {
     ['capital I with a dot, which has two characters in lower case', 'İzmir:'],
     ['long text at the limit of a word', `%41${'x'.repeat(59_980)}`],
     ['long text over several limits', `%41${'x'.repeat(149_900)}%41${'x'.repeat(59_990)}`],
-  ])('is hidden after %s', (_name, before) => {
+  ])('a token is hidden after %s', (_name, before) => {
     const hideInData = secretsOf(token).hideInData;
     for (const write of Object.values(CHARACTER_ESCAPES)) {
       const written = token.replace(/[^a-z0-9]/gi, write);
@@ -63,7 +63,7 @@ describe('a token in data of the service', () => {
     }
   });
 
-  it('is hidden wherever it is in a long text without spaces', () => {
+  it('a token is hidden wherever it is in a long text without spaces', () => {
     const { hideInData } = secretsOf(token);
     const written = token.replace(/./g, (sign) => `\\u00${hexOf(sign)}`);
     for (let before = 59_700; before < 60_050; before += 7) {
@@ -72,7 +72,7 @@ describe('a token in data of the service', () => {
     }
   });
 
-  it.each(cases)('loses the signature of a JWT with $which character in $name', (each) => {
+  it.each(cases)('a JWT loses its signature with $which character in $name', (each) => {
     const [, , signature = ''] = TOKEN.split('.');
     const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
     const hidden = secretsOf(TOKEN).hideInData(data);
@@ -80,7 +80,7 @@ describe('a token in data of the service', () => {
     expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
   });
 
-  it('is hidden so that JSON stays valid and other data stays unchanged', () => {
+  it('a token is hidden so that JSON stays valid and other data stays unchanged', () => {
     const before = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n=/#x0') });
     const escapes = fc.constantFrom(...Object.values(CHARACTER_ESCAPES));
     fc.assert(
@@ -147,7 +147,7 @@ describe('secrets in texts of the service and other programs', () => {
     },
   );
 
-  it('a secret is hidden once when it is "hidden", the word in the replacement', () => {
+  it('hides a secret once when the secret is "hidden", the word in the replacement', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -167,7 +167,7 @@ describe('secrets in texts of the service and other programs', () => {
     ['tags with quoted tags', `<i "<" `.repeat(9_000)],
     ['escape sequences of a terminal', '\x1b['.repeat(32_000)],
     ['titles of a terminal', '\x1b]0;'.repeat(16_000)],
-  ])('is looked for in bounded time in a large text of %s', (_name, text) => {
+  ])('searches a large text of %s for secrets in bounded time', (_name, text) => {
     const startedAt = process.cpuUsage();
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
     expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000);
@@ -176,13 +176,13 @@ describe('secrets in texts of the service and other programs', () => {
   it.each([
     ['control characters', 'Se\u0000cr\u0007et!9'],
     ['invisible characters', 'Se\u200Bcret\u00AD!9'],
-  ])('is hidden when it is a password with %s', (_name, text) => {
+  ])('hides a password with %s', (_name, text) => {
     const secrets = openSecrets();
     secrets.add('Secret!9', true);
     expect(secrets.hide(`not "${text}"`)).toBe(`not "${HIDDEN}"`);
   });
 
-  it('a secret is hidden when only a part of it is quoted', () => {
+  it('hides a secret when a text quotes only a part of it', () => {
     const hidden = secretsOf(TOKEN).hide(`"${TOKEN.slice(10, 40)}…" has expired`);
     expect(hidden).toBe(`"${HIDDEN}…" has expired`);
   });
@@ -195,7 +195,7 @@ describe('secrets in texts of the service and other programs', () => {
       'twelve characters as entities',
       '&#115;&#49;&#71;&#110;&#43;&#97;&#47;&#116;&#117;&#45;&#114;&#101;',
     ],
-  ])('is hidden when only a part of it is quoted: %s', (_name, part) => {
+  ])('hides a secret when only a part of it is quoted: %s', (_name, part) => {
     expect(secretsOf(TOKEN).hide(`"…${part}"`)).not.toContain(part.slice(2, -2));
   });
 
@@ -212,39 +212,39 @@ describe('secrets in texts of the service and other programs', () => {
     },
   );
 
-  it('a password in UTF-8 is hidden when a program reads it as Latin-1', () => {
+  it('hides a password in UTF-8 that another program reads as Latin-1', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf 9', true);
     expect(secrets.hide(Buffer.from('not Zwölf 9').toString('latin1'))).toBe(`not ${HIDDEN}`);
   });
 
-  it('a secret is hidden completely when a part of it is found before it is decoded', () => {
+  it('hides a secret completely when a part of it can be found before the text is decoded', () => {
     const secrets = openSecrets();
     secrets.add('Zwölf Boxkämpfer 9!', true);
     const written = encodeURIComponent('Zwölf Boxkämpfer 9!').replaceAll('%20', '+');
     expect(secrets.hide(`/?p=${written}`)).toBe(`/?p=${HIDDEN}`);
   });
 
-  it('a secret is hidden when a header damaged a part of a password', () => {
+  it('hides a password when a header damaged a part of it', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
     expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);
   });
 
-  it('a secret is hidden when entities write its characters that are not letters', () => {
+  it('hides a secret whose special characters are written as HTML entities', () => {
     const secrets = openSecrets();
     secrets.add('a@b#c$d!e%', true);
     expect(secrets.hide('a&commat;b&num;c&dollar;d&excl;e&percnt;')).toBe(HIDDEN);
   });
 
-  it('a secret is hidden completely when another secret contains it, and in another case', () => {
+  it('hides a secret completely when it is a part of another secret, or is written in another case', () => {
     const { hide } = secretsOf('Abcdefgh', 'Abcdefghij');
     expect(hide('Abcdefghij Abcdefgh abcdefgh ABCDEFGH Abcdefg')).toBe(
       `${HIDDEN} ${HIDDEN} ${HIDDEN} ${HIDDEN} Abcdefg`,
     );
   });
 
-  it('is hidden when a long watch has renewed its token many times', () => {
+  it('hides the earlier tokens of a long watch that has renewed its token many times', () => {
     const secrets = openSecrets();
     const proxyPassword = 'Pr0xy-Passw0rd';
     const tokens = Array.from({ length: 30 }, (_, at) =>
@@ -262,14 +262,14 @@ describe('secrets in texts of the service and other programs', () => {
     expect(secrets.hideInData(tokens[1] ?? '')).toBe(tokens[1]);
   });
 
-  it('other text stays unchanged', () => {
+  it('does not change text without secrets', () => {
     const text = 'the service refused "rent": 100% of \\u0041 &amp; \\n %41 (HTTP 400)';
     expect(secretsOf(TOKEN).hide(text)).toBe(text);
     expect(openSecrets().hide(TOKEN)).toBe(TOKEN);
     expect(secretsOf('short').hide('a short one')).toBe('a short one');
   });
 
-  it('a secret is hidden in the texts, keys and numbers of an error as JSON', () => {
+  it('hides a secret in the texts, keys and numbers of an error that is printed as JSON', () => {
     const detail = { a: ['x abcdefghij'], abcdefghij: 1234567890123, n: 12, t: true, z: null };
     const error = new FleetError('rejected', 'no', { detail });
     expect(
@@ -283,13 +283,13 @@ describe('secrets in texts of the service and other programs', () => {
     });
   });
 
-  it('a secret is hidden in lower-case header names and in header values', () => {
+  it('hides secrets in lower-case header names and in header values', () => {
     const headers = { [`x-${TOKEN.toLowerCase()}-y`]: `of ${TOKEN}`, date: 'today' };
     const hidden = hideInHeaders(headers, secretsOf(TOKEN));
     expect(hidden).toEqual({ [`x-${HIDDEN}-y`]: `of ${HIDDEN}`, date: 'today' });
   });
 
-  it('a secret is hidden so that JSON stays valid', () => {
+  it('hides a secret in JSON so that the JSON stays valid', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 8, unit: 'grapheme-ascii' }), fc.json(), (token, json) => {
         const text = JSON.stringify({ before: token, json });
@@ -298,7 +298,7 @@ describe('secrets in texts of the service and other programs', () => {
     );
   });
 
-  it('a secret is hidden in all of these encodings for any token and position (property-based)', () => {
+  it('hides any token at any position in all of these encodings (property-based)', () => {
     const tokenOf = fc.string({
       minLength: 8,
       maxLength: 200,

@@ -11,11 +11,11 @@ test.each([
   ['$HOME', "'$HOME'", "'$HOME'"],
   ['a,@b', 'a,@b', "'a,@b'"],
   ['', "''", "''"],
-])('quotes %s for the shell', (word, posix, powershell) => {
+])('quotes the word %s for the shell', (word, posix, powershell) => {
   expect([quoteForShell(word, 'linux'), quoteForShell(word, 'win32')]).toEqual([posix, powershell]);
 });
 
-test('prints commands that set and unset variables', () => {
+test('prints shell commands that set and unset variables', () => {
   const values = { FLEET_BASE_URL: 'https://example.com/api', FLEET_PROFILE: "Ann's" };
   expect(setVariables(values, 'linux')).toBe(
     String.raw`export FLEET_BASE_URL=https://example.com/api FLEET_PROFILE='Ann'\''s'`,

@@ -29,11 +29,11 @@ test.each([
   ['Australia/Lord_Howe', '2026-01-15T12:00:00Z', 660],
   ['Pacific/Kiritimati', '2026-01-15T12:00:00Z', 840],
   ['UTC', '2026-01-15T12:00:00Z', 0],
-])('the offset of %s at %s is %i minutes', (name, instant, offset) => {
+])('the UTC offset of %s at %s is %i minutes', (name, instant, offset) => {
   expect(openTimeZone(name).offsetMinutes(Date.parse(instant))).toBe(offset);
 });
 
-test('changes the offset in the second of the clock change', () => {
+test('the UTC offset changes in the second of the clock change', () => {
   expect(showClock(Date.parse('2026-03-29T00:59:59Z'), BERLIN)).toBe('01:59:59');
   expect(showClock(Date.parse('2026-03-29T01:00:00Z'), BERLIN)).toBe('03:00:00');
   expect(showClock(Date.parse('2026-10-25T00:59:59Z'), BERLIN)).toBe('02:59:59');
@@ -57,7 +57,7 @@ describe('local times', () => {
     ['the first of a repeated hour', '2026-10-25 02:30', '2026-10-25T00:30:00Z'],
     ['an hour later than a skipped time', '2026-03-29 02:30', '2026-03-29T01:30:00Z'],
     ['the hour after the skipped one', '2026-03-29 03:00', '2026-03-29T01:00:00Z'],
-  ])('converts %s to an instant', (_what, local, instant) => {
+  ])('converts the local time %s to an instant', (_what, local, instant) => {
     expect(new Date(instantOf(at(local), BERLIN)).toISOString()).toBe(
       new Date(instant).toISOString(),
     );

@@ -57,7 +57,7 @@ describe.each([
     expect(readFileSync(join(folder, 'target'), 'utf8')).toBe('new');
   });
 
-  test('keeps the permissions of the replaced file', async () => {
+  test('keeps the permissions of the file that it replaces', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, 'old');
     chmodSync(file, 0o640);
@@ -72,7 +72,7 @@ describe.each([
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('does not replace an existing file that must be new', async () => {
+  test('does not replace an existing file when the caller wants a new file', async () => {
     const file = join(folder, 'file');
     await write(file, 'first', { isNew: true });
     await expect(write(file, 'second', { isNew: true })).rejects.toMatchObject({ code: 'EEXIST' });
@@ -103,7 +103,7 @@ describe.each([
   });
 });
 
-test('shows the old file until all parts are written', async () => {
+test('readers see the old file until the new file is complete', async () => {
   const file = join(folder, 'file');
   writeFileSync(file, 'old');
   const draft = await openWholeFile(file);

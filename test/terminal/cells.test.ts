@@ -42,18 +42,18 @@ describe('widthOf', () => {
 
     ['אופניים', 7],
     ['␛[31m', 5],
-  ])('%j takes %d', (text, width) => {
+  ])('the text %j takes %d columns', (text, width) => {
     expect(widthOf(text)).toBe(width);
   });
 
-  it('agrees with string-width on every character', () => {
+  it('measures every character like string-width', () => {
     for (let code = 0x20; code < 0x1_0000; code += isLong || !isOfMany(code) ? 1 : 16) {
       const text = clean(String.fromCodePoint(code));
       if (widthOf(text) !== stringWidth(text)) throw new Error(`U+${code.toString(16)}`);
     }
   });
 
-  it('agrees with string-width on texts', () => {
+  it('measures texts like string-width', () => {
     // Two letters that are not a country are drawn as two letters, but string-width counts the pair
     // as one column. Letters of Hangul that form no syllable are so rare that wrong widths are
     // accepted.
@@ -82,7 +82,7 @@ describe('cut', () => {
     expect(cut(text, width)).toBe(expected);
   });
 
-  it('never exceeds the width, never splits a grapheme, and keeps text that fits', () => {
+  it('a shortened text never exceeds the width, never splits a grapheme, and stays whole when it fits', () => {
     fc.assert(
       fc.property(cleanText(), fc.nat({ max: 40 }), (text, width) => {
         const shown = cut(text, width);
@@ -116,11 +116,11 @@ it.each([
     ['one of:', '  9e3779b1-0000-4000-8000-000000000001', '  (a)'],
   ],
   ['short', ['short']],
-])('wraps %j in 18 columns', (text, lines) => {
+])('wraps the text %j in 18 columns', (text, lines) => {
   expect(wrap(text, 18, '  ')).toEqual(lines);
 });
 
-it('removes most of thousands of combining marks in one cell', () => {
+it('removes most combining marks when one cell has thousands of them', () => {
   const heaped = `e${'\u0301'.repeat(3_000)}`;
   const shown = cut(`a${heaped}b`, 20);
   expect(shown.startsWith(`ae${'\u0301'.repeat(10)}`)).toBe(true);

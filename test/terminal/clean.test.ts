@@ -29,7 +29,7 @@ describe('clean', () => {
     ['☁\ufe0f', '☁\ufe0f'],
     ['☁\ufe0f\ufe0f', '☁\ufe0f<U+FE0F>'],
     ['😀\u{e0101}', '😀<U+E0101>'],
-  ])('converts %j to %j', (text, cleaned) => {
+  ])('converts the text %j to %j', (text, cleaned) => {
     expect(clean(text)).toBe(cleaned);
   });
 
@@ -44,7 +44,7 @@ describe('clean', () => {
     expect(clean(text)).toBe(text);
   });
 
-  it('removes all control characters and is idempotent (property-based)', () => {
+  it('removes all control characters, and a second pass changes nothing (property-based)', () => {
     fc.assert(
       fc.property(fc.array(odd()), (texts) => {
         const cleaned = clean(texts.join(''));
@@ -66,7 +66,7 @@ describe('escapeJson', () => {
     ['"\u{E0041}"', '"\\udb40\\udc41"'],
     ['"👨\u200d👩 ü"', '"👨\u200d👩 ü"'],
     ['{\n\t"a": 1.50\r\n}', '{\n\t"a": 1.50\r\n}'],
-  ])('converts %j to %j', (json, escaped) => {
+  ])('converts the JSON text %j to %j', (json, escaped) => {
     expect(escapeJson(json)).toBe(escaped);
   });
 

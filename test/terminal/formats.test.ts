@@ -64,12 +64,12 @@ describe('the same structure for zero, one and many items', () => {
     expect(await draw(2, 1)).toBe(collection(`\n${point('A')},\n${point('B')}\n`));
   });
 
-  it('prints nothing for an empty table on a terminal, and an array for JSON', async () => {
+  it('prints nothing for an empty table on a terminal, and an empty array for JSON', async () => {
     expect(await render(PLAIN, [], { width: 80 })).toBe('');
     expect(await render(PLAIN, [], { width: 80, format: 'json' })).toBe('[]\n');
   });
 
-  it('shows all received fields of resources without a view', async () => {
+  it('shows all received fields of resources that have no table of their own', async () => {
     const rows = rowsOf<Resource>([{ z: 1, y: 'x\u001b' }, { w: [true] }]);
     expect(await render(UNKNOWN, rows)).toBe('Z  Y   W\n1  x␛  -\n-  -   [true]\n');
     expect(await render(UNKNOWN, rows, { format: 'csv' })).toBe('z,y,w\n1,x␛,\n,,[true]\n');
@@ -87,7 +87,7 @@ it('indents JSON on a terminal and colors its keys', async () => {
   );
 });
 
-describe('every format preserves the value', () => {
+describe('every format preserves the values of the service', () => {
   it.each(EXACT_NUMBERS.map((number) => [number]))('%s in every format', async (number) => {
     const latitude = number.length > 20 && Math.abs(Number(number)) <= 90 ? number : '1.50';
     const row = rowOf<Resource>(
@@ -119,7 +119,7 @@ describe('every format preserves the value', () => {
     );
   });
 
-  it('a list as JSON parses to the sent values', () => {
+  it('a list that is printed as JSON parses to the values that the service sent', () => {
     return fc.assert(
       fc.asyncProperty(fc.array(anyJson()), fc.boolean(), async (values, isTerminal) => {
         const text = await render<unknown>(PLAIN as Shape<unknown>, rowsOf(values), {
@@ -188,7 +188,7 @@ describe('every format preserves the value', () => {
     );
   });
 
-  it('another YAML parser reads back every value from one document', () => {
+  it('another YAML parser reads the same values from the YAML output', () => {
     const value = fc.oneof(anyCell, anyJson({ maxDepth: 2 }), fc.array(anyCell));
     const key = fc.oneof(
       fc.constantFrom(...NAUGHTY.filter((name) => name !== '__proto__')),
@@ -220,7 +220,7 @@ describe('every format preserves the value', () => {
     expect(notice).toBe('4 bicycles without a position left out\n');
   });
 
-  it('an alert as GeoJSON has the position of its extra field', async () => {
+  it('an alert as GeoJSON has the position in its field extra', async () => {
     const text = await render(ALERTS, rowsOf(ALERT_VALUES), { format: 'geojson' });
     const [json = '', notice] = text.split('# ');
     expect(JSON.parse(json)).toMatchObject({
@@ -272,7 +272,7 @@ describe('hostile text', () => {
     },
   );
 
-  it('hostile text is not changed when a spreadsheet would treat it as a formula', async () => {
+  it('hostile text stays unchanged when a spreadsheet program would treat it as a formula', async () => {
     const rows = rowsOf<Resource>([{ a: '=1+1', b: '@SUM(A1)' }]);
     expect(await render(PLAIN, rows, { format: 'csv' })).toBe('a,b\n=1+1,@SUM(A1)\n');
   });
@@ -313,7 +313,7 @@ describe('--columns', () => {
       'NAME,STATE,UUID',
       'Berlin 0001,available,0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4',
     ],
-  ])('selects %j in a table', async (columns, header, cells) => {
+  ])('selects the columns %j in a table', async (columns, header, cells) => {
     const lines = (await render(BICYCLES, rows, { width: 200, columns })).split('\n');
     expect(lines.map((line) => line.trimStart().replaceAll(/ {2,}/g, ','))).toEqual([
       header,
@@ -330,7 +330,7 @@ describe('--columns', () => {
     [['POSITION'], 'position\n"52.520008, 13.404954"\n'],
     [['description'], 'description\n""\n'],
     [['description', 'battery.cells'], 'description,battery.cells\n,"[3.7,3.8]"\n'],
-  ])('selects %j in csv', async (columns, text) => {
+  ])('selects the columns %j in csv', async (columns, text) => {
     expect(await render(BICYCLES, rows, { format: 'csv', columns })).toBe(text);
   });
 
@@ -368,7 +368,7 @@ describe('--columns', () => {
       });
   });
 
-  it('rejects an empty list of columns, and columns for a format without any', async () => {
+  it('rejects an empty list of columns, and columns for a format that has no columns', async () => {
     expect(await refused('csv', [','])).toMatchObject({
       kind: 'usage',
       message: '--columns names no column',
@@ -378,7 +378,7 @@ describe('--columns', () => {
     }
   });
 
-  it('accepts unknown columns for an empty list', async () => {
+  it('accepts unknown columns when the list is empty', async () => {
     expect(await render(BICYCLES, [], { format: 'csv', columns: ['uuid', 'zone'] })).toBe(
       'uuid,zone\n',
     );
@@ -390,7 +390,7 @@ it('rejects geojson for resources without a position', async () => {
   await expect(openRenderer('geojson', PLAIN, options)).rejects.toMatchObject({ kind: 'usage' });
 });
 
-it('escapes characters in YAML that YAML 1.1 parsers misread', async () => {
+it('escapes characters that parsers of YAML 1.1 misread', async () => {
   const rows = rowsOf<Resource>([{ a: '=', b: 'x\ufffey\uffffz', '=': '\ufffe' }]);
   expect(await render(UNKNOWN, rows, { format: 'yaml' })).toBe(
     '- a: "="\n  b: "x\\ufffey\\uffffz"\n  "=": "\\ufffe"\n',

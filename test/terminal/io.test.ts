@@ -53,7 +53,7 @@ describe('TERM=dumb', () => {
     expect(stderr).toContain('remove it to print lines');
   });
 
-  test('TERM=dumb gets lists without escape sequences', async () => {
+  test('lists contain no escape sequences with TERM=dumb', async () => {
     const { stdout, stderr } = await run(['bicycles', 'list'], { TERM: 'dumb' }, { columns: 80 });
     expect(stdout + stderr).not.toContain('\u001b');
   });
@@ -79,14 +79,11 @@ describe('FORCE_COLOR=1 in a pipe', () => {
     expect(stripVTControlCharacters(painted.stdout)).toBe(plain.stdout);
   });
 
-  test.each(COMMANDS)(
-    'FORCE_COLOR has lower priority than NO_COLOR and --no-color in %s',
-    async (_name, args) => {
-      const both = await run(args, { FORCE_COLOR: '1', NO_COLOR: '1' });
-      const flag = await run([...args, '--no-color'], { FORCE_COLOR: '1' });
-      expect(both.stdout + flag.stdout).not.toContain('\u001b');
-    },
-  );
+  test.each(COMMANDS)('NO_COLOR and --no-color override FORCE_COLOR in %s', async (_name, args) => {
+    const both = await run(args, { FORCE_COLOR: '1', NO_COLOR: '1' });
+    const flag = await run([...args, '--no-color'], { FORCE_COLOR: '1' });
+    expect(both.stdout + flag.stdout).not.toContain('\u001b');
+  });
 
   test.each(['json', 'jsonl', 'csv', 'tsv', 'yaml', 'uuid'])(
     'does not color %s',

@@ -55,7 +55,7 @@ test.each([
   expect(await filter(program, json)).toBe(expected);
 });
 
-test('keeps all digits of numbers that the program does not calculate with', async () => {
+test('keeps all digits of numbers that the jq program does not change', async () => {
   const jq = await openJq('.n', PIPE);
   for (const number of EXACT_NUMBERS) {
     const digits = (text: string) =>
@@ -71,7 +71,7 @@ test('keeps all digits of numbers that the program does not calculate with', asy
   );
 });
 
-describe('errors of jq as usage errors', () => {
+describe('errors in jq programs are usage errors', () => {
   test.each([
     ['.[', /^.*syntax error, unexpected end of file.*$/],
     ['import "x" as x; .', /^.*module not found.*$/],
@@ -91,7 +91,7 @@ describe('errors of jq as usage errors', () => {
     await expect(filter(program, json)).rejects.toMatchObject(refusal('usage', words));
   });
 
-  test('compiles any program or reports a usage error (property-based)', async () => {
+  test('compiles any jq program or reports a usage error (property-based)', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.oneof(fc.string({ maxLength: 12 }), fc.constantFrom(...NAUGHTY)),
@@ -111,7 +111,7 @@ describe('errors of jq as usage errors', () => {
 describe.concurrent('one item per run', () => {
   const ITEMS = ['{"a":1}', '{"a":{}}', '{"a":3}'];
 
-  test('continues after an item that fails, and quotes that item in the error', async () => {
+  test('continues after an item for which the jq program fails, and quotes that item in the error', async () => {
     const jq = await openJq('.a + 1', PIPE);
     const results = await jq.run(ITEMS);
     expect(results.map(({ text }) => text)).toEqual(['2\n', '', '4\n']);
@@ -131,7 +131,7 @@ describe.concurrent('one item per run', () => {
     }
   });
 
-  test('ends only its own item with halt', async () => {
+  test('`halt` ends the jq program only for its own item', async () => {
     const jq = await openJq('if .a == 1 then halt else "went on" end', PIPE);
     expect((await jq.run(ITEMS)).map(({ text }) => text)).toEqual(['', 'went on\n', 'went on\n']);
   });
@@ -151,7 +151,7 @@ describe.concurrent('one item per run', () => {
     }
   });
 
-  test('reports an error of the jq program with any value', async () => {
+  test('reports any value that the jq program raises as an error', async () => {
     const jq = await openJq(
       'if . == 1 then error(null) elif . == 2 then error({a: 1}) else error end',
       PIPE,
@@ -164,7 +164,7 @@ describe.concurrent('one item per run', () => {
 /** The half second of a run after the signal is shorter here. */
 const HASTY: JqOptions = { ...PIPE, clock: openQuickClock(10) };
 
-describe.concurrent('a program that does not end', () => {
+describe.concurrent('a jq program that does not end', () => {
   const ENDLESS = [
     'def f: f; f',
     'last(range(1e18))',
@@ -183,7 +183,7 @@ describe.concurrent('a program that does not end', () => {
     },
   );
 
-  test('stops waiting runs of the same signal, and can be used with another signal', async () => {
+  test('a signal stops all waiting jq programs, and jq can be used again with another signal', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
     const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], ending.signal)));
@@ -193,7 +193,7 @@ describe.concurrent('a program that does not end', () => {
     await jq.close();
   });
 
-  test('completes a short run after the signal', async () => {
+  test('a short jq program completes after the signal', async () => {
     const ending = new AbortController();
     const jq = await openJq('. + 1', { ...PIPE, signal: ending.signal });
     expect(textOf(await jq.run(['1']))).toBe('2\n');
@@ -203,7 +203,7 @@ describe.concurrent('a program that does not end', () => {
   });
 });
 
-test('limits the output of a program and continues with the next item', {
+test('limits the output of a jq program and continues with the next item', {
   timeout: 120_000,
 }, async () => {
   const jq = await openJq('if . == 1 then repeat("x" * 100000) else . end', PIPE);
@@ -213,7 +213,7 @@ test('limits the output of a program and continues with the next item', {
   await jq.close();
 });
 
-test('uses one jq process for many inputs, also after a failed one', async () => {
+test('uses one jq process for many inputs, even after one of them failed', async () => {
   const jq = await openJq('.a + 1', PIPE);
   for (let number = 0; number < 40; number += 1) {
     if (number % 10 === 0)
@@ -222,7 +222,7 @@ test('uses one jq process for many inputs, also after a failed one', async () =>
   }
 });
 
-test('passes the output of debug to the caller', async () => {
+test('passes the output of `debug` to the caller', async () => {
   const said: string[] = [];
   const jq = await openJq('.a | debug', { terminal: false, say: (line) => said.push(line) });
   expect(textOf(await jq.run(['{"a":1}']))).toBe('1\n');
@@ -289,7 +289,7 @@ describe('text from the service', () => {
     expect(texts.flatMap((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual([]);
   });
 
-  test('text from the service is printed as indented objects on a terminal', async () => {
+  test('a jq result is printed as an indented object on a terminal', async () => {
     expect(await filter('.', '{"a":[1,{"b":1.50}]}', { terminal: true })).toBe(
       '{\n  "a": [\n    1,\n    {\n      "b": 1.50\n    }\n  ]\n}\n',
     );

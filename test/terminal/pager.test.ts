@@ -42,13 +42,16 @@ describe.runIf(hasTool('script'))('the pager', () => {
   test.each([
     ['PAGER', "PAGER='mark paged:'"],
     ['FLEET_PAGER before PAGER, with words in quotes', `PAGER=false FLEET_PAGER='mark "paged:"'`],
-  ])('starts %s and prints later messages after the output', async (_name, environment) => {
-    const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
-    expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
-    expect(text.match(/paged:/g)).toHaveLength(4);
-    expect(text).toMatch(/\u001b\[\d+m/);
-    expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
-  });
+  ])(
+    'starts the pager %s and prints later messages after the output',
+    async (_name, environment) => {
+      const text = await run(`${environment} fleet bicycles list --columns name,state --limit 3`);
+      expect(text).toMatch(/LESS=FRX LV=-c paged:.*NAME/);
+      expect(text.match(/paged:/g)).toHaveLength(4);
+      expect(text).toMatch(/\u001b\[\d+m/);
+      expect(text).toMatch(/Showing 3 of 300[\s\S]*code 0/);
+    },
+  );
 
   test.each([['FLEET_PAGER=cat'], ['FLEET_PAGER='], ['FLEET_PAGER="  "']])(
     '%s prints without a pager',
@@ -76,7 +79,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(text).toMatch(said);
   });
 
-  test('prints the output when the pager cannot be started', async () => {
+  test('prints the output directly when the pager cannot be started', async () => {
     const text = await run('PAGER=/no/such/pager fleet bicycles list --limit 3');
     expect(text).toMatch(
       /the pager "\/no\/such\/pager" could not be started: .*ENOENT[\s\S]*NAME[\s\S]*code 0/,
@@ -88,7 +91,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     expect(text.replace(/\u001b[^a-zA-Z]*[a-zA-Z]/g, '')).toMatch(/^\s*\[\r\ncode 0/);
   });
 
-  test('keeps the exit code of an error and prints it after the pager ended', async () => {
+  test('keeps the exit code of an error, and prints the error after the pager has ended', async () => {
     const text = await run("PAGER='mark paged:' fleet api /bicycles/nobody/ -i");
     expect(text).toMatch(/HTTP\/1.1 404[\s\S]*error: [\s\S]*code 5/);
   });
@@ -102,7 +105,7 @@ describe.runIf(hasTool('script'))('the pager', () => {
     ['SIGTERM', 143, '--all', () => process.kill(pid(), 'SIGTERM')],
     ['SIGTERM after the last byte', 143, '--limit 3', () => process.kill(pid(), 'SIGTERM')],
   ])(
-    'gives the terminal to the pager until it ends and then to the shell after %s',
+    'gives the terminal to the pager until it ends, and to the shell after %s',
     async (_name, code, flags, interrupt) => {
       rmSync(join(home.folder, 'over'), { force: true });
       const line = `sh -c 'echo $$ > pid; PAGER=screen exec fleet bicycles list ${flags} -o json'`;

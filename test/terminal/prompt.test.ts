@@ -61,7 +61,7 @@ async function answered<Answer>(answer: Promise<Answer>, keys: string): Promise<
 }
 
 describe('a question', () => {
-  it('a question accepts an answer, and has no colors when they are disabled', async () => {
+  it('a question accepts an answer, and has no colors when colors are disabled', async () => {
     expect(await answered(askText(openAsking(), QUESTION), 'https://x\r')).toBe('https://x');
     expect(screen).toContain('? Address');
     expect(screen).not.toMatch(/\x1b\[\d+m/);
@@ -79,7 +79,7 @@ describe('a question', () => {
     },
   );
 
-  it('hides a token in the reason for another question', async () => {
+  it('hides a token in the reason why a question is asked again', async () => {
     const asking = openAsking();
     asking.io.secrets.add(TOKEN);
     const refuse = (typed: string) => (typed === 'b' ? undefined : `not ${TOKEN.toUpperCase()}`);
@@ -117,14 +117,14 @@ describe('a question', () => {
     },
   );
 
-  it('leaves stderr open', async () => {
+  it('a question leaves stderr open', async () => {
     const asking = openAsking();
     await answered(askText(asking, QUESTION), 'a\r');
     await asking.io.stderr.write('and then');
     expect(screen).toMatch(/and then$/);
   });
 
-  it('does not show the answer for a secret', async () => {
+  it('a question for a secret does not show the answer', async () => {
     const answer = askSecret(openAsking(), { message: 'Token', instead: 'use stdin' });
     expect(await answered(answer, 'xyzzy\r')).toBe('xyzzy');
     for (const letter of 'xyz') expect(screen.replaceAll('Token', '')).not.toContain(letter);
@@ -147,7 +147,7 @@ describe('a question', () => {
     ['Ctrl-D', '\x04', () => {}, INTERRUPTED],
     ['the end of stdin', 'half', () => stdin.end(), INTERRUPTED],
     ['a signal, and has its reason', 'half', () => abort.abort(REASON), REASON],
-  ])('ends with %s', async (_what, keys, then, error) => {
+  ])('a question ends with %s', async (_what, keys, then, error) => {
     const answer = askText(openAsking(), QUESTION);
     await Promise.all([expect(answer).rejects.toMatchObject(error), type(keys).then(then)]);
   });
@@ -171,7 +171,7 @@ it.each([
   ['stdin is a pipe', { stdin: false }, 'without a terminal'],
   ['stderr is a pipe', { stderr: false }, 'without a terminal'],
   ['--no-input was given', { input: false }, 'with --no-input'],
-])('is not asked when %s', async (_when, at, why) => {
+])('a question is not asked when %s', async (_when, at, why) => {
   const asking = openAsking(at);
   expect(canAsk(asking)).toBe(false);
   for (const ask of [askText, askSecret, askYesNo])

@@ -28,7 +28,7 @@ test('redraws only changed lines, and all lines after a resize or a change of th
   expect(screen.frame(['later'])).toBe('');
 });
 
-describe('a key for a signal', () => {
+describe('keys that send a signal', () => {
   /** Presses keys on a screen where `process.kill` would end the program at once, as it does on Windows. */
   async function press(keys: string): Promise<string[]> {
     const did: string[] = [];
@@ -53,11 +53,11 @@ describe('a key for a signal', () => {
     return did;
   }
 
-  test('Ctrl-C sends SIGINT to its listeners', async () => {
+  test('Ctrl-C sends SIGINT to the listeners of that signal', async () => {
     expect(await press('\x03q')).toEqual(['heard SIGINT', 'pressed q']);
   });
 
-  test('Ctrl-Z does nothing on a platform without that signal', async () => {
+  test('Ctrl-Z does nothing on a platform that cannot suspend processes', async () => {
     const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
     expect(await press('\x1aq').finally(() => platform.mockRestore())).toEqual(['pressed q']);
   });

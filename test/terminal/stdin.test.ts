@@ -17,7 +17,7 @@ import { hasTool } from '../support/tools.js';
 /** No server listens at this URL. */
 const ENV = { FLEET_BASE_URL: 'http://127.0.0.1:9', FLEET_TOKEN: 'secret-token' };
 
-describe('a stdin without possible input causes a usage error that names the cause', () => {
+describe('a stdin from which nothing can be read causes a usage error that names the cause', () => {
   it.each([
     'bicycles act - rent --yes',
     ...(isLong
@@ -57,15 +57,18 @@ describe('an error ends reading', () => {
     ).toBe(2);
   });
 
-  it.runIf(hasTool('script'))('from a user who could continue to type', async () => {
-    const home = await makeHome(ENV);
-    const terminal = await openTerminal(home);
-    onTestFinished(terminal.close);
-    terminal.press('fleet bicycles act - rent; echo "code $?"\n');
-    await terminal.until(/rent; echo/);
-    terminal.press('no UUID\n');
-    expect(await terminal.until(PROMPT)).toContain('code 2');
-  });
+  it.runIf(hasTool('script'))(
+    'an error ends reading from a user who could continue to type',
+    async () => {
+      const home = await makeHome(ENV);
+      const terminal = await openTerminal(home);
+      onTestFinished(terminal.close);
+      terminal.press('fleet bicycles act - rent; echo "code $?"\n');
+      await terminal.until(/rent; echo/);
+      terminal.press('no UUID\n');
+      expect(await terminal.until(PROMPT)).toContain('code 2');
+    },
+  );
 });
 
 describe('limits of stdin', () => {
@@ -84,7 +87,7 @@ describe('limits of stdin', () => {
     });
   });
 
-  it('ends the wait with the reason of an abort', async () => {
+  it('a signal ends the wait for input, and its reason becomes the error', async () => {
     const abort = new AbortController();
     const reading = readStdin(context(new PassThrough(), abort.signal));
     abort.abort(new Error('enough'));
@@ -100,7 +103,7 @@ describe('limits of stdin', () => {
     return lines;
   };
 
-  it('splits a text into the same lines in pieces of any length', async () => {
+  it('splits a text into the same lines, whatever the length of its pieces is', async () => {
     const text = '\uFEFFa\r\nb\n\nc\rd\r\re\r\r\nŽ🚲\nlast';
     const lines = ['a\r\n', 'b\n', '\n', 'c\r', 'd\r', '\r', 'e\r', '\r\n', 'Ž🚲\n', 'last'];
     const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));

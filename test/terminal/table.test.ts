@@ -44,7 +44,7 @@ function draw(
 }
 
 describe('widths of columns', () => {
-  it('widths of columns fit terminals from 20 to 200 columns without trailing spaces and keep the column order', async () => {
+  it('the columns fit terminals from 20 to 200 columns, keep their order and have no trailing spaces', async () => {
     const order = ['NAME', 'STATE', 'CHARGE', 'SEEN', 'ID', 'POSITION'];
     for (let width = 20; width <= 200; width += 1) {
       const screen = await render(BICYCLES, rowsOf(BICYCLE_VALUES), { width, batch: 2 });
@@ -69,13 +69,13 @@ describe('widths of columns', () => {
     }
   });
 
-  it('widths of columns stay the same after the first batch, and later cells are shortened', () => {
+  it('widths of columns stay the same after the first batch, and longer cells of later batches are shortened', () => {
     expect(
       draw([column('A'), column('B')], 40, [['short', 'x']], [['much longer than it was', 'y']]),
     ).toBe('A      B\nshort  x\nmuch…  y\n');
   });
 
-  it('widths of columns include the requested space when it is available', () => {
+  it('a column gets the width that it asks for when there is enough space', () => {
     expect(
       draw([column('A', { room: 12 }), column('B')], 40, [['short', 'x']], [['much longer', 'y']]),
     ).toBe('A             B\nshort         x\nmuch longer   y\n');
@@ -92,7 +92,7 @@ describe('widths of columns', () => {
     ).toBe('A      B\nshort  x\nmuch longer than it was  y\n');
   });
 
-  it('widths of columns shrink the least useful column first and then drop it', () => {
+  it('the least useful column becomes narrower first and is then dropped', () => {
     const columns = [
       column('A', { minimum: 4 }),
       column('B', { minimum: 4 }),
@@ -108,7 +108,7 @@ describe('widths of columns', () => {
     expect(draw(columns, 3, [row])).toBe('A\naa…\n');
   });
 
-  it('widths of columns align numbers to the right', () => {
+  it('numbers are aligned to the right', () => {
     expect(
       draw([column('A', { align: 'right', minimum: 5 }), column('B')], 40, [
         ['1', 'x'],
@@ -139,7 +139,7 @@ it('tables keep unusual characters aligned and escape control characters (proper
   );
 });
 
-it('tables are the same for a long list in one batch and in many batches', async () => {
+it('a long list gives the same table in one batch and in many batches', async () => {
   const rows = rowsOf(
     Array.from({ length: 50 }, (_, index) => ({ ...BICYCLE_VALUES[0], name: `Bicycle ${index}` })),
   );

@@ -29,7 +29,7 @@ describe('age', () => {
     [undefined, '-'],
     [1_770_000_000, '-'],
     [{ seconds: 1 }, '-'],
-  ])('of %j is %s', (iso, expected) => {
+  ])('the age of %j is %s', (iso, expected) => {
     expect(age(iso, NOW)).toBe(expected);
   });
 
@@ -43,7 +43,7 @@ it.each([
   ['2026-03-01T13:57:00+02:00', '2026-03-01T13:57:00+02:00'],
   ['not a time\u001b', 'not a time␛'],
   [null, '-'],
-])('converts %j with toIso to %s', (value, expected) => {
+])('toIso converts %j to %s', (value, expected) => {
   expect(toIso(value)).toBe(expected);
 });
 
@@ -56,7 +56,7 @@ describe('parseDuration', () => {
     ['1d', 86_400_000],
     ['1.5h', 5_400_000],
     ['0s', 0],
-  ])('reads %s as %d ms', (text, expected) => {
+  ])('reads the duration %s as %d ms', (text, expected) => {
     expect(parseDuration(text)).toBe(expected);
   });
 

@@ -39,7 +39,7 @@ describe('typed times', () => {
     ['1w', '2026-11-21T10:49:45.000Z'],
     ['90s', '2026-11-28T10:48:15.000Z'],
     [' 1.5h ', '2026-11-28T09:19:45.000Z'],
-  ])('accepts %s', (text, instant) => {
+  ])('accepts the time %s', (text, instant) => {
     expect(read(text)).toBe(instant);
   });
 
@@ -68,13 +68,13 @@ test.each([
   '-',
   '',
   'x'.repeat(100_000),
-])('rejects %j', (text) => {
+])('rejects the time %j', (text) => {
   expect(parseTypedTime(text)).toBeUndefined();
 });
 
 test.each([
   ['31.02.2026', '--until: there is no such date as 31.02.2026'],
   ['soon', '--until must be a time, not "soon"'],
-])('names the flag in the error for %s', (text, message) => {
+])('the error for %s names the flag', (text, message) => {
   expect(() => readTimeFlag('--until', text, NOW)).toThrow(message);
 });

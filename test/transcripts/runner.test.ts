@@ -29,7 +29,7 @@ const ECHO = session(
 );
 
 describe('a transcript', () => {
-  test('passes and is not changed by an update if its output is as expected', async () => {
+  test('a transcript passes when its output is as expected, and an update does not change it', async () => {
     const text = write(ECHO);
     expect(await check(text)).toBe(text);
     expect(await update(text)).toBe(text);
@@ -42,21 +42,24 @@ describe('a transcript', () => {
     ['the exit code', 11, 'exit 3\n```', 'exit 4\n```'],
     ['a missing exit code', 11, 'exit 3\n```', '```'],
     ['an additional line', 12, 'exit 3\n```', 'exit 3\nmore\n```'],
-  ])('fails if %s differs, and an update corrects it', async (_what, line, right, wrong) => {
-    const text = write(ECHO);
-    const changed = text.replace(right, wrong);
-    await expect(check(changed)).rejects.toThrow(`a.md:${line}: `);
-    expect(await update(changed)).toBe(text);
-  });
+  ])(
+    'a transcript fails when %s differs, and an update corrects it',
+    async (_what, line, right, wrong) => {
+      const text = write(ECHO);
+      const changed = text.replace(right, wrong);
+      await expect(check(changed)).rejects.toThrow(`a.md:${line}: `);
+      expect(await update(changed)).toBe(text);
+    },
+  );
 
-  test('names the file, the line that differs and the command', async () => {
+  test('the error names the file, the line that differs and the command', async () => {
     const text = write(session('$ fleet --version', '<version>', '$ fleet nonsense', 'exit 2'));
     await expect(check(text)).rejects.toThrow(
       'a.md:10: the output differs after: $ fleet nonsense',
     );
   });
 
-  test('runs several terminals, and waits for the output of each step', async () => {
+  test('a transcript runs several terminals and waits for the output of each step', async () => {
     const text = write(
       session(
         '[first] $ echo one; sleep 1000',
@@ -88,7 +91,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(write(session(...lines)));
   });
 
-  test('keeps late output in its step during an update', async () => {
+  test('an update of a transcript keeps late output in the step that caused it', async () => {
     const text = write(
       session(
         '[first] $ sleep 2; echo one; echo two; sleep 1000',
@@ -108,14 +111,14 @@ describe('a transcript', () => {
     expect(await check(text)).toBe(text);
   });
 
-  test('creates the files of its blocks', async () => {
+  test('creates the files that file blocks describe', async () => {
     const text = write(
       `The file \`a.csv\`:\n\n\`\`\`csv file=a.csv\none\n\`\`\`\n\n${session('$ cat a.csv', 'one')}`,
     );
     expect(await check(text)).toBe(text);
   });
 
-  test('shows output that looks like input after a backslash', async () => {
+  test('a backslash marks output that looks like input', async () => {
     const text = write(session("$ printf '%s' '$ x'", '\\$ x', '\\ no newline at the end'));
     expect(await check(text)).toBe(text);
   });
@@ -128,7 +131,7 @@ describe('a transcript', () => {
     expect(await update(wrong)).toBe(text);
   });
 
-  test('shows both streams of a terminal as on its screen, and types', async () => {
+  test('a terminal shows stdout and stderr as on its screen, and accepts typed keys', async () => {
     const text = write(
       session(
         `[me] $ printf 'old\\rnew\\n'; echo x >&2; read -p 'Name? ' name; echo "hello $name"; exit 3`,
@@ -154,7 +157,7 @@ describe('a transcript', () => {
     expect(await update(text)).toContain('--columns name\nNAME\n');
   });
 
-  test('uses the value of a named placeholder in a later command', async () => {
+  test('a later command can use the value of a named placeholder', async () => {
     const uuid = '00000000-0000-4000-8000-000000000001';
     const text = write(
       session(`$ echo ${uuid}`, '<uuid bike>', '$ echo <uuid bike>', '<uuid bike>'),
@@ -164,7 +167,7 @@ describe('a transcript', () => {
     await expect(check(early)).rejects.toThrow('<uuid bike> has no value');
   });
 
-  test('shows the webhooks of a receiver, and answers them as told', async () => {
+  test('shows the webhooks of a receiver, which answers them as the transcript says', async () => {
     const curl = "$ curl -s -o answer -w '%{http_code}' -d hello <receiver>/in";
     const posted = ['$ receiver requests', 'POST /in'];
     const form = ['content-type: application/x-www-form-urlencoded', 'hello'];
@@ -196,7 +199,7 @@ describe('a transcript', () => {
     expect(await check(text)).toBe(text);
   });
 
-  test('shows the requests and answers of a service', async () => {
+  test('shows the requests to a service and its answers', async () => {
     const answers = '```http\n> GET /bicycles/\n< 403\n{"detail": "not you"}\n```\n\n';
     const text = write(
       answers +
@@ -217,7 +220,7 @@ describe('a transcript', () => {
 });
 
 describe('a service', () => {
-  test('a transcript can create tokens, and shows which token each request had', async () => {
+  test('a transcript can create tokens and shows the token that each request had', async () => {
     const text = write(
       session(
         '$ service token ends=30m',
@@ -236,7 +239,7 @@ describe('a service', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('shares the clock of the commands, which can be set forward', async () => {
+  test('the service and the commands share one clock, which a transcript can set forward', async () => {
     const text = write(
       session(
         '$ service token ends=30m role=admin',
@@ -262,7 +265,7 @@ describe('a service', () => {
   });
 });
 
-describe('a mistake in the format', () => {
+describe('a mistake in the format of a transcript', () => {
   test.each([
     ['# A title\n', 'begins with "---"'],
     ['---\nclock: still\n---\n# A title\n', 'must name the service'],
@@ -272,7 +275,7 @@ describe('a mistake in the format', () => {
     [write(session('text')), 'a session begins with'],
     [write(session("$ cat <<'EOF'", 'text')), 'the command does not end'],
     [write('Text.\n\n```csv file=a.csv\n```\n'), 'must name the file'],
-  ])('of %j is reported', (text, message) => {
+  ])('reports a mistake of %j', (text, message) => {
     expect(() => parseTranscript('a.md', text)).toThrow(message);
   });
 });
@@ -280,10 +283,13 @@ describe('a mistake in the format', () => {
 describe('placeholders', () => {
   const UUID = '00000000-0000-4000-8000-000000000001';
 
-  test.each(Object.entries(FORMS))('<%s> does not match every text', (_name, form) => {
-    for (const text of ['', 'any text', '-', '!'])
-      expect(new RegExp(`^(?:${form})$`).test(text)).toBe(false);
-  });
+  test.each(Object.entries(FORMS))(
+    'the placeholder <%s> does not match every text',
+    (_name, form) => {
+      for (const text of ['', 'any text', '-', '!'])
+        expect(new RegExp(`^(?:${form})$`).test(text)).toBe(false);
+    },
+  );
 
   test.each([
     [['<uuid>'], [UUID], ['<uuid>']],
@@ -296,11 +302,14 @@ describe('placeholders', () => {
       ['<new>', 'just now'],
       ['<new>', '<age>'],
     ],
-  ])('of %j with the output %j become %j in an update', (expected, actual, updated) => {
-    expect(reconcile(expected, actual, new Map())).toEqual(updated);
-  });
+  ])(
+    'an update replaces the placeholders %j with the output %j by %j',
+    (expected, actual, updated) => {
+      expect(reconcile(expected, actual, new Map())).toEqual(updated);
+    },
+  );
 
-  test('with the same name must have the same value', () => {
+  test('placeholders with the same name must have the same value', () => {
     const values = new Map<string, string>();
     const other = UUID.replace('1', '2');
     expect(reconcile(['<uuid a>', '<uuid a>'], [UUID, other], values)).toEqual(['<uuid a>', other]);
@@ -320,7 +329,7 @@ describe('a plain line', () => {
     ],
     ["fleet a - <<'EOF'", [['fleet', 'a', '-']]],
     ['fleet a # words', [['fleet', 'a']]],
-  ])('%s runs in this process', (line, words) => {
+  ])('the command line %s runs in the process of the test', (line, words) => {
     expect(readPlainLine(line)?.map((command) => command.words)).toEqual(words);
   });
 
@@ -332,7 +341,7 @@ describe('a plain line', () => {
     'fleet ~/a',
     'fleet *',
     'fleet a &',
-  ])('%s needs a shell', (line) => {
+  ])('the command line %s needs a shell', (line) => {
     expect(readPlainLine(line)).toBeUndefined();
   });
 });

@@ -9,7 +9,7 @@ const draw = async (screen: Screen) =>
   `\n${await render(BICYCLES, rowsOf(BICYCLE_VALUES), screen)}`;
 
 describe('the table of bicycles', () => {
-  it('fits 40 columns of a terminal', async () => {
+  it('the table of bicycles fits a terminal of 40 columns', async () => {
     expect(await draw({ width: 40 })).toBe(`
 NAME              STATE           CHARGE
 Berlin 0001       available         57 %
@@ -34,7 +34,7 @@ Berlin 0001                                     available       57.4 %  3 min ag
 `);
   });
 
-  it('shows complete values in the columns that fit with --no-truncate', async () => {
+  it('--no-truncate shows complete values in the columns that fit', async () => {
     const screen = await draw({ width: 60, isWhole: true });
     expect(screen).toContain('longer than most  rented');
     expect(screen).toContain('# Hidden at this width: ID, POSITION');
@@ -43,7 +43,7 @@ Berlin 0001                                     available       57.4 %  3 min ag
     );
   });
 
-  it('is complete in a pipe', async () => {
+  it('the table of bicycles has every column in a pipe', async () => {
     expect(await draw({})).toBe(`
 NAME                                            STATE           CHARGE  SEEN                  ID                                    POSITION
 Berlin 0001                                     available         57.4  2026-03-01T11:57:00Z  0b9f2c1e-3d4a-4b5c-8d6e-7f8091a2b3c4  52.520008, 13.404954
@@ -55,7 +55,7 @@ Berlin 0001                                     available         57.4  2026-03-
 `);
   });
 
-  it('has colors on a terminal of 80 columns', async () => {
+  it('the table of bicycles has colors on a terminal of 80 columns', async () => {
     expect(await draw({ width: 80, colorLevel: 1 })).toBe(`
 \u001b[1mNAME\u001b[22m                                \u001b[1mSTATE\u001b[22m           \u001b[1mCHARGE\u001b[22m  \u001b[1mSEEN\u001b[22m        \u001b[1mID\u001b[22m
 Berlin 0001                         \u001b[32mavailable\u001b[39m         57 %  3 min ago   0b9f2c1e
@@ -101,7 +101,7 @@ describe('the position of a bicycle', () => {
     [52, undefined, '-', '-'],
     ['north', 'east', '-', '-'],
     [[52], { east: 13 }, '-', '-'],
-  ])('is shown for %j, %j', (latitude, longitude, onTerminal, inPipe) => {
+  ])('the position %j, %j is shown', (latitude, longitude, onTerminal, inPipe) => {
     expect(showPosition(latitude, longitude, TERMINAL).text).toBe(onTerminal);
     expect(showPosition(latitude, longitude, PIPE).text).toBe(inPipe);
   });
@@ -113,7 +113,7 @@ describe('the position of a bicycle', () => {
     [52.5, -180.1, undefined],
     [null, null, undefined],
     ['', '', undefined],
-  ])('of latitude %j, longitude %j becomes a point', (latitude, longitude, point) => {
+  ])('the latitude %j and longitude %j become a point', (latitude, longitude, point) => {
     expect(BICYCLES.position?.({ latitude, longitude })).toEqual(point);
   });
 });

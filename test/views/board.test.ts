@@ -181,7 +181,7 @@ test('draws the board in 60x20', () => {
   `);
 });
 
-test('shows how many bicycles are known while the fleet is read, and counts only those', () => {
+test('while the fleet is read, shows how many bicycles are known and counts only those', () => {
   expect(screen(80, 24, PARTLY)).toMatchInlineSnapshot(`
     "
      fleet watch /a087eaf3-00b3-49c9-8706-c4ebfb2627fd/admin/bicycles/*    15:03:59 
@@ -270,7 +270,7 @@ describe('the footer of the board', () => {
     ['lost', [lost], `○ ${again}`],
     ['one of two lost', [open, lost], `○ 1 of 2 topics connected; ${again}`],
     ['all of two', [open, open], '● connected on all 2 topics for 40 s'],
-  ])('shows %s', (_name, topics, text) => {
+  ])('the footer of the board shows %s', (_name, topics, text) => {
     const connections = new Map(
       topics.map((connection, index) => [`${TOPIC}${index}`, connection]),
     );
@@ -282,7 +282,7 @@ describe('the footer of the board', () => {
   });
 });
 
-test('fits every terminal size', () => {
+test('the board fits every terminal size', () => {
   for (let height = 1; height <= 60; height += isLong || height < 24 ? 1 : 4) {
     for (const width of [20, 33, 49, 50, 60, 80, 109, 110, 140, 250]) {
       const rows = INPUT.fleet.rows.slice(0, bicycleRows(height, NEEDS));
@@ -298,7 +298,7 @@ test('fits every terminal size', () => {
   }
 });
 
-test('draws a board without known bicycles', () => {
+test('draws the board when no bicycles are known', () => {
   const empty = {
     counts: new Map(),
     known: 0,
@@ -363,7 +363,7 @@ describe('the list of bicycles on the board', () => {
   });
 });
 
-describe('the board shares its height between its parts', () => {
+describe('the parts of the board share its height', () => {
   const many = { bicycles: 400, changes: 400, alerts: 20 };
   test.each([
     ['the list gets the rows that changes do not need', { ...many, changes: 0, alerts: 0 }, 34],
@@ -373,7 +373,7 @@ describe('the board shares its height between its parts', () => {
     expect(bicycleRows(48, needs)).toBe(rows);
   });
 
-  test('each part that does not fit at 60x20 shows how much is hidden', () => {
+  test('each part of the board that does not fit at 60x20 shows how much is hidden', () => {
     const rows = INPUT.fleet.rows.slice(0, bicycleRows(20, { ...NEEDS, bicycles: 400 }));
     const fleet = { ...INPUT.fleet, rows, matching: 400 };
     const text = draw(60, 20, { fleet }).join('\n');
@@ -397,7 +397,7 @@ describe('dialogs', () => {
     expect(lines.at(-2)).toContain('Enter: yes');
   });
 
-  test('the transitions say for how many bicycles they are allowed', () => {
+  test('the dialog shows for how many bicycles each transition is allowed', () => {
     const choices = [
       { name: 'put_in_maintenance', allowedCount: 2 },
       { name: 'rent', allowedCount: 1 },
@@ -412,7 +412,7 @@ describe('dialogs', () => {
     ]);
   });
 
-  test('long dialogs keep the selected row visible, with a sign for the others', () => {
+  test('a long dialog keeps the selected row visible and shows a sign for the hidden rows', () => {
     const choices = Array.from({ length: 12 }, (_, at) => ({ name: `t${at}`, allowedCount: 1 }));
     const dialog = { type: 'choose', uuids: ['a'], choices, selected: 11 } as const;
     const lines = draw(60, 8, { view: { ...VIEW, dialog } });
@@ -420,7 +420,7 @@ describe('dialogs', () => {
     expect(lines.join('\n')).toContain('> t11');
   });
 
-  test('shows marks and a result', () => {
+  test('the board shows marked bicycles and the result of a change', () => {
     const [first] = INPUT.fleet.rows;
     const fleet = { ...INPUT.fleet, rows: [{ ...first, uuid: 'A' }, ...INPUT.fleet.rows.slice(1)] };
     const view = { ...VIEW, marked: new Set(['a']), message: '✓ rent on 1 bicycle: done' };

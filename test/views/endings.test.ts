@@ -53,7 +53,7 @@ test.each([60, 80, 140])('prints no line wider than %i columns and shortens no r
   expect(text.replace(/\n {4}/g, ' ')).toContain(LONG);
 });
 
-test('prints all complete UUIDs to a pipe, and the number of further ones on a terminal', () => {
+test('prints all complete UUIDs to a pipe, and on a terminal the number of those that are not shown', () => {
   const many = Array.from({ length: 60 }, (_, index) => ended(index, {}));
   expect(showEndings(many, { width: undefined, paint: NO_PAINT }).split('\n')).toHaveLength(62);
   expect(showEndings(many, { width: undefined, paint: NO_PAINT })).toContain(
@@ -64,7 +64,7 @@ test('prints all complete UUIDs to a pipe, and the number of further ones on a t
   );
 });
 
-test('groups creations by reason and shows row and name', () => {
+test('groups creations by reason and shows their rows and names', () => {
   const refused = (row: number, name: string) =>
     ended(row, {
       row,

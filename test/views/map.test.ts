@@ -143,7 +143,7 @@ describe('the layout of the map', () => {
     );
   });
 
-  test('contains every bicycle in a fitted view (property-based)', () => {
+  test('a map that is fitted to the fleet contains every bicycle (property-based)', () => {
     fastCheck.assert(
       fastCheck.property(fleets, (groups) => {
         const { places } = sceneOf(groups.flat());
@@ -154,7 +154,7 @@ describe('the layout of the map', () => {
     );
   });
 
-  test('shows positions at the edge of the projection or lists them as too close to a pole', () => {
+  test('shows positions at the edge of the projection, or lists them as too close to a pole', () => {
     for (const latitude of [
       85.0511287798066, 85.051, 85.05, 85.049, -85.05, -85.049, -85.0511287798066,
     ]) {
@@ -184,7 +184,7 @@ describe('positions on the map', () => {
     ['near the other pole', bicycle(-89.2, '17.5'), 'nearer than 5 degrees to a pole'],
     ['texts', bicycle(' 52.5 ', '13.4'), 'placed'],
     ['the equator', bicycle(0, 0), 'placed'],
-  ])('handles %s', (_name, value, kind) => {
+  ])('handles a fleet with %s', (_name, value, kind) => {
     const { unplaced, places } = sceneOf([value]);
     const found = [
       ...unplaced.map(({ label, bicycles }) => [label, bicycles.length]),
@@ -203,7 +203,7 @@ describe('positions on the map', () => {
     ).toContain('180.00°');
   });
 
-  test('draws a scale with a round length that is correct at the center', () => {
+  test('the scale has a round length that is correct at the center', () => {
     const view = { x: worldX(13.4), y: worldY(60), worldDots: 1_000_000 };
     const { dots, label } = scaleBar(view, 60);
     expect(label).toBe('1 km');
@@ -335,7 +335,7 @@ describe('the map on a terminal', () => {
     [80, 24],
     [140, 40],
   ])(
-    'shows exact numbers in the legend of %i by %i and names bicycles without a place',
+    'the legend at %i by %i shows exact numbers and names the bicycles without a position',
     (width, height) => {
       const bicycles = [
         ...cities(397),
@@ -357,7 +357,7 @@ describe('the map on a terminal', () => {
     [120, 30],
     [300, 100],
   ])(
-    'keeps space for the scale and for bicycles without a place with hundreds of states: %i by %i',
+    'keeps space for the scale and the bicycles without a position with hundreds of states: %i by %i',
     (width, height) => {
       const { text, input } = drawMany(width, height);
       const shown = [...text.matchAll(/[+●▲◆■×★○] (?:available|state \d+) +(\d+)/g)].map(
@@ -395,7 +395,7 @@ describe('the map on a terminal', () => {
     expect(text).toMatch(/30 outside the view: \w.*, .* …/);
   });
 
-  test('colors the cells of a cluster by the shares of its states', () => {
+  test('the cells of a cluster are colored by the shares of its states', () => {
     expect(shareCells([50, 50, 0], 4)).toEqual([0, 0, 1, 1]);
     expect(shareCells([91, 9], 5)).toEqual([0, 0, 0, 0, 0]);
     expect(shareCells([60, 20, 20], 5)).toEqual([0, 0, 0, 1, 2]);
@@ -419,15 +419,15 @@ describe('the map on a terminal', () => {
   });
 });
 
-describe('the SVG map', () => {
+describe('the map as SVG', () => {
   const svgOf = (bicycles: readonly Bicycle[]) =>
     drawSvg({ ...inputOf(bicycles), width: 900, height: 600 });
 
-  test('the SVG map is the same for the same fleet (snapshot)', async () => {
+  test('the SVG map of the same fleet is always the same (snapshot)', async () => {
     await expect(svgOf([...cities(200), ...HOSTILE])).toMatchFileSnapshot('map.golden.svg');
   });
 
-  test.each(FLEETS)('%s: is well formed and contains every bicycle', (_name, bicycles) => {
+  test.each(FLEETS)('%s: is well-formed and contains every bicycle', (_name, bicycles) => {
     const svg = svgOf(bicycles);
     expect(svg).not.toMatch(/NaN|undefined|Infinity|[\u0000-\u0008\u000b-\u001f]/);
     const open = [...svg.matchAll(/<([a-z]+)(?=[ >/])[^>]*?(\/?)>/g)].filter(
@@ -450,7 +450,7 @@ test.each([
   [300, 250],
   [900, 600],
   [4000, 300],
-])('fits hundreds of states into %i by %i', (width, height) => {
+])('the legend of hundreds of states fits %i by %i', (width, height) => {
   const input = inputOf(manyStates());
   const svg = drawSvg({ ...input, width, height });
   const bottom = Math.max(

@@ -86,7 +86,7 @@ const draw = (entry: ShownEntry, width?: number, paint = NO_PAINT) =>
     paint,
   });
 
-test('shows each time with its own offset across a clock change', () => {
+test('shows each time with its own UTC offset across a clock change', () => {
   const zone = openTimeZone('Europe/Berlin');
   const entry = ENTRIES[0] as ShownEntry;
   const clockAt = (instant: string) =>
@@ -102,7 +102,7 @@ test('shows each time with its own offset across a clock change', () => {
   expect(clockAt('2026-03-29T01:00:00Z')).toBe('03:00:00');
 });
 
-test('draws lines for 80 columns', () => {
+test('lines of `watch` fit 80 columns', () => {
   const lines = ENTRIES.map((entry) => draw(entry, 80));
   expect(`\n${lines.join('\n')}\n`).toMatchInlineSnapshot(`
     "
@@ -129,7 +129,7 @@ test('draws lines for 80 columns', () => {
   `);
 });
 
-test('puts the crossing of a selection in front of the change', () => {
+test('a line begins with "enters" or "leaves" when the change crosses the filters', () => {
   const crossing = (entry: ShownEntry, word: 'entered' | 'left') =>
     draw({ ...entry, crossing: word } as ShownEntry, 100);
   expect(crossing(ENTRIES[0] as ShownEntry, 'entered')).toContain(' entered: rented -> available');
@@ -137,7 +137,7 @@ test('puts the crossing of a selection in front of the change', () => {
   expect(crossing(update(undefined, { state: 'lost' }), 'entered')).toContain(' entered: lost ');
 });
 
-test('adds the time of receipt with -o wide', () => {
+test('-o wide adds the time of receipt', () => {
   const place = { zone: openTimeZone('Europe/Berlin'), paint: NO_PAINT, receivedMs: AT + 61_000 };
   const entry = ENTRIES[0] as ShownEntry;
   expect(changeLine(entry, AT, { ...place, width: 120, terminal: true })).toMatch(
@@ -209,7 +209,7 @@ test.each([
   [{ latitude: 0, longitude: 179.999 }, { latitude: 0, longitude: -179.999 }, 222],
   [{ latitude: null, longitude: 1 }, { latitude: 0, longitude: 1 }, undefined],
   [undefined, { latitude: 0, longitude: 1 }, undefined],
-])('calculates the distance from %j to %j as %j metres', (from, to, metres) => {
+])('the distance from %j to %j is %j metres', (from, to, metres) => {
   const found = distanceMetres(from, to);
   expect(found === undefined ? undefined : Math.round(found)).toBe(metres);
 });
