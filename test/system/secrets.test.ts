@@ -43,7 +43,7 @@ describe('a token in data of the service', () => {
     Object.entries(characters).map(([which, pattern]) => ({ name, which, pattern, write })),
   );
 
-  it.each(cases)('a token is hidden with $which character in $name', ({ pattern, write }) => {
+  it.each(cases)('a token is hidden when it is written with $which character in $name', ({ pattern, write }) => {
     const secrets = secretsOf(token);
     const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
     const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
@@ -72,7 +72,7 @@ describe('a token in data of the service', () => {
     }
   });
 
-  it.each(cases)('a JWT loses its signature with $which character in $name', (each) => {
+  it.each(cases)('a JWT loses its signature when it is written with $which character in $name', (each) => {
     const [, , signature = ''] = TOKEN.split('.');
     const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
     const hidden = secretsOf(TOKEN).hideInData(data);
