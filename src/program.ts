@@ -240,7 +240,8 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
     refuseDocumentFlags(document, flags);
     return { ...flags, document };
   }
-  if (output === 'md') throw usageError('-o md writes a report', 'use fleet report -o md');
+  if (output === 'md')
+    throw usageError('-o md is a format of reports only', 'use fleet report -o md');
   const picture = PICTURES.find((each) => each === output);
   // A map has its own file extensions, and results of jq are written without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;

@@ -260,7 +260,7 @@ const GONE = 404;
 /** Compares a target with the service. Returns why it must not be sent, or undefined. */
 function findDifference(target: PlanTarget, present: Present | undefined): FleetError | undefined {
   if (present === undefined)
-    return new FleetError('not-found', 'the service does not show it any more', { status: GONE });
+    return new FleetError('not-found', 'the service no longer shows it', { status: GONE });
   const state = textOrNull(target.observed['state']);
   if (present.state === state) return undefined;
   const now = clean(present.state ?? 'without a state');

@@ -128,7 +128,7 @@ function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
 /** Returns the failure of a task that an earlier run recorded. */
 export function failureOf({ outcome, status, message, request_id }: ChangeResult): FleetError {
   const kind = outcome === 'refused' && status !== null ? kindOfStatus(status) : 'network';
-  return new FleetError(kind, message ?? `the journal says ${outcome}`, {
+  return new FleetError(kind, message ?? `the journal records ${outcome}`, {
     ...(status === null ? {} : { status }),
     ...(request_id === null ? {} : { trace: { requestId: request_id } }),
     hint: 'this is from the journal; check the bicycle, and send it again without this journal',

@@ -216,7 +216,7 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
   const lines = text.split('\n');
   const head = readLine(lines[0]);
   if (head?.['fleet_plan'] !== true)
-    throw usageError(`${path} is not a plan of fleet`, 'write one with --plan FILE');
+    throw usageError(`${path} is not a plan of fleet`, 'write a plan with --plan FILE');
   const { format } = head;
   if (!Number.isInteger(format) || Number(format) < 1 || Number(format) > PLAN_FORMAT)
     throw usageError(

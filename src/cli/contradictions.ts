@@ -35,6 +35,6 @@ export function checkGlobalFlags(
   if (file !== undefined && WITHOUT_RESULT.includes(command))
     throw usageError(
       `${command} has no result to write to --file`,
-      'use > FILE for what it prints',
+      'to save what it prints, redirect the output: > FILE',
     );
 }

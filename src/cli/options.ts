@@ -54,7 +54,7 @@ export function secondsOf(flag: string): (text: string) => number {
     if (seconds > 0 && seconds <= LONGEST_SECONDS) return seconds;
     throw usageError(
       `${flag} must be a number of seconds above 0, not "${text}"`,
-      'write it like 300 or 2.5',
+      'write a number such as 300 or 2.5',
     );
   };
 }

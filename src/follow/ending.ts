@@ -84,5 +84,5 @@ function endOf(reason: unknown): WatchEnd {
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;
   const wanted = until.map(({ text }) => text).join(' and ');
-  return new FleetError('timeout', `${wanted} was not met within ${forMs / 1000} s`);
+  return new FleetError('timeout', `${wanted} was not reached within ${forMs / 1000} s`);
 }

@@ -126,7 +126,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         return this.#endUnproven('kept', message);
       }
       if (missing > 0 && !isConfirmed) {
-        const message = `${missing} of ${known} bicycles are not in the list any more; it is read once more to be sure`;
+        const message = `${missing} of ${known} bicycles are no longer in the list; the list is read once more to be sure`;
         this.emit({ type: 'notice', event: 'confirm', message });
         yield this.now.monotonicMs + CONFIRM_PAUSE_MS;
         continue;

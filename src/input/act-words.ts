@@ -101,7 +101,10 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
     const name = text.slice(0, at).trim();
     if (at === -1 || name === '') throw usageError(`--field must be NAME=VALUE, not "${text}"`);
     if (name === 'type')
-      throw usageError('--field type is the action itself', 'write it as the last word');
+      throw usageError(
+        '--field cannot set the type, which is the action',
+        'put the action at the end of the command line',
+      );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
     // Without this check, a dry run at a service that does not know the field would carry out the
     // action, and the answers to both look the same.

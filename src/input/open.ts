@@ -80,7 +80,10 @@ export async function* readInputRows(
 function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): void {
   const flag = sheet !== undefined ? '--sheet' : hiddenRows !== undefined ? '--hidden-rows' : '';
   if (flag === '') return;
-  throw usageError(`${flag} works with .xlsx files, and ${name} is a text`, `remove ${flag}`);
+  throw usageError(
+    `${flag} works only with .xlsx files, but ${name} is a text file`,
+    `remove ${flag}`,
+  );
 }
 
 /** The first bytes of an input decide its format. */

@@ -134,7 +134,7 @@ export function pickByName(
   if (names === undefined)
     throw usageError(
       `this service lists no ${many} by name, so "${shorten(text)}" cannot be found`,
-      'use its UUID, and see whether the address of the service is right',
+      'use its UUID, and check that the address of the service is right',
     );
   const called = (isIt: (name: string) => boolean) =>
     [...names].filter(([, own]) => own.some(isIt));

@@ -72,7 +72,7 @@ export async function runOffline(
     const client = openMirrorClient(mirror);
     const refuse = async (): Promise<never> => {
       throw usageError(
-        'this needs the service, but --offline only uses the mirror',
+        'this command needs the service, but --offline reads only the mirror',
         'remove --offline',
       );
     };
@@ -94,7 +94,7 @@ export async function runOffline(
     const hint = 'complete it: fleet mirror once';
     throw new FleetError(
       'partial',
-      `the mirror does not contain all ${what}: no reading of the whole list has ended`,
+      `the mirror does not contain all ${what}: it has never read a whole list`,
       { hint },
     );
   });

@@ -55,7 +55,7 @@ export function openMirrorClient(mirror: Mirror): MirrorClient {
 
 function refuse({ subject, path }: HttpRequest): never {
   throw usageError(
-    `${subject ?? path} needs the service, and --offline asks the mirror alone`,
+    `${subject ?? path} needs the service, but --offline reads only the mirror`,
     'remove --offline',
   );
 }

@@ -172,7 +172,7 @@ function unsuitableBy(
       'set one: PGOPTIONS="-c search_path=public"',
     );
   if (readOnly !== 'on') return undefined;
-  return new FleetError('output', `${where} permits only reading`, {
+  return new FleetError('output', `${where} is read-only`, {
     hint: 'name its primary server; a standby cannot be written',
   });
 }

@@ -45,7 +45,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
       // A newer request replaced this one and aborted it.
-      if (!signal.aborted) say('the past cannot be read');
+      if (!signal.aborted) say('the history of the mirror cannot be read');
     }
   };
   slider.addEventListener('input', () => {

@@ -109,6 +109,6 @@ function toOutputError(error: NodeJS.ErrnoException, isTerminal: boolean): Error
     hint:
       error.code === 'ENOSPC'
         ? 'free some space and run the command again'
-        : 'check where the output goes',
+        : 'check the disk or the program that receives the output',
   });
 }

@@ -34,7 +34,7 @@ export const COUNT_LABELS: { readonly [name in OverTimeCount]: string } = {
 };
 
 const BAR_COLUMNS = 20;
-/** The character that fills the part of a bar for the time that the mirror did not see. */
+/** The character that fills the part of a bar for the time for which the mirror has no data. */
 const HATCH = '╱';
 
 /**
@@ -92,7 +92,7 @@ export function overTimeShape(
   };
 }
 
-/** Returns a bar for the rentals, with a hatched part for the time that the mirror did not see. */
+/** Returns a bar for the rentals, with a hatched part for the time for which the mirror has no data. */
 function barCell({ rentals, coverage }: OverTimeRow, most: number): Cell {
   const hatched = Math.ceil(((100 - coverage) / 100) * BAR_COLUMNS);
   const room = BAR_COLUMNS - hatched;

@@ -131,7 +131,7 @@ describe.each(ENGINES)('%s', (_kind, newText) => {
   test('the output names the periods for which the mirror has no data', async () => {
     const { stderr } = await stats(address, ['--by', 'day', ...PERIOD]);
     expect(stderr).toContain(
-      '! the mirror did not see 5 h of this time (hatched): 2026-10-26 07:00:00 to 2026-10-26 12:00:00',
+      '! the mirror has no data for 5 h of this time (hatched): 2026-10-26 07:00:00 to 2026-10-26 12:00:00',
     );
   });
 });
@@ -232,6 +232,6 @@ describe('the age of the mirror', () => {
 
   test("the bars show the time since the mirror's last message with hatching", async () => {
     const run = await runFleet(['bicycles', 'stats', '--by', 'hour', '--to', await old()]);
-    expect(run.stderr).toContain('! the mirror did not see 3 h');
+    expect(run.stderr).toContain('! the mirror has no data for 3 h');
   });
 });

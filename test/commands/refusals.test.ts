@@ -269,22 +269,22 @@ const REFUSALS: Refusal[] = [
   [
     'sandbox --file out.txt',
     'fleet sandbox has no result to write to --file',
-    'use > FILE for what it prints',
+    'to save what it prints, redirect the output: > FILE',
   ],
   [
     'demo --file out.txt',
     'fleet demo has no result to write to --file',
-    'use > FILE for what it prints',
+    'to save what it prints, redirect the output: > FILE',
   ],
   [
     'gbfs --file out.txt',
     'fleet gbfs has no result to write to --file',
-    'use > FILE for what it prints',
+    'to save what it prints, redirect the output: > FILE',
   ],
   [
     'mirror run --file out.txt',
     'fleet mirror run has no result to write to --file',
-    'use > FILE for what it prints',
+    'to save what it prints, redirect the output: > FILE',
   ],
   ['sandbox --bicycles -1', '--bicycles must be a whole number of 0 or more, not "-1"'],
   [

@@ -532,7 +532,7 @@ describe.runIf(engines.length > 1)('a PostgreSQL server', () => {
     });
     await open(address('?target_session_attrs=prefer-standby'), 'read');
     await expect(open(address('?target_session_attrs=any'), 'write')).rejects.toMatchObject(
-      refusal('output', /permits only reading/),
+      refusal('output', /is read-only/),
     );
   });
 

@@ -79,7 +79,7 @@ describe.each(postgres)('%s', (_kind, newText) => {
     const readOnly = { ...env, PGOPTIONS: '-c default_transaction_read_only=on' };
     expect(await runFleet(['mirror', 'once', '--to', to], { env: readOnly })).toMatchObject({
       code: 10,
-      stderr: expect.stringMatching(/^(?![\s\S]*trying again)[\s\S]*permits only reading/),
+      stderr: expect.stringMatching(/^(?![\s\S]*trying again)[\s\S]*is read-only/),
     });
     const role = `weak_${randomUUID().slice(0, 8)}`;
     await withDatabase(to, async (database) => {

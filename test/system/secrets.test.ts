@@ -43,13 +43,16 @@ describe('a token in data of the service', () => {
     Object.entries(characters).map(([which, pattern]) => ({ name, which, pattern, write })),
   );
 
-  it.each(cases)('a token is hidden when it is written with $which character in $name', ({ pattern, write }) => {
-    const secrets = secretsOf(token);
-    const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
-    const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
-    expect(secrets.hideInData(data)).toBe(hidden);
-    expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
-  });
+  it.each(cases)(
+    'a token is hidden when it is written with $which character in $name',
+    ({ pattern, write }) => {
+      const secrets = secretsOf(token);
+      const data = `{"a":"Grün 100% &amp; ${token.replace(pattern, write)}\\" of it","n":1}`;
+      const hidden = `{"a":"Grün 100% &amp; ${HIDDEN}\\" of it","n":1}`;
+      expect(secrets.hideInData(data)).toBe(hidden);
+      expect(secrets.hideInBytes(Buffer.from(data)).toString()).toBe(hidden);
+    },
+  );
 
   it.each([
     ['capital I with a dot, which has two characters in lower case', 'İzmir:'],
@@ -72,13 +75,16 @@ describe('a token in data of the service', () => {
     }
   });
 
-  it.each(cases)('a JWT loses its signature when it is written with $which character in $name', (each) => {
-    const [, , signature = ''] = TOKEN.split('.');
-    const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
-    const hidden = secretsOf(TOKEN).hideInData(data);
-    expect(hidden).toContain(HIDDEN);
-    expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
-  });
+  it.each(cases)(
+    'a JWT loses its signature when it is written with $which character in $name',
+    (each) => {
+      const [, , signature = ''] = TOKEN.split('.');
+      const data = `"${TOKEN.replace(each.pattern, each.write)}"`;
+      const hidden = secretsOf(TOKEN).hideInData(data);
+      expect(hidden).toContain(HIDDEN);
+      expect(hidden).not.toContain(signature.replace(each.pattern, each.write));
+    },
+  );
 
   it('a token is hidden so that JSON stays valid and other data stays unchanged', () => {
     const before = fc.string({ maxLength: 40, unit: fc.constantFrom(...' abc:"{}\\%&;é\n=/#x0') });

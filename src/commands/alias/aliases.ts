@@ -55,7 +55,7 @@ export async function deleteAlias({ io, notice }: Context, name: string): Promis
     const near = nearest(name, [...aliases.keys()]);
     throw usageError(
       `there is no alias "${name}"`,
-      near === undefined ? 'fleet alias list shows all of them' : `did you mean "${near}"?`,
+      near === undefined ? '"fleet alias list" shows all aliases' : `did you mean "${near}"?`,
     );
   }
   await saveAliases(findPlace(io.env), { [name]: undefined });

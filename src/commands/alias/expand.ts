@@ -173,7 +173,7 @@ export function fillAlias(name: string, line: string, given: readonly string[]):
   if (given.length < most)
     throw usageError(
       `the alias "${name}" needs ${most} ${most === 1 ? 'argument' : 'arguments'}, not ${given.length}`,
-      `it stands for: fleet ${line}`,
+      `the alias stands for: fleet ${line}`,
     );
   const hasAll = words.some((word) => word.includes('$@'));
   const fill = (_all: string, name: string) =>

@@ -144,7 +144,7 @@ async function sendOne(
   isHeadWanted: boolean,
 ): Promise<void> {
   if (isHeadWanted && context.flags.file !== undefined)
-    throw usageError('--include and --file cannot be used together', 'use > FILE for both');
+    throw usageError('--include and --file cannot be used together', 'redirect the output: > FILE');
   let refusal: HttpAnswer | undefined;
   let answer: HttpAnswer;
   try {

@@ -61,7 +61,7 @@ export async function checkLogin(
   } catch (thrown) {
     if (!(thrown instanceof FleetError) || thrown.kind !== 'network')
       throw await withPrefixHint(context, place, thrown);
-    await notice(`warning: not checked: ${thrown.message}`);
+    await notice(`warning: the token was not checked: ${thrown.message}`);
     await notice('run "fleet doctor" to find out why');
   }
 }

@@ -156,7 +156,7 @@ function checkFlags(options: LoginOptions): void {
   if (withToken === true && email !== undefined)
     throw usageError(
       '--with-token and --email cannot be used together',
-      'a token needs no e-mail address',
+      '--email is for a login with a password, not with a token',
     );
   const needsEmail = {
     '--password-stdin': passwordStdin,
@@ -284,9 +284,10 @@ async function reportEnd(
   const when = `${showElapsed(now - expiry)} (${showLocalTime(expiry, zone)})`;
   if (expiry <= now)
     return notice(`warning: this token expired ${when}; the service will refuse it`);
-  if (isRenewable(login)) return notice(`it expires ${when}; every command renews it before`);
+  if (isRenewable(login))
+    return notice(`the token expires ${when}; every command renews it before`);
   const end = login === undefined ? '' : '; the service does not renew it: log in again then';
-  await notice(`it expires ${when}${end}`);
+  await notice(`the token expires ${when}${end}`);
 }
 
 /** Warns when another setting has priority over the saved token or addresses. */

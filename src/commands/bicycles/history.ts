@@ -155,7 +155,7 @@ async function readService(
   } catch (thrown) {
     context.signal.throwIfAborted();
     if (mirror === undefined || !(thrown instanceof FleetError)) throw thrown;
-    await context.notice(`! only from the mirror: ${thrown.message}`);
+    await context.notice(`! the history comes only from the mirror: ${thrown.message}`);
     return [];
   }
 }

@@ -108,7 +108,10 @@ function checkFlags(options: CheckOptions): void {
     const flag =
       exec !== undefined ? '--exec' : post !== undefined ? '--post' : stateFile && '--state-file';
     if (flag !== undefined)
-      throw usageError(`${flag} acts on a change of a verdict`, 'add --every 60s');
+      throw usageError(
+        `${flag} acts when the result of a check changes, which needs --every`,
+        'add --every 60s',
+      );
     if (options.for !== undefined)
       throw usageError('--for works only with --every', 'add --every 60s');
   } else if (show === true)

@@ -25,7 +25,7 @@ export async function showJournal(context: Context, path: string): Promise<void>
   const { binding } = journal;
   if (binding !== undefined) await checkCounter(journal, path);
   if (binding === undefined)
-    throw usageError(`the journal ${path} is empty`, 'nothing was sent with it');
+    throw usageError(`the journal ${path} is empty`, 'no run recorded a request in this journal');
   const noun = binding.command.startsWith(ALERT.many) ? ALERT : BICYCLE;
   const rows = [...journal.entries].map(([key, entry]) => rowOf(key, entry));
   const reportFormat = chooseReportFile(context);

@@ -55,7 +55,7 @@ export async function undoJournal(
   const journal = await readJournalFile(path, context.clock.wallMs());
   const { binding } = journal;
   if (binding === undefined)
-    throw usageError(`the journal ${path} is empty`, 'nothing was sent with it');
+    throw usageError(`the journal ${path} is empty`, 'no run recorded a request in this journal');
   await checkCounter(journal, path);
   if (options.unknown !== 'resend') checkDamage(journal, path);
   await refuseIfReadOnly(context, options);
@@ -250,7 +250,7 @@ async function earlierValues(
     throw error;
   });
   if (found === undefined)
-    return { target: undefined, reasons: ['the service does not show it any more'] };
+    return { target: undefined, reasons: ['the service no longer shows it'] };
   const now = readExact(found.json) as { readonly [field: string]: unknown };
   const observed: { [field: string]: unknown } = {};
   const body: { [field: string]: unknown } = {};

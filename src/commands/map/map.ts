@@ -96,7 +96,7 @@ function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   if (file !== undefined && picture === undefined && ending === undefined)
     throw usageError(
       `--file "${file}" has no extension that selects a format`,
-      'name it .svg, .html or .txt, or pass -o',
+      'use the extension .svg, .html or .txt, or pass -o',
     );
   const others: Readonly<Record<string, boolean>> = {
     '--file': file !== undefined,

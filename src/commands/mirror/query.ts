@@ -50,7 +50,7 @@ export function readStatement(text: string): string {
   if (first === '')
     throw usageError(
       'the query is empty',
-      'write one such as "select state, count(*) from bicycles group by state"',
+      'write a query such as "select state, count(*) from bicycles group by state"',
     );
   if (/[^\s;]/.test(bare.slice(statement.length)))
     throw usageError('a query must be a single statement', 'run them one after another');

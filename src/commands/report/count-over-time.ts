@@ -16,7 +16,7 @@ export interface CountsOverTime {
   readonly timezone: string;
   /** The share of the period that the mirror saw, in percent. */
   readonly coverage: number;
-  /** The times that the mirror did not see. */
+  /** The times for which the mirror has no data. */
   readonly unseen: readonly Interval[];
   readonly rows: readonly OverTimeRow[];
 }

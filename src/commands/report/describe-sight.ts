@@ -7,12 +7,12 @@ import type { Interval } from './parts.js';
 
 const SHOWN_TIMES = 3;
 
-/** Reports the times that the mirror did not see, one on each line. */
+/** Reports the times for which the mirror has no data, one on each line. */
 export function describeSight(counts: CountsOverTime, zone: TimeZone): string[] {
   const { period, unseen, coverage, timezone, rows } = counts;
   const show = (ms: number) => showLocalTime(ms, zone);
   const lines = [
-    `${show(period.fromMs)} to ${show(period.untilMs)} (${timezone}), ${coverage} % seen by the mirror`,
+    `${show(period.fromMs)} to ${show(period.untilMs)} (${timezone}), ${coverage} % of this time is in the mirror`,
   ];
   if (unseen.length > 0) {
     const times = unseen
@@ -21,7 +21,7 @@ export function describeSight(counts: CountsOverTime, zone: TimeZone): string[] 
     const others = unseen.length - times.length;
     const more = others === 0 ? '' : ` and ${others} more`;
     lines.push(
-      `! the mirror did not see ${showDuration(lengthOf(unseen))} of this time (hatched): ${times.join(', ')}${more}`,
+      `! the mirror has no data for ${showDuration(lengthOf(unseen))} of this time (hatched): ${times.join(', ')}${more}`,
     );
   }
   if (rows.some(({ certain, coverage: seen }) => !certain && seen > 0))

@@ -1,4 +1,4 @@
-// The times that a mirror did not see: its gaps, and all time before its history begins.
+// The times for which a mirror has no data: its gaps, and all time before its history begins.
 
 import type { Database } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
@@ -12,7 +12,7 @@ export interface Sight {
   sawWhole(fromMs: number, untilMs: number): boolean;
   /** Returns the share of the interval that the mirror saw, from 0 to 1. */
   shareOf(interval: Interval): number;
-  /** Returns the parts of the interval that the mirror did not see, in order. */
+  /** Returns the parts of the interval for which the mirror has no data, in order. */
   unseenIn(interval: Interval): Interval[];
 }
 

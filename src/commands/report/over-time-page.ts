@@ -1,5 +1,5 @@
 // Draws counts over time as one page without scripts: a chart for each count, and a table. The
-// times that the mirror did not see are hatched.
+// times for which the mirror has no data are hatched.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { startPage } from '../../terminal/markup.js';
@@ -95,7 +95,7 @@ function drawChart(
   ].join('\n');
 }
 
-/** Hatches the whole height of a time that the mirror did not see. */
+/** Hatches the whole height of a time for which the mirror has no data. */
 function drawUnseen({ fromMs, untilMs }: Interval, xOf: (ms: number) => number): string {
   const x = xOf(fromMs);
   const width = Math.max(1, xOf(untilMs) - x);

@@ -45,7 +45,7 @@ function chartOf({ by, rows }: CountsOverTime): SheetChart {
       { name: 'returns', column: RETURNS_COLUMN },
     ],
     hatched: {
-      name: 'not seen by the mirror',
+      name: 'no data in the mirror',
       values: rows.map(({ coverage }) => ((100 - coverage) / 100) * highest),
     },
   };

@@ -82,12 +82,12 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
         : `! the mirror is not current: the report ends where its complete data ends, ${show(period.until)} (fleet mirror status)`,
     );
   await context.notice(
-    `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % seen by the mirror`,
+    `${show(period.from)} to ${show(period.until)} (${period.timezone}), ${coverage} % of this time is in the mirror`,
   );
   if (figures.some(({ certain, before_certain: isSure }) => !certain || !isSure))
     await context.notice(`${UNCERTAIN} marks figures that are uncertain`);
   if (by === 'zone')
-    await context.notice('zones are those of the present positions of the bicycles');
+    await context.notice('figures by zone use the current positions of the bicycles');
 }
 
 /** Without `--by`, a figure has no part. */

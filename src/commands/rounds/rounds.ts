@@ -345,7 +345,7 @@ function leftOutError(leftOut: readonly LeftOutBicycle[], mostListed: number): F
   return new FleetError('partial', `${count(leftOut.length, 'bicycle')} left out of the tours`, {
     more: lines,
     hint: leftOut.every(({ spot }) => spot === undefined)
-      ? 'look for bicycles without a position with "fleet bicycles get"'
+      ? 'find bicycles without a position with "fleet bicycles get"'
       : 'raise --vans, --capacity or --hours, or plan a second round',
   });
 }

@@ -26,7 +26,10 @@ export async function runSandbox(context: Context, flags: SandboxFlags): Promise
   if (replay === undefined) {
     if (since !== undefined) throw usageError('--since needs --replay');
     if (speed !== undefined)
-      throw usageError('--speed needs --replay', 'events a second without it: --rate 20');
+      throw usageError(
+        '--speed needs --replay',
+        'without --replay, set the number of events a second: --rate 20',
+      );
     return serve(context, others);
   }
   const { withPast } = await import('./replay.js');

@@ -115,7 +115,9 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       if (board.isOver)
         stop(
           'quit',
-          isEarly ? new FleetError('interrupted', 'quit before --until was met') : undefined,
+          isEarly
+            ? new FleetError('interrupted', 'the watch was closed before --until was reached')
+            : undefined,
         );
       frames.want(0, board.view.home === 'map' ? MAP_FRAME_MS : undefined);
     },

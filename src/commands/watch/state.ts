@@ -399,7 +399,7 @@ export class Watch {
     const hint = 'it was deleted, moved to another organization, or hidden from this role';
     this.#end(
       'failed',
-      new FleetError('not-found', `${which} gone: not in the list any more`, { hint }),
+      new FleetError('not-found', `${which} gone: no longer in the list`, { hint }),
     );
   }
 

@@ -45,7 +45,7 @@ export function openXlsx<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> 
       if (names.length > MOST_COLUMNS)
         throw usageError(
           'a sheet can contain at most 16,384 columns',
-          'choose some with --columns',
+          'choose columns with --columns',
         );
       const rows = values.map((value) =>
         read(value).map((inner, column) =>
