@@ -451,6 +451,6 @@ describe('parts', () => {
     for (const size of Object.values(zones)) expect(size).toBeLessThanOrEqual(whole ?? 0);
     const { address, env } = await openScene();
     const run = await runFleet(['report', '--to', address, '--by', 'zone'], { env });
-    expect(run.stderr).toContain('zones are those of the present positions');
+    expect(run.stderr).toContain('figures by zone use the current positions');
   });
 });
