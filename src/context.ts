@@ -30,7 +30,9 @@ export interface World extends Streams {
    */
   abandon?(): void;
   clock: Clock;
-  /** Whether every client of the process refuses requests that change something. */
+  /**
+   * Whether every client of the process refuses requests that change data. `fleet mcp` sets this.
+   */
   onlyReads?: boolean;
 }
 
@@ -104,7 +106,7 @@ export type ClientOverrides = Partial<
   settings?: Settings;
 };
 
-/** The settings in which a token is searched. */
+/** The settings and stored tokens in which fleet looks for a token. */
 type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
@@ -119,8 +121,8 @@ export interface Signals {
    */
   readonly urgentSignal: AbortSignal;
   /**
-   * From now on a signal ends the process immediately. Used for work that cannot be interrupted and
-   * leaves nothing incomplete.
+   * From now on a signal ends the process immediately. A command calls this before work that cannot
+   * be interrupted and leaves nothing incomplete.
    */
   leaveSignals(): void;
 }
@@ -213,7 +215,8 @@ export function openContext(
     return resolveSettings({ flags, env: io.env, stored: await stored() });
   });
   /**
-   * Aborted at the end, because a token command that does not end must not keep the process alive.
+   * Aborted when the command ends, because a token command that does not end must not keep the
+   * process alive.
    */
   const over = new AbortController();
   const findToken = async (given: TokenSettings) => {
@@ -285,7 +288,7 @@ function openConnections(
   let opened: Promise<Network> | undefined;
   const openOnce = async (timeoutMs: number | undefined) => {
     const { openNetwork } = await import('./http/network.js');
-    // Printed even with -q, because other users can read the token.
+    // Prints the warning even with `--quiet`, because other users can read the token.
     if (io.env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0')
       await io.stderr.write(`${await showNotice(UNVERIFIED, io)}\n`);
     const limitMs = timeoutMs ?? (await settings()).timeout.value;
@@ -321,7 +324,7 @@ function openConnections(
   const client: Context['client'] = (overrides) =>
     overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
-    // If the network could not be opened, the error was already reported.
+    // When the network could not be opened, the error was already reported.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     if (connections?.isLookingUp()) abandon?.();

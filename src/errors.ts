@@ -23,7 +23,7 @@ export const EXIT_CODES = {
 
 export type ErrorKind = keyof typeof EXIT_CODES;
 
-/** The trace headers of a response that were present (interface.md section 9). */
+/** The trace headers that a response had (interface.md section 9). */
 export interface Trace {
   from?: string | undefined;
   requestId?: string | undefined;
@@ -40,7 +40,9 @@ export interface ErrorDetails {
   hint?: string | undefined;
   /** Further lines below the message, one for each additional problem. */
   more?: readonly string[] | undefined;
-  /** Whether retrying cannot help, so that a follower ends instead of trying again. */
+  /**
+   * Whether retrying cannot help. A command that follows a fleet then ends instead of trying again.
+   */
   isLasting?: boolean | undefined;
   cause?: unknown;
 }

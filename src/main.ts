@@ -165,7 +165,8 @@ async function end(thrown: unknown, io: Io, signals: Signals, isVerbose: boolean
           'output',
           `up to ${undelivered} bytes of output were not delivered: the reader stopped reading`,
         );
-  // After a signal, a failed output or a missing reader is not reported.
+  // Does not report undelivered output after a signal, after a failed output, or when the reader
+  // left.
   const isOutputGone =
     thrown instanceof ReaderLeft || thrown instanceof ReaderStopped || isOutputError(thrown);
   const ending = signals.signal.aborted && isOutputGone ? signals.signal.reason : thrown;

@@ -109,7 +109,7 @@ const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[]
   stats: ['html'],
 };
 
-/** The screen for help by default: a pipe, which has no width. */
+/** The default output of help texts: a pipe, which has no width. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
@@ -186,7 +186,7 @@ export async function expandTyped(
   return expand(argv, env, (words) => buildProgram(run, { write() {}, words }));
 }
 
-/** Whether the command counts over time, which always reads the mirror. */
+/** Whether the command counts over time. Such a command always reads the mirror. */
 function isCountedOverTime(command: Command): boolean {
   const { by } = command.opts();
   return command.name() === 'stats' && TIME_PARTS.some((part) => part === by);
@@ -201,8 +201,8 @@ function isTreeWanted(argv: readonly string[]): boolean {
 }
 
 /**
- * The root command accepts its own `--version` at any position. After `gbfs`, a `--version` with a
- * value is the version of a feed.
+ * The root command accepts `--version` at any position. After `gbfs`, `--version VALUE` is a flag
+ * of that command: the version of the feed.
  */
 function joinVersion(argv: readonly string[]): string[] {
   const at = argv.indexOf('--version', argv.indexOf('gbfs') + 1);
@@ -474,8 +474,8 @@ export async function buildProgram(
 }
 
 /**
- * Makes `fleet bicycles help list` work. Subcommands that are created later inherit it, and help
- * pages do not list it.
+ * Makes `fleet bicycles help list` work. Commander copies this setting to subcommands that are
+ * declared later, and help pages do not list the command.
  */
 function addInnerHelp(program: Command): void {
   const inner = program.createCommand('help').argument('[command]');

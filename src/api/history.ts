@@ -35,7 +35,7 @@ export async function readTransitions(
     return true;
   };
   return ifOffered(readAll(), mayBeMissing).catch((error: unknown) => {
-    // An answer that is not a list does not count as a history.
+    // An answer that is not a list is not a history.
     if (error instanceof FleetError && error.kind === 'service' && (error.status ?? 0) < 300)
       return undefined;
     throw error;

@@ -9,8 +9,8 @@ import { isObject, parseJson } from '../json/parse.js';
 export const LOGIN_PATH = '/jwt/login/';
 
 /**
- * The `client_id` of a renewal without `--client-id`. Assumed: it only names the program, because
- * the login does not ask for one.
+ * The `client_id` of a renewal when the user did not set `--client-id`. Assumed: it only names the
+ * program, because a login does not need it.
  */
 export const DEFAULT_CLIENT_ID = 'fleet';
 
@@ -30,7 +30,7 @@ export interface TokenAnswer {
   readonly refreshToken: string | null | undefined;
 }
 
-/** What renews a token. */
+/** The tokens with which a renewal asks for a new token. */
 export interface RenewalInput {
   readonly token: string;
   readonly refreshToken?: string | null | undefined;
@@ -141,7 +141,7 @@ function explainRefusedLogin(thrown: unknown, text: string, password: string): u
  */
 const REQUIRED_FIELDS = ['username', 'otp', 'otp_token', 'captcha', 'client_id'];
 
-/** More of an answer is not searched. */
+/** The search of an answer ends after this many characters. */
 const SEARCHED_CHARACTERS = 10_000;
 
 function findCause(

@@ -30,7 +30,7 @@ export const NAMED = {
   user: { one: 'user', many: 'users', path: '/users/', nameFields: ['username', 'email'] },
 } as const satisfies { [kind: string]: NamedKind };
 
-/** The fields that were observed. */
+/** The fields of a named resource that were observed. */
 export const NAMED_FIELDS = {
   fields: ['name', 'uuid', 'type', 'url', 'organization', 'parent', 'created', 'modified'],
   numbers: [],

@@ -14,7 +14,7 @@ export interface Present {
   readonly version: string | number | null;
 }
 
-/** When there are more targets than this, they are read from the list. */
+/** The list is read instead of single bicycles when there are more targets than this. */
 const MOST_SINGLE_READS = 100;
 
 /**

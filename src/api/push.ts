@@ -72,7 +72,7 @@ export function topicsByRole(
 ): string[] {
   const own = readTopic(topic)?.role;
   if (own === undefined) return [topic];
-  // A topic of one user is nobody else's.
+  // No other role may subscribe to the topic of a single user.
   if (own === 'user' && asked === undefined) return [topic];
   const held = [...new Set<string>([own, ...ROLES_OF_TOKENS])].filter((role) =>
     named.includes(role),

@@ -39,7 +39,7 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // Only a flag can come next, so flags are offered although no dash was typed.
+  // Only flags can follow, so fleet offers flags although the user typed no dash.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }

@@ -7,7 +7,7 @@ export interface Offer {
   value: string;
   /** A description, for shells that show one. */
   description?: string;
-  /** Whether the word is offered even when it does not begin with the typed text. */
+  /** Whether the word is offered even when it does not begin with the text that the user typed. */
   replaces?: boolean;
 }
 
@@ -15,7 +15,9 @@ export interface Offers {
   words: readonly Offer[];
   /** Whether file names are offered too. */
   isFile?: boolean;
-  /** Whether the word is only the beginning of a value, so that no space follows it. */
+  /**
+   * Whether the words are only beginnings of values, so that the shell adds no space after them.
+   */
   isOpen?: boolean;
   /** Whether the value can be a list with commas. */
   isList?: boolean;

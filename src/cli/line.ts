@@ -9,7 +9,7 @@ export interface FollowedLine {
   commandEnd: number;
   /** The operands of the command, without flags and their values. */
   operands: string[];
-  /** The values of each flag by its long name; empty for a flag without a value. */
+  /** The values of each flag by its long name. A flag without a value has an empty list. */
   values: ReadonlyMap<string, readonly string[]>;
   /** The flag whose value is the next word. */
   awaiting: Option | undefined;

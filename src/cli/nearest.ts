@@ -5,8 +5,8 @@ import { type FleetError, usageError } from '../errors.js';
 import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
- * A value longer than any word. With it, a word that begins with the typed text is closer than any
- * correction.
+ * A number that is larger than the length of any word. The distance of a word that begins with the
+ * typed text is divided by it, so that such a word is closer than any correction.
  */
 const LONGEST_WORD = 1000;
 

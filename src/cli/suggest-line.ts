@@ -185,7 +185,7 @@ function pipeFiltered(
   return [`fleet ${show(list)} | fleet ${show(change)}`];
 }
 
-/** Whether two lines mean the same, such as `--name=x` and `--name x`. */
+/** Whether two command lines have the same meaning, such as `--name=x` and `--name x`. */
 function isSameLine(program: Command, line: readonly string[], typed: readonly string[]): boolean {
   if (sameWords(line, typed)) return true;
   const unknown = (words: readonly string[]) => unknownFlags(followLine(program, words), words);
@@ -237,7 +237,7 @@ function isHalfPlace(flags: readonly string[]): boolean {
   return flags.at(-2) === '--near' && /^-?[\d.]+,?$/.test(flags.at(-1) ?? '');
 }
 
-/** Returns the option with this long name, of whatever command. */
+/** Returns the option with this long name. Any command may declare it. */
 function anyOption(command: Command, long: string): Option | undefined {
   return (
     command.options.find((option) => option.long === long) ??
@@ -342,7 +342,7 @@ function correctFlags(
   for (let index = 0; index < flags.length; index++) {
     const [typed = '', inline] = splitValue(flags[index] ?? '');
     if (!typed.startsWith('--') && readFlag(command, typed).value !== undefined) {
-      // A short flag with its value, such as `-ojson`.
+      // Splits a short flag from its value, as in `-ojson`.
       corrected.push(typed);
       continue;
     }
@@ -352,7 +352,7 @@ function correctFlags(
     const long = option?.long ?? meant;
     const hasValue = option !== undefined && takesValue(option);
     if (option !== undefined && !hasValue && inline !== undefined) {
-      // Without its flag, the value would become an operand.
+      // Drops the value together with its flag. Otherwise the value would become an operand.
       corrected.push(flags[index] ?? '');
       continue;
     }
@@ -394,7 +394,9 @@ function splitValue(word: string): [flag: string, value?: string] {
     : [word.slice(0, equals), word.slice(equals + 1)];
 }
 
-/** Whether fleet would accept a line: a complete command with known flags and valid values. */
+/**
+ * Whether fleet would accept a line, which has a complete command, known flags and valid values.
+ */
 function isAccepted(program: Command, line: readonly string[]): boolean {
   const followed = followLine(program, line);
   const { command, operands, values, awaiting } = followed;

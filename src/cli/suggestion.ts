@@ -126,7 +126,7 @@ export function meantCommand(
 function meantFlag(command: Command, word: string): string | undefined {
   const [name = ''] = word.split('=', 1);
   const flags = ['--help', ...flagsOf(command).map(({ long, flags }) => long ?? flags)];
-  // Only a transition changes a state.
+  // Only a transition can change a state, so the suggestion is a transition.
   if (name === '--state' && pathOf(command).endsWith('bicycles edit'))
     return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);

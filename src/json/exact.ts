@@ -11,7 +11,7 @@ const SOURCE = Symbol('spelling that JSON does not have');
  */
 export interface ExactNumber {
   readonly [WRITTEN]: string;
-  /** The number as YAML writes it, such as `007` or `0x1F`. */
+  /** The spelling of the number in YAML, such as `007` or `0x1F`. JSON does not allow it. */
   readonly [SOURCE]?: string;
 }
 
@@ -90,7 +90,7 @@ function readScalar(token: string, first: string): unknown {
   return isNumber ? toNumber(token) : JSON.parse(token);
 }
 
-/** An object has the same key twice. */
+/** The error for an object that has the same key twice. */
 export class RepeatedKeyError extends Error {
   constructor(readonly key: string) {
     super('an object has the same key twice');
@@ -131,8 +131,7 @@ export function readExact(json: string, refusesRepeatedKeys = false): unknown {
 
 /** Returns the value of a row, with exact numbers if its text contains any. */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
-  // Callers check the type of each field, so a field may contain an exact number in place of a
-  // plain one.
+  // Callers check the type of each field, so an exact number may take the place of a plain one.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;
 }
 

@@ -7,7 +7,9 @@ import { GROUPS, type Group } from './fleet.js';
 const TEXT_KEY = 'q';
 /** The limit of the search field. */
 export const TEXT_CHARACTERS = 100;
-/** This page never writes an address with more values than this. */
+/**
+ * The maximum number of values of a filter. This page never writes more of them into its address.
+ */
 const MOST_WORDS = 100;
 
 /** Returns the filter of a fragment. Ignores keys that are not filters. */

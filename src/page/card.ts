@@ -22,7 +22,7 @@ const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 export function openCard(state: PageState, options: PageCardOptions) {
   const { container, onClose } = options;
   let shown: string | undefined;
-  /** Undefined until the fields were read. */
+  /** All fields of the bicycle; undefined until they were read. */
   let fields: FieldTexts | undefined;
   let opener: Element | null = null;
   const close = () => {
@@ -134,8 +134,8 @@ function placeOf({ position }: PageBicycle): string {
 }
 
 /**
- * Returns the lock. The fields are undefined until they were read, and empty for a moment of the
- * past.
+ * Returns the text for the lock. The fields are undefined until they were read, and empty for a
+ * moment of the past.
  */
 function lockOf(fields: FieldTexts | undefined): ComponentChild {
   if (fields === undefined) return '…';

@@ -25,7 +25,10 @@ interface Mark extends Point {
 const MARK_RADIUS = 0.42;
 /** Each pass merges most of the overlapping marks. A few passes are enough for 100,000 bicycles. */
 const MOST_PASSES = 30;
-/** More than the number of cells in a column of the world at the highest zoom. */
+/**
+ * The factor that combines the column and row of a cell into one key. It is larger than the number
+ * of cells in a column of the world at the highest zoom.
+ */
 const ROW = 2 ** 26;
 
 /**
@@ -34,7 +37,7 @@ const ROW = 2 ** 26;
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
-  // The world is cut at the end of the widest range without bicycles.
+  // Cuts the world at the end of the widest range of longitudes without bicycles.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const radius = pointPixels(Math.log2(worldPixels / TILE_PIXELS)) * MARK_RADIUS;
   let marks = binMarks(placed, { seam, worldPixels, radius });

@@ -26,7 +26,10 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }
 
-/** The block with all fields comes after the script. It is read when the first card is opened. */
+/**
+ * In the page, the block with all fields comes after the script. It is read when the first card is
+ * opened.
+ */
 let details: ReturnType<typeof unpackDetails> | undefined;
 
 export async function pageFields(
@@ -34,7 +37,7 @@ export async function pageFields(
   { isLive, link }: PageState,
 ): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
-  // For a moment of the past, the page has only the fields that it draws.
+  // For a moment of the past, the page has only the fields that the map draws.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));
   return fieldsAt(await details, place);

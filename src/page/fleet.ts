@@ -14,9 +14,9 @@ export interface PageBicycle extends PageRow {
    * The time of the last change by the page's clock, in milliseconds; -Infinity when there is none.
    */
   readonly changedMs: number;
-  /** The sort key of the name: without accents, and with numbers that sort by their value. */
+  /** The sort key of the name. It ignores accents, and sorts numbers by their value. */
   readonly nameKey: string | null;
-  /** The text that the search uses. */
+  /** The text in which the search looks. */
   readonly searchText: string;
 }
 

@@ -72,7 +72,7 @@ export function alertItem(
   ]);
 }
 
-/** Draws an item. Items without a bicycle are not buttons. */
+/** Draws an item of a list. An item without a bicycle is not a button. */
 function listItem(
   uuid: string | null,
   onChoose: OnChoose,

@@ -22,8 +22,8 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
   let source: EventSource | undefined;
   const open = () => {
     source?.close();
-    // A browser allows six connections to a server, and each open tab uses one. A hidden tab closes
-    // its connection.
+    // A browser allows six connections to a server, and each open tab uses one. Therefore a hidden
+    // tab closes its connection.
     if (isPaused || document.visibilityState === 'hidden') return;
     const opened = new EventSource(`events?after=${known}`);
     source = opened;

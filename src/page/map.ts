@@ -187,8 +187,8 @@ function fitCluster(map: MapLibre, cluster: PageCluster): void {
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
-  // MapLibre treats an address with this end as a classic script. A module script cannot start from
-  // a file on disk.
+  // MapLibre treats an address with this ending as a classic script. A module script cannot start
+  // from a file on disk.
   return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
 }
 

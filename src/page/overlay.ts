@@ -24,7 +24,7 @@ export interface PageMapState {
   readonly page: PageState;
   bubbles: readonly Bubble[];
   towns: readonly Town[];
-  /** The bicycle under the pointer. */
+  /** The bicycle that is under the pointer. */
   hovered: PageBicycle | undefined;
   gatheredZoom: number;
   isReady: boolean;

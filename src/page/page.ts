@@ -85,7 +85,7 @@ function choose(
   state.chosen = bicycle;
   map?.choose(near);
   card.show();
-  // The card makes the table smaller, so the table scrolls to the row afterwards.
+  // Scrolls the table to the row afterwards, because the card makes the table smaller.
   table.choose(true);
 }
 
@@ -149,7 +149,7 @@ export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: U
   drawHead(state);
 }
 
-/** Updates the selected bicycle, which may have changed or be gone. */
+/** Updates the selected bicycle, which may have changed or disappeared. */
 export function rechoose({ state, card }: OpenPage): void {
   state.chosen = state.fleet.byUuid.get(state.chosen?.uuid ?? '');
   card.show();

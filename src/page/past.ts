@@ -44,7 +44,7 @@ export function openSlider({ fromMs, following, onPast }: SliderOptions): void {
     try {
       onPast(await askFleet<Payload>(`past?at=${atMs}`, signal));
     } catch {
-      // A newer request replaced this one and aborted it.
+      // A request that a newer one replaced was aborted, which is not a failure.
       if (!signal.aborted) say('the history of the mirror cannot be read');
     }
   };

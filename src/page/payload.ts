@@ -72,7 +72,7 @@ export interface FeedEntry {
 
 /** An update for a tab. A tab gets at most ten updates a second. */
 export interface Update {
-  /** The number of the update. It is greater than the number of the previous update. */
+  /** The number of the update. It is greater than that of the previous update. */
   readonly sequence: number;
   /** The time of the data, in milliseconds since the epoch. */
   readonly atMs: number;

@@ -17,11 +17,11 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     /** The time of the data, for a page from disk and for a moment of the past. */
     atMs,
     note,
-    /** False for a page from disk and for a moment of the past. */
+    /** False for a page that was opened from disk, and for a moment of the past. */
     isLive: link !== null,
     /** The connection of fleet to the service; null on a page from disk. */
     link,
-    /** Since when fleet does not answer. */
+    /** The time since which fleet has not answered. */
     lostMs: undefined as number | undefined,
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */

@@ -116,13 +116,13 @@ function drawTable(table: Table): void {
   const rows = listed
     .slice(first, last)
     .map((bicycle, offset) => rowOf(table, bicycle, first + offset));
-  // The position of the click is used, because cells may have been redrawn in between.
+  // Finds the row by the position of the click, because cells may have been redrawn in between.
   const onClick = ({ clientY, currentTarget }: MouseEvent) => {
     const { top } = (currentTarget as HTMLElement).getBoundingClientRect();
     const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
     if (bicycle !== undefined) onChoose(bicycle);
   };
-  // The grid scrolls, so it is the element that gets the keyboard focus.
+  // The scrolling grid is the element that gets the keyboard focus.
   const attributes = {
     role: 'grid',
     class: 'table',

@@ -46,7 +46,10 @@
 
 import { createRandom } from '../system/random.js';
 
-/** The stops are 0 to `stops - 1`. The place `stops` is the start, and `stops + 1` is the end. */
+/**
+ * The number of stops. They have the numbers 0 to `stops - 1`. The start has the number `stops`,
+ * and the end has `stops + 1`.
+ */
 export interface RoutingProblem {
   readonly stops: number;
   /** The distance from each place to each place in metres, row by row. */
@@ -129,7 +132,7 @@ const STEPS_PER_STOP = 1_000;
 const LOCAL_BUDGET = 60_000_000;
 /** How many evaluations it costs to find a neighbour in its tour. */
 const SEARCHED_EVALUATIONS = 10;
-/** After the neighbours of this many stops are found, the caller can run again. */
+/** The search of near stops pauses after this many stops, so that the caller can run. */
 const STOPS_A_SLICE = 100;
 /** How many evaluations a tour costs in addition to its places. */
 const TOUR_EVALUATIONS = 10;
@@ -187,7 +190,7 @@ export function solveTours(problem: RoutingProblem, limits: SearchLimits = {}): 
   }
 }
 
-/** A solution during the search. */
+/** A set of tours during the search, with its value. */
 interface Solution {
   tours: number[][];
   absent: number[];
@@ -215,7 +218,7 @@ class Search {
   readonly #random = createRandom(SEED);
   /** Whether durations limit the tours or decide which tours are better. */
   readonly #hasTimes: boolean;
-  /** A missing stop costs more than any detour. */
+  /** The cost of a stop that no tour visits. It is above the cost of any detour. */
   readonly #absentCost: number;
 
   #tours: number[][] = [];
@@ -248,7 +251,10 @@ class Search {
     this.#tourOf = new Int32Array(stops).fill(-1);
   }
 
-  /** A rough speed. It only scales the cost of a missing stop. */
+  /**
+   * Returns a rough number of seconds for each unit of cost. It only scales the cost of a missing
+   * stop.
+   */
   #secondsPerCost(): number {
     return this.#problem.seconds === undefined ? this.#problem.secondsPerMetre : 10;
   }
@@ -374,7 +380,7 @@ class Search {
         sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
         yield share;
       }
-      // A move between tours is judged by distance, which does not show whether the longest tour
+      // Moves between tours are judged by distance, so they cannot tell whether the longest tour
       // becomes shorter.
       if (isBalanced) continue;
       for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
@@ -609,7 +615,7 @@ class Search {
     for (let tour = 0; tour < this.#tours.length; tour++) this.#measure(tour);
   }
 
-  /** The tours that a step has changed, in the form before the step. */
+  /** The tours that a step has changed, as they were before the step. */
   #changed = new Map<number, number[]>();
 
   /** Returns a copy of a tour, which this step may change. */
@@ -658,7 +664,7 @@ class Search {
     const stops = this.#editable(tour);
     const length = Math.floor(this.#fraction() * Math.min(stops.length, longest) + 1);
     const at = stops.indexOf(stop);
-    // A string with a gap keeps some stops in its middle.
+    // When the string has a gap, the step keeps some stops in its middle.
     let gap = 0;
     if (length > 1 && this.#fraction() < SPLIT_SHARE) {
       gap = 1;
@@ -749,7 +755,7 @@ class Search {
       if ((this.#loads[tour] as number) + demand > capacity) continue;
       const stops = this.#tours[tour] as number[];
       const isEmpty = stops.length === 0;
-      // All empty vans are alike.
+      // Only the first empty van is tried, because all empty vans are equal.
       if (isEmpty && hasTriedEmpty) continue;
       hasTriedEmpty ||= isEmpty;
       this.#evaluations += stops.length + TOUR_EVALUATIONS;
@@ -773,7 +779,7 @@ class Search {
         const duration = this.#durations[tour] as number;
         const added = this.#addedSeconds(before, stop, after, isEmpty);
         if (duration + added > maxSeconds) continue;
-        // With the square, adding a stop to a long tour is expensive.
+        // Squares the duration, so that adding a stop to a long tour is expensive.
         if (isBalanced === true) price = (duration + added) ** 2 - duration ** 2;
       }
       if (price >= best) continue;

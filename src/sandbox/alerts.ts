@@ -77,7 +77,7 @@ function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string):
     causality: isOfLock ? lock : bicycle,
     extra: {
       ...(isOfLock ? {} : { bicycle_name: name, bicycle_uuid: uuid }),
-      // "The bicycle-causality sample also carries lock_uuid and lock_bleid."
+      // Section 2.4: "The bicycle-causality sample also carries lock_uuid and lock_bleid."
       ...(typeof lock === 'string' ? { lock_uuid: lock.split('/').at(-2), lock_bleid: bleid } : {}),
       ...(hasPosition ? { location: { type: 'Point', coordinates: [longitude, latitude] } } : {}),
       ...(charge == null ? {} : { state_of_charge: charge }),

@@ -47,7 +47,7 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
-      // The rows of this answer stay as they are, and the next page comes from the shorter list.
+      // The fault removes a bicycle after this answer, so the next page comes from the shorter list.
       if (isFirstOfSeveral && options.faults.has('shrink'))
         setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
@@ -61,7 +61,8 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       if (viewer.role === 'renter') throw refuseRole();
       const { organization, fields } = readNewBicycle(fleet, await readObject(request), viewer);
       const row = createBicycle(fleet, organization, options.nextUuid(), fields);
-      // Assumed: "Response of creation: not shown"; 201 with the bicycle.
+      // Assumed: the answer is 201 with the bicycle. The interface says "Response of creation: not
+      // shown".
       return answerText(201, serialise(row));
     },
   });
@@ -179,7 +180,8 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
     // this field, so a service that only follows it performs the request.
     if (fleet.isObserved && body['dry_run'] === true) return NOTHING;
     runTransition(fleet, row, transition, 'client', riderOf(body, viewer));
-    // Assumed: "Response … not shown"; 200 with the updated bicycle.
+    // Assumed: the answer is 200 with the updated bicycle. The interface says "Response … not
+    // shown".
     return answerText(200, serialise(row));
   };
 }

@@ -23,7 +23,7 @@ export interface ServedApiOptions {
 /** A request of the API port. */
 export interface ApiRequest {
   exchange: Exchange;
-  /** The path below the prefix, without the query. */
+  /** The path of the request below the prefix, without the query. */
   path: string;
   query: URLSearchParams;
   /** The uuid in the path in lower case; '' without one. */
@@ -57,7 +57,7 @@ export function answerList<Row>(
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
   const page = readPageNumber(query, lastPage);
   const linkToPage = (number: number) => {
-    // Other parameters stay unchanged. The link to the first page omits `page`, like Django's.
+    // Keeps the other parameters. The link to the first page omits `page`, as Django's links do.
     const parameters = new URLSearchParams(query);
     if (number === 1) parameters.delete('page');
     else parameters.set('page', String(number));

@@ -12,7 +12,7 @@ export interface FaultTarget {
 }
 
 /**
- * The requests to which a fault applies. Default: all. Only code can set this; the command line
+ * The requests to which a fault applies. Default: all. Only code can set this; the option `--fault`
  * cannot.
  */
 export interface FaultScope {
@@ -87,7 +87,7 @@ export type Fault =
 const FORMS =
   'latency=200ms, error=503:5%, error=503:2x, cut=5%, cut=1x, drop=30s, stall=30s, late=45s, noreplay, resend, norented, shrink, nocount, nodate, links, linkheader, latin1, trim, lag=3s, cache=60s, throttle=5s or expire=60s (times in ms, s, m or h)';
 
-/** Faults with a time. */
+/** The kinds of faults that have a duration. */
 const TIMED = ['latency', 'drop', 'stall', 'late', 'lag', 'cache', 'throttle', 'expire'] as const;
 
 /**

@@ -123,9 +123,9 @@ export interface Surroundings {
 
 /** The simulated service around the fleet. */
 export interface FleetService {
-  /** Whether it behaves like the observed service, or only like interface.md. */
+  /** Whether the sandbox behaves like the observed service, or only as interface.md says. */
   isObserved: boolean;
-  /** Without a trailing slash. Links are absolute and below this URL. */
+  /** The base URL without a trailing slash. Links are absolute and below this URL. */
   baseUrl: string;
   /** Milliseconds since the epoch. */
   now: () => number;
@@ -233,8 +233,8 @@ export function changeBicycle(
   if (fleet.isObserved) row.body.concurrency_version = row.modifiedAt;
   row.json = undefined;
   if (row.body.state !== from) row.stateSince = row.modifiedAt;
-  // Assumed: this message comes before the update. A client that merges messages then ends with the
-  // new state.
+  // Assumed: this message is sent before the update. A client that merges messages therefore ends
+  // with the new state.
   if (transition !== undefined && TRANSITION_TABLE[transition].isAnnounced === true) {
     fleet.publish({
       ...addressOf(fleet, row),

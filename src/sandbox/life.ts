@@ -24,13 +24,16 @@ const RIDE_DEGREES = 0.0005;
 const RIDE_CHARGE = 0.2;
 
 /**
- * Rentals and reservations begin and end in such a way that these shares of the bicycles stay
- * rented and reserved.
+ * The shares of rented and reserved bicycles. Rentals and reservations begin and end so that these
+ * shares stay the same.
  */
 const RENTED_SHARE = 0.12;
 const RESERVED_SHARE = 0.03;
 
-/** The minimum time before an alert stops automatically, so that there are always some alerts. */
+/**
+ * The minimum age at which an alert stops automatically. It ensures that there are always some
+ * alerts.
+ */
 const ALERT_STAYS_MS = 10 * 60 * 1000;
 
 const EVENT_WEIGHTS: readonly [

@@ -30,7 +30,7 @@ const ACCOUNTS: { [name: string]: Account } = {
   renter: { role: 'renter', hasRefreshToken: false },
 };
 
-/** The user data for a renewed token. */
+/** The data of the user whose token is renewed. */
 type Owner = Pick<Viewer, 'role' | 'subject' | 'organization' | 'affiliations'>;
 
 /** The wrong passwords of an account, and the end of its lock. */
@@ -117,7 +117,7 @@ function claimsOf({ role, subject, organization, affiliations }: Owner) {
   };
 }
 
-/** Observed: 403 for every password. */
+/** Observed: a locked account gets 403 for every password. */
 function refuseLocked(): Problem {
   return refuse(403, 'The account is locked for 5 minutes.', 'account_locked');
 }

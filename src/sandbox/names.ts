@@ -19,7 +19,7 @@ export const CITIES: readonly City[] = [
   { name: 'Reykjavík', latitude: 64.1466, longitude: -21.9426, organization: 1 },
 ];
 
-/** The first one is the main organization and has nearly all bicycles. */
+/** The organizations. The first one is the main organization and has nearly all bicycles. */
 export const ORGANIZATION_NAMES = ['Nordlicht Bikes', 'Ciclo Sur'] as const;
 
 export const MODEL_NAMES: readonly string[] = ['City 3', 'City 7 Electric', 'Cargo L', 'Kids 20'];

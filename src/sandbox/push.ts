@@ -24,7 +24,10 @@ interface Connection {
   asked: Topic;
   viewer: Viewer;
   outgoing: ServerResponse;
-  /** By the monotonic clock, so that a change of the date does not trigger `drop` or `stall`. */
+  /**
+   * The time of opening on the monotonic clock. A change of the date then does not trigger `drop`
+   * or `stall`.
+   */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */
   stalled: boolean;
@@ -41,7 +44,7 @@ export interface PushOptions {
   replay: number;
   heartbeatMs: number;
   log: PushLine[];
-  /** Appends to the log, which removes the oldest events. */
+  /** Appends an event to the log, and drops the oldest event when the log is full. */
   keep: (line: PushLine) => void;
 }
 
@@ -136,7 +139,7 @@ export class PushChannel {
     });
     exchange.answered(200);
     outgoing.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-    // The comment shows the client immediately that the subscription is open.
+    // This comment shows the client immediately that the subscription is open.
     write(connection, `: open\n\n${this.#missedEvents(asked, incoming.headers['last-event-id'])}`);
     this.#setTimers(connection);
   }

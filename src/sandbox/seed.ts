@@ -201,7 +201,8 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     });
   }
   if (!hasCharge) body.state_of_charge = null;
-  // "decimal number" may also be sent as text; one in fifty is.
+  // The interface says that a "decimal number" may also be sent as text. One in fifty is sent as
+  // text.
   else if (index % 50 === 17) body.state_of_charge = Number(body.state_of_charge).toFixed(2);
   const rider =
     state === 'rented' || state === 'reserved' ? riderOf(random, fleet, index) : undefined;
@@ -229,8 +230,8 @@ function nameOf(random: Random, index: number): string {
 }
 
 /**
- * The condition that a bicycle must meet for an alert type. Without a condition, any bicycle is
- * suitable.
+ * The condition of an alert type that its bicycle must meet. A type without a condition accepts any
+ * bicycle.
  */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,
@@ -254,7 +255,7 @@ export function findFitting(
   return fitting ?? findFrom(fleet.bicycles, random, () => true);
 }
 
-/** Enough for every type in every state. */
+/** The number of combinations of type and state. The first alerts take each combination once. */
 const LEAST_ALERTS = ALERT_TYPES.length * ALERT_STATES.length;
 
 function seedAlert(random: Random, fleet: ServedFleet, index: number, start: number): AlertRow {

@@ -13,8 +13,8 @@ import { answerOf, refuse, refuseThrottled, type ServedAnswer } from './problem.
 const HOST = '127.0.0.1';
 
 /**
- * Longer than any client keeps an idle connection, so that the server never closes a connection
- * that a client is about to use.
+ * How long an idle connection stays open. This is longer than any client keeps it, so the server
+ * never closes a connection that a client is about to use.
  */
 const KEEP_ALIVE_MS = 120_000;
 
@@ -137,7 +137,7 @@ function openExchange(
     record.status = status;
     options.onRequest?.({ method: record.method, url: record.url, status });
   };
-  // Requests whose client gave up are also logged.
+  // Requests whose client closed the connection early are also logged.
   outgoing.once('close', () => answered(outgoing.headersSent ? outgoing.statusCode : 0));
   return { incoming, outgoing, record, cut: false, answered };
 }

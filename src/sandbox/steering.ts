@@ -60,7 +60,9 @@ export function createSteering(
       changeAlert(fleet, row, changes);
       return structuredClone(row.body);
     },
-    /** Pushes any message unchanged to the subscribers of a topic. Returns the event's id. */
+    /**
+     * Pushes any message, unchanged, to the subscribers of a topic. Returns the id of the event.
+     */
     publish: (topic: string, sender: string, message: unknown) =>
       publish({ sender, topics: [topic], message: JSON.stringify(message) }),
   };

@@ -128,7 +128,7 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
    */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // `iat` is rounded down to whole seconds. One second is added, because a token must not end too
+    // `iat` is rounded down to whole seconds. One second is added, so that a token does not end too
     // early.
     return limitMs === undefined
       ? viewer.expiresAt

@@ -26,7 +26,7 @@ export interface TransitionRule {
   isOwn?: true;
   /** Observed: before the transition, a message with the old state announces it. */
   isAnnounced?: true;
-  /** interface.md does not name this transition. */
+  /** Whether the transition is missing from interface.md. */
   isObserved?: true;
 }
 

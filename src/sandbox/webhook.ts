@@ -74,9 +74,9 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
     /** Queues a JSON text. */
     send: (body: string) => {
       queue.push(body);
-      // The request in flight keeps its place.
+      // The request in flight keeps its place in the queue.
       if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
-      // The promise is rejected when the webhook is closed.
+      // The promise is rejected when the sandbox closes the webhook.
       work().catch(() => {});
     },
     counts: () => ({ ...counts, waiting: queue.length }),

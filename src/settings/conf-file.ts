@@ -43,7 +43,7 @@ const draftOf = (target: string): string => `${target}.new`;
 export function findDrafts(target: string): string[] {
   const [folder, name] = [dirname(target), basename(draftOf(target))];
   if (!existsSync(folder)) return [];
-  // conf adds a suffix to the name of a draft while it writes.
+  // While conf writes, it adds a suffix to the name of the draft.
   const names = readdirSync(folder).filter((found) => found.startsWith(name));
   return names.map((found) => join(folder, found));
 }

@@ -31,7 +31,9 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   readonly fallback: Fallback;
   /** Parses a text. Spaces around it are ignored. */
   parse(text: string): Parsed<T>;
-  /** Returns the value for config.json. `config set` accepts the value in its text form. */
+  /**
+   * Returns the value that is stored in config.json. `config set` accepts the same value as text.
+   */
   store(value: T): string | number | boolean;
 }
 
@@ -55,7 +57,10 @@ function key<T, Fallback extends T | undefined = undefined>(
   return { summary, flag, variable, fallback: fallback as Fallback, parse: read, store };
 }
 
-/** When a token is pasted in the wrong place, it is not printed again. */
+/**
+ * The error for a text that may be a token. It does not quote the text, because the user may have
+ * pasted a token in the wrong place.
+ */
 const PASTED = {
   reason: 'this looks like a token, and is not repeated here',
   hint: 'to store a token, run "fleet auth login"',
@@ -203,7 +208,10 @@ const readCommand = checked(
   'write a command that prints a token',
 );
 
-/** Matches a token without spaces, after the words that precede it in a header. */
+/**
+ * Matches a word that may be a token. Words of a header, such as `Authorization: JWT`, may precede
+ * it.
+ */
 const ONLY_TOKEN = /^(?:authorization:\s*)?(?:(?:jwt|bearer|token)\s+)?[\w.+=-]+$/i;
 
 const COMMAND: Kind<string, undefined> = {

@@ -54,8 +54,8 @@ export function openRenewal(
       refuseWorse(renewed, token);
       return { stored: { token: renewed, login: { ...next, sinceMs: clock.wallMs() } } };
     } catch (failure) {
-      // The old token is kept. The service may already have invalidated the old refresh token, so
-      // the new refresh token is stored.
+      // Keeps the old access token and stores the new refresh token. The service may already have
+      // invalidated the old refresh token.
       const kept = answer === undefined ? login : nextLogin(login, answer, input);
       const isRefused = isFinalRefusal(failure) ? true : kept.isRefused;
       return { stored: { token, login: { ...kept, isRefused } }, failure };
@@ -79,7 +79,7 @@ export function openRenewal(
     },
     async fetch(refused) {
       const before = await load();
-      // A token that cannot be renewed needs no lock. The folder may not be writable.
+      // A token that cannot be renewed needs no lock. In this case the folder may be read-only.
       if (!canRenew(before)) return before.token;
       // Another process may have renewed it in the meantime.
       const isDue = (found: StoredToken) =>

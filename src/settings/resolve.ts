@@ -40,7 +40,7 @@ export interface Setting<T = unknown> {
   problem?: FleetError;
 }
 
-/** The name of a key in code: `baseUrl`. */
+/** Converts the name of a key to its name in the code: `base_url` becomes `baseUrl`. */
 type CodeName<Name extends string> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Tail>}`
   : Name;
@@ -55,7 +55,10 @@ export type Settings = { readonly profile: Setting<string> } & {
   readonly [Name in KeyName as CodeName<Name>]: Setting<ValueOf<(typeof KEYS)[Name]>>;
 };
 
-/** Addresses, which may contain a password. An invalid address is not shown. */
+/**
+ * Settings that contain an address. An address may contain a password, so an invalid address is not
+ * shown.
+ */
 const ADDRESSES: readonly KeyName[] = ['base_url', 'sse_url', 'mirror'];
 /** Shown instead of an invalid value that may contain a secret. */
 const REFUSED = '(refused)';
@@ -266,8 +269,8 @@ export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
  */
 export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
-  // When neither address is set, the error about the base URL is more useful, because a login sets
-  // both addresses.
+  // When neither address is set, the error about the base URL is more useful: a login sets both
+  // addresses.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or pass --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);

@@ -10,7 +10,8 @@ import { loadProfiles, type ProfileValues, saveProfile, saveToken } from './stor
 export const SANDBOX_PROFILE = 'sandbox';
 
 /**
- * Whether `fleet sandbox` owns the profile: it has this name, and its address is on this machine.
+ * Whether `fleet sandbox` may change the profile. This is the case when the profile has this name
+ * and its address is on this machine.
  */
 export function isSandboxProfile(
   name: string,

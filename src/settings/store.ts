@@ -61,7 +61,7 @@ export interface StoredToken {
   readonly login?: Login | undefined;
 }
 
-/** Far more than any settings need. */
+/** The size limit of a settings file. It is far above the size of any settings. */
 const LIMIT_BYTES = 1_000_000;
 
 /** The settings files, by the names of their paths in SettingsFolder. */
@@ -196,8 +196,8 @@ export async function saveProfile(
 ): Promise<void> {
   await change(place, 'configPath', (config) => {
     const profiles = partOf(config, 'profiles');
-    // This is checked under the lock, because another process may have created a profile in the
-    // meantime.
+    // Checks the name under the lock, because another process may have created the profile
+    // meanwhile.
     checkProfileName(name, Object.keys(profiles));
     // The stored name belongs to the old organization, so it is removed.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;

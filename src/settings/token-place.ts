@@ -40,15 +40,15 @@ export interface TokenInput {
   stored: Stored;
   settings: Pick<Settings, 'profile' | 'tokenCommand' | 'timeout'>;
   clock: Clock;
-  /** The time zone of notices. Default: the machine's zone. */
+  /** The time zone for times in notices. Default: the machine's zone. */
   zone?: TimeZone;
-  /** Stops a running token command, which fails with its reason. */
+  /** Stops a running token command. The command then fails with the reason of this signal. */
   signal: AbortSignal;
   /** Receives the stderr of a token command, such as the address of a login page. */
   notice(line: string): Promise<void> | void;
-  /** Every token is added here. */
+  /** The secrets of the run, to which every token is added. */
   secrets: Secrets;
-  /** Opens a client that sends no token, for renewing one. `signal` ends its requests. */
+  /** Opens a client that sends no token, which a renewal needs. `signal` ends its requests. */
   anonymous(signal: AbortSignal): Promise<Client>;
 }
 
@@ -63,7 +63,7 @@ export interface TokenReader {
   fetch?(refused: string | undefined): Promise<string>;
 }
 
-/** Far above the size of any token. */
+/** The size limit of a token file. It is far above the size of any token. */
 export const TOKEN_LIMIT_BYTES = 65_536;
 
 /** Returns the path for people. The user may have set FLEET_TOKEN_FILE to the token itself. */

@@ -114,7 +114,7 @@ function keepFresh(
       }
     },
     async renew(refused) {
-      // Another worker or process may already have fetched a newer token.
+      // Returns the newer token when another worker or process has already fetched one.
       const token = (await read())?.token;
       if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
       const renewed = await fetchOnce(fetch, refused);

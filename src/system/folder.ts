@@ -40,8 +40,8 @@ const BUSY_PAUSE_MS = 20;
 const BUSY_TRIES = 50;
 
 /**
- * Tries again for a second on Windows, which refuses to open, replace or remove a file while
- * another program has it open.
+ * Repeats an operation for up to a second on Windows, which refuses to open, replace or remove a
+ * file while another program has it open.
  */
 export function untilFree<Value>(work: () => Value, platform = process.platform): Value {
   for (let tries = 1; ; tries += 1) {

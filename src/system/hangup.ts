@@ -28,7 +28,7 @@ export function isHangupIgnored(env: NodeJS.ProcessEnv): boolean {
   );
 }
 
-/** Returns false on systems without /proc. */
+/** Returns false on systems that have no /proc. */
 function ignoresHangup(process: string): boolean {
   const [, mask] = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readText(`/proc/${process}/status`)) ?? [];
   return mask !== undefined && (BigInt(`0x${mask}`) & SIGHUP_BIT) !== 0n;

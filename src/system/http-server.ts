@@ -12,7 +12,7 @@ export interface OwnServerOptions {
   host: string;
   /** 0 chooses any free port. */
   port: number;
-  /** The flag with which the user chooses another port. The error message names it. */
+  /** The flag with which the user chooses another port. Error messages suggest it. */
   flag: string;
   clock?: Clock;
   /** Closes a connection without traffic after this time. Default: never. */

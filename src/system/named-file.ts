@@ -80,7 +80,7 @@ function mustWait(stats: Stats): boolean {
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
     ...options,
-    // A signal during the opening ends the reading, which closes the file.
+    // A signal that arrives while the file is opened also ends the reading, which closes the file.
     signal: new AbortController().signal,
   });
   const stream = isatty(fd)

@@ -127,9 +127,12 @@ function replaceLikelyTokens(text: string, replace: (token: string) => string): 
 export function openSecrets(): Secrets {
   /** Passwords and other secrets that are valid for the whole run. */
   const lasting = new Set<string>();
-  /** In the order of their last use. */
+  /** The access tokens, in the order of their last use. */
   const tokens = new Set<string>();
-  /** Undefined until a text is searched. Most runs print no text of other parties. */
+  /**
+   * The prepared search; undefined until a text is searched. Most runs print no text of other
+   * parties.
+   */
   let search: Search | undefined;
   /** The results of `hide` for short texts, because most headers of a thousand pages are equal. */
   const hiddenTexts = new Map<string, string>();
@@ -219,7 +222,9 @@ interface Search {
   literalParts: readonly string[];
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
-  /** Texts of which the data contains at least one when it contains a text of `inData`. */
+  /**
+   * Marks that speed up the search: data that contains none of them contains no text of `inData`.
+   */
   marksInData: readonly string[];
   /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */
   escapedInData: readonly string[];
@@ -229,7 +234,7 @@ function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
   const inData = each.filter(isFoundInData);
-  // A token in a given spelling contains its signature in the same spelling.
+  // The signature of a token is a mark for the whole token, because both have the same spelling.
   const marks = inData.map((secret) => signatureOf(secret) ?? secret);
   return {
     spellings: longestFirst(all),

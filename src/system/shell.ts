@@ -60,7 +60,7 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       signal.removeEventListener('abort', onAbort);
       // Processes that the command started may still run after the shell has ended.
       if (why !== undefined && isGroup) kill(child, 'SIGKILL', isGroup);
-      // A process that left the group may keep the pipes open.
+      // A background process that left the process group may keep the pipes open.
       for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
       child.unref();
       resolve(why === undefined ? end : { ...end, why });
@@ -84,7 +84,7 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelNext = clock.after(LAST_OUTPUT_MS, () => settle({ code, killedBy }));
     });
     child.on('close', (code, killedBy) => settle({ code, killedBy }));
-    // A command may ignore its input.
+    // A command may exit or close its stdin without reading the input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     if (signal.aborted) onAbort();

@@ -4,15 +4,19 @@
 import type { UnescapedText } from './unescape.js';
 
 /**
- * This many consecutive letters and digits of a token count as a part of it. Services quote the
- * last twelve characters of a token, two of which may be separators.
+ * The number of consecutive letters and digits of a token that count as a part of the token. Some
+ * services quote the last twelve characters, two of which may be separators.
  */
 export const PART_LENGTH = 10;
 
-/** A part of this length counts even when most of its characters are neither letters nor digits. */
+/**
+ * The length from which a part counts even when most of its characters are neither letters nor
+ * digits.
+ */
 const LITERAL_LENGTH = 12;
 /**
- * A part with fewer different characters, such as a row of dashes, also occurs in ordinary texts.
+ * A part with fewer different characters is ignored, because it also occurs in ordinary texts. A
+ * row of dashes is an example.
  */
 const LEAST_VARIETY = 6;
 

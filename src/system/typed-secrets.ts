@@ -5,10 +5,10 @@ import { HIDDEN, likelyTokensIn } from './secrets.js';
 
 /** Longer words are texts or data. Searching all of them would take too long. */
 const SEARCHED_CHARACTERS = 10_000;
-/** Hiding shorter values would make the messages unreadable. */
+/** A shorter value is not hidden, because it may be an ordinary word of the messages. */
 const SHORTEST = 4;
 
-/** A name at the end of which one of these words says that the value is a secret. */
+/** Matches names that end with a word for a secret, such as `api_key`. Their values are hidden. */
 const SECRET_NAME = String.raw`[\w-]{0,40}(?:token|secret|password|passwd|passphrase|pwd|[-_]key|apikey|authorization|[-_]auth|cookie|signature|(?<![a-z])sig)`;
 const SECRET_FLAG = new RegExp(`^-{1,2}${SECRET_NAME}$`, 'i');
 const NAMED_VALUE = new RegExp(
@@ -44,7 +44,10 @@ function secretsIn(word: string): string[] {
   return [...likelyTokensIn(word), ...captured];
 }
 
-/** Returns the secret as a URL contains it. An assistant can send half of a surrogate pair. */
+/**
+ * Returns the secret in the spelling of a URL. A lone surrogate, which an assistant can send, first
+ * becomes U+FFFD, because encodeURIComponent refuses it.
+ */
 function inUrl(secret: string): string {
   return encodeURIComponent(Buffer.from(secret).toString());
 }

@@ -4,7 +4,10 @@
 /** A decoded text, with the position of each character in the original text. */
 export interface UnescapedText {
   text: string;
-  /** This array has one more entry than the text has characters: the end of the original text. */
+  /**
+   * The position of each character of `text` in the original text. The array has one more entry for
+   * the end.
+   */
   starts: readonly number[];
 }
 

@@ -56,8 +56,8 @@ function targetOfDanglingLink(file: string): string | undefined {
 const LONGEST_NAME_BYTES = 255;
 
 /**
- * Returns the path of a draft. It is in the folder of the target, because only within a file system
- * a move does not copy.
+ * Returns the path of a draft. The draft is in the folder of the target, because moving it within
+ * one file system does not copy it.
  */
 function draftOf(path: string): string {
   const ending = `.${crypto.randomUUID()}.draft`;

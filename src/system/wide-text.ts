@@ -61,7 +61,10 @@ function changeRuns(
   return end === 0 ? data : Buffer.concat([...parts, data.subarray(end)]);
 }
 
-/** Returns the next position where a character can begin: at its first NUL byte, or before it. */
+/**
+ * Returns the next position where a wide character can begin. This is at its first NUL byte, or one
+ * byte before it.
+ */
 function findStart(data: Buffer, from: number, { before }: Encoding): number {
   const offset = before > 0 ? 0 : 1;
   const nul = data.indexOf(0, from + offset);

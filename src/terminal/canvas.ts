@@ -51,7 +51,7 @@ export function put(
         if (at > 0) canvas.texts[cell - 1] += cluster;
         continue;
       }
-      // When a text covers half of a wide character, the other half is removed.
+      // When the text covers one half of a wide character, the other half is removed.
       if (canvas.texts[cell] === '') canvas.texts[cell - 1] = ' ';
       if (at + width < canvas.width && canvas.texts[cell + width] === '')
         canvas.texts[cell + width] = ' ';

@@ -21,7 +21,7 @@ const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );
-/** Longer clusters are letters with many combining marks, not emoji. */
+/** Longer clusters are letters with many combining marks and not emoji. */
 const LONGEST_EMOJI_UNITS = 50;
 
 /** Created on first use, because it takes 7 ms and most screens do not need it. */

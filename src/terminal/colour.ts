@@ -21,7 +21,7 @@ export function paintIn(paint: Paint, color: Color | undefined, text: string): s
   return color === undefined ? text : paint[color](text);
 }
 
-/** 0 for no colours, 1 for sixteen colours, 2 for 256 colours, 3 for true colour. */
+/** The number of colours: 0 for none, 1 for sixteen, 2 for 256, 3 for true colour. */
 export type ColorLevel = 0 | 1 | 2 | 3;
 
 /**

@@ -8,7 +8,10 @@ import type { Clock } from '../system/clock.js';
  */
 export class ReaderLeft extends Error {}
 
-/** The program ends and the reader reads nothing more. `undeliveredBytes` counts the rest. */
+/**
+ * The error of a write when the program ends and the reader takes nothing more. `undeliveredBytes`
+ * counts the bytes that were not delivered.
+ */
 export class ReaderStopped extends Error {}
 
 /** How long the end of the program waits for a reader that reads no output. */
@@ -43,7 +46,7 @@ export interface Delivery {
 
 /** Opens the delivery of texts to a stream. */
 export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
-  /** The waiting writes: the function that settles each, with its length in bytes. */
+  /** The waiting writes. Each has the function that settles it, and its length in bytes. */
   const waiting = new Map<() => void, number>();
   let last: Promise<void> = Promise.resolve();
   let failure: Error | undefined;

@@ -25,7 +25,9 @@ export type Format = (typeof FORMATS)[number];
  */
 export const REPORT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'xlsx'] as const;
 
-/** Constants of the service: the forms of requests, and limits. */
+/**
+ * Formats that repeat fixed information of the service, such as the forms of requests and limits.
+ */
 export const FACT_FORMATS = ['table', 'json', 'jsonl'] as const;
 
 /**

@@ -46,7 +46,7 @@ export interface Output extends Omit<Delivery, 'beginEnd'> {
   readonly hasUnicode: boolean;
   /** Whether lines can be redrawn. This is not possible in a pipe or with `TERM=dumb`. */
   readonly canRedraw: boolean;
-  /** 0 for no colours, 1 for sixteen colours, 2 for 256 colours, 3 for true colour. */
+  /** The number of colours: 0 for none, 1 for sixteen, 2 for 256, 3 for true colour. */
   readonly colorLevel: ColorLevel;
 }
 

@@ -23,7 +23,7 @@ const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\b', 'backspace'],
 ]);
 
-/** Keys that do not send signals in raw mode. */
+/** The keys that send signals outside raw mode. */
 export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
   ['\x03', 'SIGINT'],
   ['\x1a', 'SIGTSTP'],

@@ -11,7 +11,10 @@ export interface Pager extends Delivery {
   close(): Promise<void>;
 }
 
-/** Options that let less and lv show colours. less exits if everything fits on the screen. */
+/**
+ * The options with which less and lv show colours. With them less also exits when everything fits
+ * on the screen.
+ */
 const DEFAULTS = { LESS: 'FRX', LV: '-c' };
 
 /** How long the pager may take to end after a signal. */

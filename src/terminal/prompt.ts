@@ -99,7 +99,7 @@ async function ask(
       if (!isShown) stderr.write(prompt);
       const answer = await reader.question(isShown ? prompt : '', { signal: ended });
       if (!isShown) stderr.write('\n');
-      // The last line of a pasted text can have no line break.
+      // The last line of a pasted text may lack a line break.
       const hasFurtherText = hasFurtherLine || reader.line !== '';
       const reason =
         refuse?.(answer) ?? (isShown ? undefined : missingPart(hasFurtherText, keys.takeNul()));
@@ -132,7 +132,7 @@ function clearLine(reader: Interface): void {
   reader.write(null, { ctrl: true, name: 'u' });
 }
 
-/** The typed keys, in a form for readline. */
+/** The input of the terminal, in a form that readline accepts. */
 interface Keys {
   readonly input: NodeJS.ReadableStream;
   /** Undefined when stdin has no modes. */
@@ -215,13 +215,13 @@ function obeyJobControl(
   { input, setRaw }: Keys,
   { redraw, quit }: { redraw(): void; quit(): void },
 ): () => void {
-  // Windows has no job control. A stdin whose mode cannot be set is not a terminal.
+  // Windows has no job control, and a stdin without a settable mode is not a terminal.
   if (setRaw === undefined || process.platform === 'win32') return () => {};
   let isStopping = false;
   const onContinue = () => {
     isStopping = false;
-    // The shell has changed the mode meanwhile. libuv sets a mode only when it differs from the
-    // last one that it set.
+    // The shell has changed the mode of the terminal meanwhile. libuv sets a mode only when it
+    // differs from the mode that libuv set last, so the mode is set twice.
     setRaw(false);
     setRaw(true);
     redraw();
@@ -229,7 +229,7 @@ function obeyJobControl(
   const onStop = () => {
     isStopping = true;
     setRaw(false);
-    // The whole job is stopped, as a terminal in its usual mode does, so that a script around fleet
+    // Stops the whole job, as a terminal in its usual mode does. A script that runs fleet then
     // stops too.
     process.kill(0, 'SIGTSTP');
     // The kernel does not stop a job without a parent shell, because no SIGCONT would continue it.

@@ -8,8 +8,8 @@ const ESCAPE = '\x1b';
 const ENTER = `${ESCAPE}[?1049h${ESCAPE}[?25l`;
 const LEAVE = `${ESCAPE}[?25h${ESCAPE}[?1049l`;
 /**
- * Synchronized output: a terminal that supports it shows the text in between at once. Other
- * terminals ignore it.
+ * Synchronized output: a terminal that supports it shows everything between these two sequences at
+ * once. Other terminals ignore them.
  */
 const BEGIN_FRAME = `${ESCAPE}[?2026h`;
 const END_FRAME = `${ESCAPE}[?2026l`;
@@ -36,7 +36,8 @@ export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): S
   let isOurs = false;
   /** The lines on the terminal. */
   let shown: readonly string[] = [];
-  // Node writes to a terminal synchronously, so this also works during a crash.
+  // Node writes to a terminal synchronously, so the terminal is restored even when the program
+  // crashes.
   const leave = () => {
     if (!isOurs) return;
     isOurs = false;
@@ -119,7 +120,7 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
   } catch {
-    // The error is ignored: a closed terminal has no mode.
+    // Ignores the error, because a terminal that was closed has no mode.
   }
 }
 

@@ -12,8 +12,8 @@ export interface Cell {
 }
 
 /**
- * The current time in milliseconds since the epoch, and whether a person or a program reads the
- * cell.
+ * Tells a cell the current time in milliseconds since the epoch, and whether a person or a program
+ * reads it.
  */
 export interface CellContext {
   now: number;
@@ -30,7 +30,7 @@ interface ColumnFit {
   minimum?: number;
   /** The maximum width. */
   maximum?: number;
-  /** Space that is reserved, if there is enough, because later rows may need it. */
+  /** The width that is reserved, if there is enough space, because later rows may need it. */
   room?: number;
   /** Whether the user named the column. Such a column is never dropped. */
   isAsked?: boolean;
@@ -67,7 +67,7 @@ export function cellOf<T>(column: Column<T>, value: T, at: CellContext): Cell {
  */
 const WIDEST_COLUMNS = 1000;
 
-/** Columns are separated by two spaces, because a cell can contain one. */
+/** The gap between two columns: two spaces, because a cell can contain single spaces. */
 export const GAP_COLUMNS = 2;
 
 /** A column with its width. */
@@ -77,8 +77,8 @@ export interface Laid<T> {
 }
 
 /**
- * Returns the minimum width of a column: the minimum of the column, or its header and a few
- * letters, but never more than its content.
+ * Returns the smallest width of a column: its own minimum, or its header and a few letters. The
+ * result is never wider than the content.
  */
 function floorOf<T>({ column, width }: Laid<T>): number {
   return Math.min(width, column.minimum ?? Math.max(widthOf(column.header), 8));

@@ -77,7 +77,7 @@ function parseZoned(text: string): TypedTime | undefined {
   return ms === undefined ? undefined : () => ms;
 }
 
-/** A day, or a day with a time of day, in the zone. */
+/** Reads a day, or a day with a time of day, in the time zone. */
 function parseLocal(text: string): TypedTime | undefined {
   const [, dayText = '', clockText] = /^(.*?)(?:(?:\s+|(?<=\d)T)(\d{1,2}:.*))?$/i.exec(text) ?? [];
   const day = parseDay(dayText.trim());

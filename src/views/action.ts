@@ -40,13 +40,13 @@ export function isBad(outcome: Outcome): boolean {
 /** The result of an attempted change. Unknown values are null. */
 export interface ChangeResult {
   outcome: Outcome;
-  /** The HTTP status. */
+  /** The HTTP status of the answer. */
   status: number | null;
   /** The state after the change, if the answer shows it. */
   state: string | null;
   request_id: string | null;
   milliseconds: number | null;
-  /** The reason why it is not done, in the service's words if possible. */
+  /** The reason why the change was not carried out, in the service's words if possible. */
   message: string | null;
 }
 
@@ -86,7 +86,8 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   header: 'OUTCOME',
   field: 'outcome',
   keep: 5,
-  // The width of the longest outcome. It is reserved because a later row may have this outcome.
+  // The width of the longest outcome. The table reserves it, because a later row may have this
+  // outcome.
   room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
@@ -106,8 +107,8 @@ export const ACTION: Shape<Ended> = {
 };
 
 /**
- * The width for a sentence of the service. It is reserved because later rows may have longer
- * reasons.
+ * The width that a table reserves for the message of the service, because a later row may have a
+ * longer message.
  */
 const MESSAGE_ROOM_COLUMNS = 70;
 

@@ -93,5 +93,5 @@ export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shap
   };
 }
 
-/** Alerts in every format. */
+/** The columns of alerts, when the names of their bicycles are not known. */
 export const ALERTS = alertsNamed(() => undefined);

@@ -14,9 +14,9 @@ import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 /** The appearance of a state in tables, maps and pictures. */
 export interface StateLook {
   readonly color: Color | undefined;
-  /** Used without colour. */
+  /** The sign of the state where colours are not available. */
   readonly sign: string;
-  /** Used where only ASCII works. */
+  /** The sign of the state where only ASCII characters work. */
   readonly letter: string;
   /** The colour in pictures on a white and on a black background. */
   readonly hex: string;
@@ -104,7 +104,7 @@ export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 
-/** Returns a column of such times. */
+/** Returns a column that shows a time of the service. */
 export function timeColumn<T>(header: string, field: keyof T & string, keep: number): Column<T> {
   return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }

@@ -10,11 +10,11 @@ import { showDuration } from '../terminal/time.js';
 export interface BoardConnection {
   /** The state is `connecting` until the first connection. */
   state: 'connecting' | 'open' | 'lost';
-  /** Since when, on the monotonic clock. */
+  /** The time of the last change of this state, on the monotonic clock. */
   sinceMs: number;
   /** Whether it was connected before, so that messages may be missing now. */
   hasStood?: boolean;
-  /** Why it was lost, and when the next attempt is. */
+  /** The reason why the connection was lost. */
   message?: string;
   retryAtMs?: number;
 }

@@ -42,7 +42,7 @@ export type Sort = (typeof SORTS)[number];
 
 export interface BoardView {
   panel: BoardPanel;
-  /** The panel that help or a card covers. */
+  /** The panel that appears again when the user closes the help or a card. */
   home: 'fleet' | 'map';
   sort: Sort;
   /** The text or conditions that bicycles and changes must match; empty to match all. */
@@ -65,11 +65,11 @@ export interface BoardInput {
   view: BoardView;
   /** The followed organization or bicycles. */
   title: string;
-  /** By the machine's clock, in milliseconds since the epoch. */
+  /** The current time by the machine's clock, in milliseconds since the epoch. */
   nowMs: number;
   monotonicMs: number;
   zone: TimeZone;
-  /** By topic. */
+  /** The connection of each topic. */
   connections: ReadonlyMap<string, BoardConnection>;
   traffic: BoardTraffic;
   fleet: BoardFleet;
@@ -84,7 +84,10 @@ export interface BoardInput {
 
 /** Alerts whose list could not be read again. */
 export interface StaleAlerts {
-  /** The last reading on the monotonic clock; undefined before the first one. */
+  /**
+   * The time of the last reading of the alerts on the monotonic clock; undefined before the first
+   * one.
+   */
   readonly readAtMs: number | undefined;
   readonly reason: string;
 }
@@ -158,15 +161,15 @@ interface BoardHeights {
 
 /** The smallest number of rows for changes, with their heading, that is worth showing. */
 const FEWEST_CHANGE_ROWS = 4;
-/** With fewer rows than this, there is no room for alerts. */
+/** The alerts are hidden when the lower half of the board has fewer rows than this. */
 const FEWEST_ROWS_WITH_ALERTS = 9;
 
 /**
- * Divides the height. The list gets the rows that changes and alerts do not need, and the changes
- * get the rows that the list does not need.
+ * Divides the height of the board. The list of bicycles gets the rows that changes and alerts do
+ * not need. The changes get the rows that the list does not need.
  */
 function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
-  // Title, traffic, doubt and footer.
+  // The title, the traffic, the warning about an incomplete comparison, and the footer.
   const left = Math.max(0, height - 4);
   const usual = Math.min(
     Math.max(BICYCLE_STATES.length + 1, Math.floor(left * 0.5)),
@@ -178,7 +181,7 @@ function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
     rest < FEWEST_ROWS_WITH_ALERTS
       ? 0
       : Math.min(Math.max(4, Math.floor(rest / 3)), 2 + Math.max(1, needs.alerts));
-  // A blank line precedes each part.
+  // A blank line stands before the changes and before the alerts.
   const changesNeed = Math.max(FEWEST_CHANGE_ROWS, needs.changes + 1) + 1;
   const bottomNeed = changesNeed + alerts;
   const top = topNeed < usual ? topNeed : Math.min(topNeed, usual + Math.max(0, rest - bottomNeed));

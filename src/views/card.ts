@@ -20,7 +20,7 @@ import { drawTable, type RowsOptions } from './rows.js';
 export interface CardContent {
   /** The number of open alerts; undefined when the alerts were not read. */
   openAlerts?: OpenAlerts | undefined;
-  /** Undefined when they could not be read. */
+  /** The newest alerts; undefined when the alerts could not be read. */
   alerts: readonly Alert[] | undefined;
   /** Newest first; empty without a mirror. */
   changes: readonly CardChange[];

@@ -34,7 +34,7 @@ export interface WatchCounts {
 /** The data of the summary at the end of a watch. */
 export interface WatchSummary extends WatchCounts {
   end: WatchEnd;
-  /** By the machine's clock, in milliseconds since the epoch. */
+  /** The end of the watch by the machine's clock, in milliseconds since the epoch. */
   endedAtMs: number;
   durationMs: number;
   /** The first gaps. `gapCount` is the number of all gaps. */
@@ -173,7 +173,7 @@ function countSome(number: number, one: string, what: string): string[] {
 /** Returns the summary for people: one line, followed by one line per gap. */
 export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: boolean): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
-  // With a single topic, the final error states the reason.
+  // A watch of a single topic ends with an error that states the reason, so the summary omits it.
   const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
     shown === messages

@@ -14,10 +14,13 @@ export interface EndingsOptions {
   paint: Paint;
 }
 
-/** The maximum number of bicycles that a terminal shows of a group. */
+/** The maximum number of bicycles that a terminal lists for one reason. */
 const MOST_LISTED = 50;
 
-/** Matches the beginning of an error. It is the same for all bicycles, or is printed below. */
+/**
+ * Matches the beginning of an error message that names the bicycle or alert. The beginning is
+ * removed, because the bicycles are listed below the reason.
+ */
 const SUBJECT =
   /^(?:bicycle|alert) [0-9a-f-]{36} is |^the service (?:refused|could not answer) (?:the new bicycle )?"[^"]*": |^(?:the new bicycle )?"[^"]*" was not found: /;
 

@@ -5,7 +5,7 @@ import type { Shape } from '../terminal/formats.js';
 import type { Cell } from '../terminal/table.js';
 import { lookOf, showText, timeColumn } from './bicycle.js';
 
-/** A change, or a gap with a null `field`. */
+/** A change of a field, or a gap. The field of a gap is null. */
 export interface HistoryRow {
   at: string;
   field: string | null;
@@ -17,7 +17,7 @@ export interface HistoryRow {
   /** The source: `service`, or in a mirror `push` or `list`. */
   source: string | null;
   version: unknown;
-  /** Describes a gap with its end, and the appearance and the departure of a bicycle. */
+  /** Describes a gap and its end, or says that the bicycle appeared or left the list. */
   note: string | null;
 }
 

@@ -4,7 +4,7 @@ import type { Shape } from '../terminal/formats.js';
 import { type ChangeResult, showOutcome } from './action.js';
 import { showId, timeColumn } from './bicycle.js';
 
-/** A row. The values of the answer are null when there was no answer. */
+/** A row about one request. The values of the answer are null when there was no answer. */
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;

@@ -14,7 +14,7 @@ const NAME: Column<Named> = {
   room: 24,
   maximum: 60,
 };
-/** The value is not shortened, so that it can be copied. */
+/** A UUID is never shortened, so that the user can copy it. */
 const UUID: Column<Named> = { header: 'UUID', field: 'uuid', keep: 2, minimum: 36 };
 const TYPE: Column<Named> = { header: 'TYPE', field: 'type', keep: 1, minimum: 8, maximum: 24 };
 

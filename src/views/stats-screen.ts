@@ -19,7 +19,7 @@ const GUTTER_COLUMNS = 3;
 /** The groups in the right column. They have short names. */
 const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
-/** Wide enough for the longest type of alert with a bar. */
+/** A column of this width has room for the longest type of alert and a bar. */
 const LONGEST_LEFT_WIDTH = 60;
 /** The columns of the counts and the percentages. */
 const COUNT_COLUMNS = 6;
@@ -28,7 +28,10 @@ const LONGEST_BAR_COLUMNS = 20;
 /** Shorter bars show too little. */
 const SHORTEST_BAR_COLUMNS = 4;
 
-/** The smallest screen that is filled, and the lines that it needs for the total and the prompt. */
+/**
+ * The groups fill a screen of at least this height. The total and the prompt need some lines below
+ * the groups.
+ */
 const USUAL_HEIGHT = 24;
 const LINES_BELOW = 3;
 
@@ -65,7 +68,10 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
   });
 }
 
-/** When the groups need too many lines, adds up the least frequent values of the last group. */
+/**
+ * When the groups need too many lines, combines the least frequent values of the last group into
+ * one line.
+ */
 function limitLast(groups: readonly Group[], most: number): Group[] {
   const needed = groups.reduce((sum, [, rows]) => sum + rows.length + 2, -1);
   const last = groups.at(-1);

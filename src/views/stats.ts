@@ -24,7 +24,7 @@ export const STATS: Shape<StatsRow> = {
       header: 'VALUE',
       field: 'value',
       keep: 4,
-      // On a terminal only the bars are coloured.
+      // Bars have colours only on a terminal.
       cell: (row, { terminal }) => ({
         ...showText(row.value),
         color: terminal ? undefined : colorOfStats(row),

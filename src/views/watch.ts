@@ -34,7 +34,10 @@ export type ShownEntry =
       /** The time of the change by the service's clock, if the message or list item has it. */
       eventMs?: number | undefined;
     }
-  /** Assumed: the state of a `bicycle_leaving_state` message is the state that the bicycle left. */
+  /**
+   * A bicycle left a state. Assumed: the state in a `bicycle_leaving_state` message is the state
+   * that the bicycle left.
+   */
   | {
       type: 'leaving';
       uuid: string | undefined;
@@ -45,18 +48,18 @@ export type ShownEntry =
   | {
       type: 'alert';
       alert: Alert;
-      /** The previous state, if it is known and differs. */
+      /** The state before the change; undefined when it is unknown or the same. */
       before?: string | undefined;
       mark?: 'caught-up' | undefined;
       /** The name of the bicycle, if the mirror knows it. */
       name?: string | undefined;
     }
-  /** A bicycle left the list; `bicycle` is its last known data. */
+  /** A bicycle left the list. `bicycle` has its last known data. */
   | { type: 'gone'; uuid: string; bicycle: Bicycle }
   /** A message of any other sender, or JSON that is not an envelope. */
   | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
 
-/** The output of a line. */
+/** The output for which a line is drawn. */
 export interface LinePlace {
   /** The width of the terminal; undefined where nothing is cut. */
   width: number | undefined;
@@ -107,7 +110,7 @@ const TEXT_CHARACTERS = 10_000;
  */
 const PLACE_DECIMALS = 4;
 
-/** A smaller change of place is noise of the satellite receiver. */
+/** A shorter move is treated as noise of the satellite receiver. */
 const STANDSTILL_METRES = 5;
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
@@ -116,7 +119,7 @@ function stateCell(state: unknown, before = '', color = lookOf(state).color): Ce
   return { text: before + textCell(state).text, color };
 }
 
-/** Whether the line of a change says what changed. */
+/** Whether the line names a change. The lines `seen` and `no change` do not. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }
@@ -153,7 +156,7 @@ function describeFields(entry: ShownEntry & { type: 'bicycle' }): Cell {
   };
 }
 
-/** The state comes first, because the line may be cut. */
+/** The new state is the first word, because the end of the line may be cut. */
 function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): string[] {
   const changes: string[] = [];
   if (fields.includes('state'))
@@ -181,7 +184,7 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** Undefined when the description of the change needs the space of this cell. */
+  /** The charge; undefined when the description of the change needs its space. */
   charge?: Cell;
   place?: Cell;
   /** The time of receipt with `-o wide`. */
@@ -254,12 +257,12 @@ function ofAlert(
   const place = showPosition(degrees(1), degrees(0), shown, PLACE_DECIMALS);
   const name = showAlertBicycle(alert, shown, known);
   const was = before === undefined ? '' : `${textCell(before).text} -> `;
-  // The state comes first, because a narrow terminal cuts the end of the type.
+  // The line begins with the state, because a narrow terminal cuts the end of the type.
   const text = `alert ${was}${textCell(state).text} ${textCell(alert_type).text}`;
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // Without charge and place, the line shows the message instead of two dashes.
+  // An alert without charge and place shows its message in place of two dashes.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
@@ -296,7 +299,8 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
       .join('  ');
   }
-  // The mark replaces the time of the change, because it is not known.
+  // A late or caught-up change shows this mark instead of a time, because the time of the change is
+  // not known.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };
   const columns = COLUMNS.filter(({ field }) => field !== 'received' || received !== undefined);
@@ -304,7 +308,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time, received }[field];
-    // Without charge and place, the description uses their space.
+    // When the line has no charge and no place, the description uses their space.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined
       ? []

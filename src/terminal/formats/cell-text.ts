@@ -36,7 +36,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;
-  // A cell of a workbook keeps only the beginning of a very long text.
+  // The cell of a workbook holds only the beginning of a very long text.
   return (
     cell.length > SHORTEST_CUT_CELL_CHARACTERS &&
     cell.length < exported.length &&
@@ -44,7 +44,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   );
 }
 
-/** A text below this length was not cut by a workbook. */
+/** A workbook does not cut a text below this length. */
 const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {

@@ -31,7 +31,7 @@ export interface Shape<T> {
   position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
-  /** Whether an output file contains every field of the first batch, starting with `fields`. */
+  /** Whether a file contains every field of the first batch. The documented `fields` come first. */
   areFieldsOpen?: boolean;
   /** The fields with the position. GeoJSON does not repeat them as properties. */
   positionFields?: readonly string[];

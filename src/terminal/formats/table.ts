@@ -32,7 +32,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
   let laid: Laid<T>[] | undefined;
   let hidden: string[] = [];
 
-  /** Returns one line without trailing spaces. */
+  /** Returns one line without spaces at its end. */
   function line(places: readonly Laid<T>[], cells: readonly Cell[], isHeader = false): string {
     const texts = places.map(({ width }, index) => {
       const text = cells[index]?.text ?? '';

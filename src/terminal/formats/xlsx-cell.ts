@@ -80,7 +80,7 @@ export function xlsxCellText(value: unknown, field: string, timezone: string): s
     case 'empty':
       return null;
     case 'number':
-      // Without the sign of -0.
+      // Turns -0 into 0, because Excel has no minus zero.
       return String(cell.value + 0);
     case 'boolean':
       return String(cell.value);

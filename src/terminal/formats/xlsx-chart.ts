@@ -21,7 +21,7 @@ export interface SheetChart {
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }
 
-/** Where the chart reads its values. */
+/** The ranges of cells from which the chart reads its values. */
 export interface ChartPlace {
   readonly sheetName: string;
   readonly columnCount: number;

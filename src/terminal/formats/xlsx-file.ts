@@ -43,7 +43,7 @@ export interface SheetLayout {
   readonly header: readonly string[] | undefined;
   /** In characters. */
   readonly columnWidths: readonly number[];
-  /** The header does not count. */
+  /** The number of rows, without the header. */
   readonly rowCount: number;
 }
 

@@ -36,7 +36,7 @@ const QUOTED_CHARACTERS = 200;
 
 /** Matches a program that begins with the items of an array. `.[] |= …` does not match. */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
-/** A program with one of these words needs a run of its own for each input. */
+/** A jq program with one of these words needs a separate run for each input. */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
 /** The prefix of jq's errors. The path in it does not belong to a file. */
@@ -76,7 +76,7 @@ type Ask = (
 ) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
-  /** A line after the results of each item. */
+  /** jq prints this line after the results of each item. */
   const mark = JSON.stringify(randomUUID());
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {

@@ -29,9 +29,9 @@ export interface Jq {
    */
   readonly run: JqRun;
   /**
-   * The same for the items of an array, so that the array need not be in memory as a whole.
-   * Undefined when the program needs the whole array. A program that begins with `.[] |` needs only
-   * one item at a time.
+   * Works like `run` for the items of an array, without the whole array in memory. A program that
+   * begins with `.[] |` needs only one item at a time. Undefined when the program needs the whole
+   * array.
    */
   readonly runItems: JqRun | undefined;
   /** Stops jq. A run in progress then never settles. */

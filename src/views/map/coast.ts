@@ -6,8 +6,8 @@ import { type Extent, toDots, type View, worldX, worldY } from '../../globe/proj
 export type Coast = readonly Float64Array[];
 
 /**
- * The 1:110m coastline is wrong by a few kilometres. It is hidden when a column is narrower than
- * this many metres.
+ * The 1:110m coastline is wrong by a few kilometres. The map hides the coast when a column of the
+ * terminal is narrower than this many metres.
  */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
@@ -28,8 +28,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // Land across the edge of the world continues beyond it, so that no line crosses the whole
-      // map.
+      // Land that crosses the edge of the world continues beyond it. Otherwise a line would cross
+      // the whole map.
       const x = worldX(longitude / 100);
       const step = x - (points[index - 2] ?? x);
       points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
@@ -64,7 +64,7 @@ export function forCoast(
         toDots(view, extent, { x: x2, y: y2 }),
       ];
       const [right, down] = [to[0] - left, to[1] - top];
-      // A line with one end on each side of the edge of the world is skipped.
+      // Skips a line that begins at one edge of the world and ends at the other.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {

@@ -15,7 +15,7 @@ export interface MapLine {
 }
 
 export interface TerminalInput extends MapInput {
-  /** This line is drawn below the bicycles. A view that shows everything includes it. */
+  /** Lines that are drawn below the bicycles, such as tours. The default view includes them. */
   readonly lines?: readonly MapLine[];
   /** The part of the world that is visible. Default: everything. */
   readonly view?: View | undefined;

@@ -19,19 +19,19 @@ export interface MapState {
 
 /** A cluster or bicycle that can be selected. */
 export interface MapTarget {
-  /** The UUIDs of its bicycles. */
+  /** The UUIDs of the bicycles in the cluster; one UUID for a single bicycle. */
   readonly uuids: readonly string[];
-  /** Their positions. */
+  /** The positions of these bicycles. */
   readonly points: readonly Point[];
 }
 
-/** The last frame, to which keys refer. */
+/** The frame on the screen. A key refers to the targets of this frame. */
 export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;
   /**
-   * Returns the clusters, starting with the largest. Without clusters, returns the single bicycles.
-   * Computed only when it is needed.
+   * Returns the clusters, largest first, or the single bicycles when there are no clusters. They
+   * are computed only when a key needs them.
    */
   targets(): readonly MapTarget[];
   /** Returns the dot or cluster of a bicycle. */
@@ -43,7 +43,9 @@ export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 /** How far an arrow key moves, as a share of the view, and the zoom factor of `+`. */
 const STEP = 0.25;
 const ZOOM = 2;
-/** A cluster cannot be opened when its bicycles would spread less than this. */
+/**
+ * A cluster cannot be opened when zooming in would spread its bicycles by less than this factor.
+ */
 const LEAST_SPREAD = 1.3;
 
 const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new Map([

@@ -42,8 +42,8 @@ export function drawNames(frame: Frame): void {
 }
 
 /**
- * Draws the names of the largest towns, on the row of the town or the next one. Everything else has
- * priority.
+ * Draws the names of the largest towns, each on the row of the town, or on the row below or above.
+ * Marks, clusters and other labels have priority over names.
  */
 export function drawTowns(frame: Frame): void {
   const { input, view, extent, canvas } = frame;

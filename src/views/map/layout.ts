@@ -35,7 +35,7 @@ interface Block {
   readonly rows: number;
 }
 
-/** Bicycles that are drawn as a number. The block is the place of the label. */
+/** Bicycles that are drawn as a number. The block has the position and the size of the number. */
 export interface Cluster extends Block {
   readonly count: number;
   /** The number of bicycles of each state, by the index of the state. */
@@ -46,7 +46,7 @@ export interface Cluster extends Block {
 /** A bicycle that is drawn as a dot. */
 export interface Dot {
   readonly place: BicyclePoint;
-  /** In dots from the left and the top. */
+  /** The distance of the dot from the left edge, in dots. */
   readonly x: number;
   readonly y: number;
 }
@@ -194,8 +194,8 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // The middle is measured from one of the bicycles, the shorter way round, because the mean of
-    // longitudes is wrong across the antimeridian.
+    // Measures the positions from one of the bicycles, the shorter way round. A mean of longitudes
+    // would be wrong across the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }

@@ -92,8 +92,8 @@ export function legendHeight(input: LegendInput, most: number): number {
 }
 
 /**
- * Returns the states and the bicycles that are not on the map, each on a line. The last line has
- * the scale, and everything that has no line of its own.
+ * Returns the states, and the bicycles that are not on the map, each on a line. The last line has
+ * the scale, and the entries that did not fit above.
  */
 export function legendLines(
   input: LegendInput & { layout: Layout; view: View },

@@ -64,19 +64,18 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   ]);
 }
 
-/** A fleet in the form of the page. */
+/** A fleet in the form that the page reads. */
 export interface PackedFleet {
   /** The rows of the page as JSON objects with commas between them, divided into several texts. */
   rows: readonly string[];
   details: Details;
 }
 
-/** How many bicycles are packed together. Until then their fields wait in memory. */
+/** How many bicycles are compressed together. Their fields stay in memory until then. */
 const PACKED_TOGETHER = 1000;
 
 /**
- * Packs bicycles as they arrive. Only the packed form is kept; it needs a tenth of the memory of
- * the bicycles.
+ * Packs bicycles as they arrive and forgets them. The packed form needs a tenth of their memory.
  */
 export function openPacker() {
   const rows: string[] = [];
@@ -113,7 +112,7 @@ export function openPacker() {
         if (waiting.length === PACKED_TOGETHER) pack();
       }
     },
-    /** Packs the rest, and returns all of it. */
+    /** Packs the bicycles that still wait, and returns the whole fleet. */
     end(): PackedFleet {
       pack();
       const details = Array.from(columns, ([field, column]) => [field, column.end()] as const);

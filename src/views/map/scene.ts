@@ -30,7 +30,7 @@ export interface Scene {
   readonly counts: readonly StatsRow[];
   /** The names of the states. With more than MOST_STATES states the last one is `other`. */
   readonly states: readonly string[];
-  /** One entry per reason. */
+  /** The bicycles without a usable position, one entry for each reason. */
   readonly unplaced: readonly Unplaced[];
 }
 
@@ -46,7 +46,9 @@ const POLAR = 'nearer than 5 degrees to a pole';
 
 /** The input of every drawing. */
 export interface MapInput extends Scene {
-  /** The subject and the time of the map, before they are cleaned. */
+  /**
+   * The subject of the map, and the time of its data. Both texts may still have control characters.
+   */
   readonly title: string;
   readonly moment: string;
   readonly coast: Coast;
@@ -105,7 +107,10 @@ function isNothing(value: unknown): boolean {
   return value === undefined || value === null || value === '';
 }
 
-/** Returns the name of a bicycle, or the beginning of its UUID, before it is cleaned. */
+/**
+ * Returns the name of a bicycle, or the beginning of its UUID. The text may still have control
+ * characters.
+ */
 export function nameOf({ name, uuid }: Bicycle): string {
   return textOf(name) || (textOf(uuid) ?? '-').slice(0, ID_DIGITS);
 }

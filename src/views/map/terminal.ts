@@ -52,7 +52,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const { width, height } = look;
   const title = height < TITLE_ROWS ? [] : [titlePieces(input, width)];
   const footer = input.footer === undefined ? [] : [input.footer];
-  // The legend gets the rows that it needs, but at most a quarter of the height.
+  // The legend gets the rows that its entries need, but at most a quarter of the height.
   const most = height < 4 ? 0 : Math.max(2, Math.floor(height / 4));
   const legendRows = legendHeight({ ...input, look, hasSigns: true }, most);
   const canvas = openCanvas(width, Math.max(1, height - title.length - legendRows - footer.length));
@@ -124,7 +124,7 @@ function titlePieces({ title, moment }: MapInput, width: number): Piece[] {
   ];
 }
 
-/** Replaces the remaining characters that are not ASCII, such as the mark of cut text. */
+/** Replaces each remaining character that is not ASCII, such as the ellipsis of a cut text. */
 function writeAscii({ texts }: Canvas): void {
   for (const [cell, text] of texts.entries())
     if (!/^[\x20-\x7E]$/.test(text)) texts[cell] = text === '…' ? '~' : '?';
@@ -213,8 +213,8 @@ function putCell(canvas: Canvas, cell: number, text: string, ink: Ink): void {
 }
 
 /**
- * Draws a line of Braille dots, or of points when there is no Unicode. The last line in a cell
- * decides its colour.
+ * Draws a line of Braille dots, or of points where the output has no Unicode. When several lines
+ * cross a cell, the last one decides its colour.
  */
 function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLine): void {
   const bits = new Map<number, number>();
@@ -226,7 +226,7 @@ function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLin
   const dots = points.map((point) => toDots(view, extent, point).map(Math.floor));
   for (const [index, [x = 0, y = 0]] of dots.entries()) {
     const [nextX = x, nextY = y] = dots[index + 1] ?? [];
-    // A line that leaves the drawing has at most as many steps as the drawing has dots.
+    // Limits the steps of a line that leaves the drawing to the number of dots in the drawing.
     const steps = Math.min(
       Math.max(Math.abs(nextX - x), Math.abs(nextY - y), 1),
       extent.width + extent.height,
@@ -262,7 +262,7 @@ function drawDots(frame: Frame): void {
   }
   if (selected === undefined) return;
   const [column, row] = [selected % canvas.width, Math.floor(selected / canvas.width)];
-  // The selection is marked where no other bicycle is drawn.
+  // Marks the selection at its left and right, where these cells are free.
   if (isFree(frame, row, column - 1, column)) occupy(frame, row, column - 1, signs.left, 'bold');
   if (isFree(frame, row, column + 1, column + 2))
     occupy(frame, row, column + 1, signs.right, 'bold');
@@ -296,7 +296,7 @@ function drawCluster(
 }
 
 /**
- * Returns the state of each cell of the bar, in the order of the legend. It is the state of the
+ * Returns the state of each cell of a cluster's bar, in the order of the legend: the state of the
  * bicycle in the middle of the cell.
  */
 export function shareCells(byState: readonly number[], cells: number): number[] {
