@@ -15,7 +15,7 @@ import { scopeOf } from '../../list/organization.js';
 import { type Meant, pickOne, shorten } from '../../list/pick-one.js';
 import { findByPrefix } from '../../list/uuid-prefix.js';
 
-/** Assumed from observation: the state after each action. */
+/** Assumed from observation: the state of an alert after each action. */
 const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
   ['resolve', 'resolved'],
   ['silence', 'silenced'],
@@ -24,8 +24,8 @@ const TARGETS: ReadonlyMap<string, string> = new Map<AlertAction, string>([
 ]);
 
 /**
- * Runs an action on each of the alerts. Assumed from observation: the endpoint and its actions. The
- * last word is the action.
+ * Runs an action on each of the alerts. The action is the last word of the command. Assumed from
+ * observation: the endpoint and its actions.
  */
 export async function actOnAlerts(
   context: Context,

@@ -11,12 +11,12 @@ import type { Marks } from './state-file.js';
 import type { AlertSubjects } from './subjects.js';
 import type { Webhook } from './webhook-receiver.js';
 
-/** What to follow and when to end. */
+/** Which alerts to follow, and when to stop. */
 export interface AlertsPlan extends EndOptions {
   /** The time zone of times in conditions. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
-  /** The filters of the list, without the parameters for order and page. */
+  /** The filters that are sent with a request for the list, without order and page. */
   readonly query: Query;
   /**
    * Shows only alerts of these types, and shows an alert only when it enters one of these states.
@@ -25,58 +25,63 @@ export interface AlertsPlan extends EndOptions {
   readonly state?: readonly string[] | undefined;
   /** The part of the fleet whose alerts are shown; undefined for all alerts. */
   readonly subjects?: AlertSubjects | undefined;
-  /** The pause between two reads of the list; undefined to never read it. */
+  /** How long to wait between two reads of the list. Undefined: the list is never read. */
   readonly everyMs: number | undefined;
-  /** Whether the list is read only to find alerts that webhooks missed. */
+  /** Whether the list is read only to find alerts that no webhook delivered. */
   readonly isBackfill: boolean;
-  /** Changes since this time are shown at the start. */
+  /** At the start, alerts that changed since this time are shown. */
   readonly sinceMs?: number | undefined;
 }
 
 export type AlertsEvent =
-  /** A page of the list. `serviceMs` is the service's time. */
+  /** A page of the list arrived. `serviceMs` is the time of the service's clock. */
   | { readonly type: 'page'; readonly page: Page<Alert>; readonly serviceMs: number }
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
   | { readonly type: 'webhook'; readonly webhook: Webhook }
-  /** Events of the push channel, when a topic is followed, and other shared events. */
+  /**
+   * Events that all follow commands share, and events of the push channel when a topic is followed.
+   */
   | CommonEvent;
 
 export interface Show {
   readonly type: 'show';
   readonly item: AlertItem;
   readonly version: Version;
-  /** The previous state, if it is known and different. */
+  /** The previous state of the alert, when it is known and differs from the new state. */
   readonly before: string | undefined;
-  /** Set when webhooks missed the alert. */
+  /** Set when the list contained the alert but no webhook delivered it. */
   readonly mark: 'caught-up' | undefined;
 }
 
 export type AlertsEffect =
   | Show
-  /** A version that counts as known from now on, without being shown. */
+  /** Marks a version of an alert as known, without showing it. */
   | { readonly type: 'learned'; readonly version: Version }
-  /** The list was read up to this time, by the service's clock. */
+  /** Stores the time up to which the list was read, by the service's clock. */
   | { readonly type: 'cursor'; readonly marks: Marks }
   /**
-   * Requests a page. The answer is one event `page` or `failed`. Only one request is in progress at
-   * a time.
+   * Requests a page of the list. The result arrives as one `page` or `failed` event. Only one
+   * request is in flight at a time.
    */
   | { readonly type: 'read-page'; readonly query: Query }
   | {
       readonly type: 'unread';
       readonly error: FleetError;
       readonly retryInMs: number;
-      /** The pause that the service asked for, if it is longer than fleet waits. */
+      /** The pause that the service asked for, when fleet waits for a shorter time. */
       readonly cappedFromMs: number | undefined;
     }
   /** The list was read for the first time. */
   | { readonly type: 'ready'; readonly alerts: number }
   | { readonly type: 'back'; readonly downMs: number }
   | { readonly type: 'bound'; readonly items: number }
-  /** For `--verbose`. */
+  /** A message that is printed with `--verbose`. */
   | { readonly type: 'detail'; readonly text: string }
-  /** Requests a `tick` after this time. */
+  /** Requests a `tick` event after this time. */
   | { readonly type: 'wake'; readonly inMs: number }
-  /** A webhook was received. It is answered after all earlier effects were carried out. */
+  /**
+   * Accepts a received webhook. The sender gets its answer after all earlier effects were carried
+   * out.
+   */
   | { readonly type: 'accepted'; readonly webhook: Webhook; readonly isNews: boolean }
   | CommonEffect;

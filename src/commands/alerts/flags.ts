@@ -13,9 +13,7 @@ import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags
 import { addOtherFilters } from '../bicycles/list-flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 
-/**
- * Words that users type for states and types of alerts, and the corresponding words of the service.
- */
+/** Maps other words that users type for alert states and types to the words of the service. */
 const OTHER_STATES = { open: 'new,escalated', closed: 'resolved,stopped' };
 const OTHER_TYPES = {
   battery: 'lock.bat.low',
@@ -88,7 +86,9 @@ export function addAlertWatchFlags<A extends unknown[], O extends OptionValues>(
 
 export type WatchAlertsOptions = FlagsOf<typeof addAlertWatchFlags<[], NoFlags>>;
 
-/** Adds the flags of `listen`. `backfill` is in milliseconds; 0 never reads the list. */
+/**
+ * Adds the flags of `listen`. `backfill` is in milliseconds; 0 means that the list is never read.
+ */
 export function addListenFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -129,7 +129,7 @@ function readPath(text: string): string {
 function readForward(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The text is not repeated, because the path of a webhook is often its secret.
+    // The error does not show the address, because the path of a webhook is often its secret.
     throw usageError(
       '--forward must be an http or https address',
       'for example: --forward https://hooks.example.com/alerts',

@@ -1,5 +1,5 @@
-// Follows alerts: performs the effects of the state machine in state.ts. Prints alerts, queues them
-// for --exec and --post, and stores the state, one alert after another.
+// Follows alerts by carrying out the effects of the state machine in state.ts. Handles one alert
+// after another: prints it, queues it for --exec and --post, and stores the state.
 
 import type { Alert } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -28,19 +28,21 @@ import type { Webhook } from './webhook-receiver.js';
 
 /** Receives webhooks. */
 export interface Receiver {
-  /** Stores a webhook that must be forwarded, before its alerts are shown. */
+  /** Queues a webhook for forwarding. Called before its alerts are shown. */
   pass(webhook: Webhook): void;
-  /** Stops receiving and answers waiting webhooks. Resolves within a second. */
+  /** Stops receiving, and answers the webhooks that still wait. Resolves within a second. */
   close(): Promise<void>;
   summary(): SummaryPart;
 }
 
 export interface FollowInput {
   plan: AlertsPlan;
-  /** For messages: `['follow', 'alerts']` becomes "following alerts" and "followed alerts". */
+  /**
+   * Words for messages: `['follow', 'alerts']` becomes "following alerts" and "followed alerts".
+   */
   title: readonly [verb: string, what: string];
   memory: Memory | undefined;
-  /** The flags `--exec` and `--post`; undefined when every alert is only printed. */
+  /** The flags `--exec` and `--post`. Undefined when alerts are only printed. */
   deliver: DeliveryFlags | undefined;
   topics: readonly string[];
   baseUrl: URL | undefined;
@@ -48,14 +50,14 @@ export interface FollowInput {
 }
 
 /**
- * Effects that are carried out in order: an alert to show, or a step that follows when all earlier
- * alerts were delivered.
+ * These effects are carried out in order. A later effect waits until all earlier alerts were
+ * delivered.
  */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
 /**
- * How many alerts are written together when no step depends on a single alert. Larger batches would
- * only delay the alerts.
+ * The number of alerts that are printed in one batch, unless alerts are printed one at a time.
+ * Larger batches would delay the alerts.
  */
 const TOGETHER = 50;
 
@@ -99,11 +101,11 @@ async function openAlerts(
   const notificationOf = await openNotifications(context, deliver);
   const startedAt = momentOf(clock);
   const state = startAlerts(plan, memory ?? { known: openKnownAlerts(), marks: {} }, startedAt);
-  // The start is stored before anything is shown. An interrupted run then continues, and does not
-  // start again.
+  // The start time is stored before anything is printed, so that an interrupted run continues
+  // instead of starting again.
   memory?.move(state.marks);
-  // With a state file, alerts are printed one at a time, so that after a kill at most one alert is
-  // printed twice.
+  // A watch with a state file prints one alert at a time. If the process is killed, at most one
+  // alert is printed twice.
   const together = receiver === undefined && memory !== undefined ? 1 : TOGETHER;
   const timer = openTimer(clock, () => emit({ type: 'tick' }));
   session.atEnd(timer.cancel);
@@ -122,10 +124,10 @@ async function openAlerts(
     },
     /**
      * Prints an alert, queues it for --exec and --post, and stores that it was printed. A webhook
-     * is first stored for forwarding, and is answered last.
+     * is first queued for forwarding, and is answered last.
      */
     async deliver(items, onDelivered) {
-      // Steps that print nothing do not count as undelivered.
+      // Effects that print nothing do not count as undelivered.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
@@ -163,10 +165,13 @@ async function openAlerts(
   };
 }
 
-/** The part of the summary without `--exec` and `--post`. */
+/** The part of the summary for runs without `--exec` and `--post`. */
 const NO_DELIVERIES = { fields: { executed: 0, exec_failed: 0 }, facts: [], isPromise: false };
 
-/** Opens the receivers. Without a state file, the waiting alerts are only in memory. */
+/**
+ * Opens the delivery to `--exec` and `--post`. Without a state file, undelivered alerts are only
+ * kept in memory.
+ */
 function openAlertDeliveries(
   context: Context,
   flags: DeliveryFlags,
@@ -205,8 +210,8 @@ async function openPrinting(
 }
 
 /**
- * Requests a page of the list once, and the bicycles of its new alerts. Never rejects. The
- * service's time is the `Date` of the answer, or otherwise the machine's time.
+ * Requests one page of the list and the bicycles of its new alerts. Never rejects. The service's
+ * time is the `Date` of the response, or this machine's time without that header.
  */
 async function readAlerts(
   client: Client,

@@ -1,5 +1,5 @@
 // `--forward`: sends the received webhooks to another receiver, one body at a time and in order.
-// Each is sent again until the receiver accepts it.
+// Each body is sent again until the receiver accepts it.
 
 import {
   type MessageStore,
@@ -31,7 +31,7 @@ const POLICY: RetryPolicy = {
   refusals: 10,
 };
 
-/** Forwards waiting and future bodies. */
+/** Forwards queued bodies and bodies that are added later. */
 export function openForwarder({
   url,
   queue,
@@ -41,7 +41,7 @@ export function openForwarder({
   onFailure,
 }: ForwardOptions) {
   const { print, atNow } = stderr;
-  // The query may contain a secret.
+  // The messages name the address without its query, because the query may contain a secret.
   const name = url.origin + url.pathname;
   const deliveries = openDeliveryQueue<Forwarded>({
     store: countTries(queue),
@@ -67,7 +67,7 @@ export function openForwarder({
   });
   return {
     /**
-     * Queues a body until it is forwarded. Throws a FleetError of kind `output` when it cannot be
+     * Adds a body to the queue. Throws a FleetError of kind `output` when the body cannot be
      * stored.
      */
     add(forwarded: Forwarded): void {
@@ -78,14 +78,14 @@ export function openForwarder({
       const { delivered, setAside, waiting } = deliveries.counts();
       return { forwarded: delivered, givenUp: setAside, waiting };
     },
-    /** Cancels the request in flight. Waiting bodies stay on disk. */
+    /** Cancels the request in flight. Queued bodies stay on disk. */
     close: deliveries.close,
   };
 }
 
 /**
- * Counts the attempts for the first body in this run. The count only decides how long the pauses
- * are.
+ * Counts the attempts for the first body in this run. The count only determines the length of the
+ * pauses.
  */
 function countTries(queue: Memory['queue']): MessageStore<Forwarded> {
   let tries = 0;

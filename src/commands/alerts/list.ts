@@ -10,10 +10,10 @@ import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { ListAlertsOptions } from './flags.js';
 
-/** The default order. The interface does not define one for alerts. */
+/** The default order, because the interface does not define an order for alerts. */
 const NEWEST_FIRST = '-created';
 
-/** Formats that show alerts unchanged. */
+/** Formats that print alerts as the service sent them. */
 const AS_SENT: readonly string[] = ['json', 'jsonl', 'yaml', 'geojson', 'uuid'];
 
 /**

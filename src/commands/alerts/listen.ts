@@ -22,9 +22,7 @@ import { openForwarder } from './forward.js';
 import { type Forwarded, type Memory, openMemory } from './state-file.js';
 import { openReceiver, type Webhook } from './webhook-receiver.js';
 
-/**
- * When a refusal has the same status as the last one, it is reported again only after this time.
- */
+/** Repeated refusals with the same status are reported at most once in this time. */
 const SAID_AGAIN_MS = 60_000;
 
 export async function listenAlerts(context: Context, options: ListenOptions): Promise<void> {
@@ -76,8 +74,7 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
 }
 
 /**
- * Returns the path of the listener's state file. Each service, address and path has a file of its
- * own.
+ * Returns the path of the listener's state file. Each service, address and path has its own file.
  */
 async function statePath(
   context: Context,
@@ -123,7 +120,7 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  // Forwarding starts only after the port is open.
+  // The forwarder opens only after the port is open.
   const onFailure = ending.fail;
   const forwarder =
     url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });
@@ -136,7 +133,8 @@ async function receive(
   return {
     pass(webhook) {
       const { body, headers } = forwardedOf(webhook, options.signatureHeader);
-      // The sender may repeat a token in a header, which goes to another origin and to the disk.
+      // A header may repeat the token. It is hidden, because headers are stored and sent to another
+      // origin.
       forwarder?.add({ body, headers: hideInHeaders(headers, context.io.secrets) });
     },
     async close() {
@@ -167,7 +165,8 @@ async function receive(
 }
 
 /**
- * Returns the body with the headers that its receiver needs: content type, sender and signature.
+ * Returns the body of a webhook and the headers that the next receiver needs: content type, sender
+ * and signature.
  */
 function forwardedOf({ body, headers: all }: Webhook, signatureHeader: string) {
   const names = ['content-type', 'user-agent', signatureHeader.toLowerCase()];

@@ -1,9 +1,8 @@
-// A log of JSON lines on the disk. It is read and compacted when it is opened, and lines are
-// appended afterwards.
+// A log file of JSON lines. Opening a log reads and compacts it. Later records are appended.
 //
-// A line is written after the action that it records. When the process is killed between the two,
-// only this action is repeated. Only one process writes a log. The log is locked as a journal is:
-// with records in the log itself.
+// A record is written after its action. When the process is killed between the two, only this
+// action is repeated. Only one process writes to a log. Its lock consists of records in the log
+// itself, as in a journal.
 
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -31,18 +30,21 @@ export interface AlertsLogOptions extends LockOptions {
   all(): readonly unknown[];
 }
 
-/** The maximum size of a log. The limits of its contents keep it far smaller. */
+/**
+ * The maximum size of a log. Its contents have lower limits, so a log normally stays far smaller.
+ */
 const LIMIT_BYTES = 400_000_000;
 /**
- * The file is compacted after it has grown by this many bytes (about ten thousand lines). A larger
- * file is compacted after it has doubled.
+ * The file is compacted after it has grown by this many bytes (about ten thousand lines). A file
+ * that is larger than this is compacted after its size has doubled.
  */
 const APPENDED_BYTES = 1024 * 1024;
 
 /**
- * Reads a log that only the operator can write. A missing log counts as empty. Returns its text,
- * the records of its lines, and the number of invalid lines, such as an incomplete last line.
- * Throws a FleetError of kind `config` when it cannot be read.
+ * Reads a log that only the operator can write. Returns its text, its records, and the number of
+ * invalid lines, such as an incomplete last line. A missing log counts as empty.
+ *
+ * Throws a FleetError of kind `config` when the log cannot be read.
  */
 export function readLog(path: string) {
   const text = readOwnFile(path, LIMIT_BYTES, 'check the path and its permissions') ?? '';
@@ -58,9 +60,11 @@ export function readLog(path: string) {
 }
 
 /**
- * Opens and compacts a log for this process. A damaged log is kept as a copy. Throws a FleetError
- * of kind `config` when this fails, and when another process uses the log, which may take some
- * seconds to find out. After the opening, errors of writing are FleetErrors of kind `output`.
+ * Opens and compacts a log for this process. Keeps a copy of a damaged log.
+ *
+ * Throws a FleetError of kind `config` when this fails, or when another process uses the log.
+ * Checking for another process may take some seconds. Later write errors are FleetErrors of kind
+ * `output`.
  */
 export async function openLog(options: AlertsLogOptions) {
   const { path, restore } = options;
@@ -78,11 +82,11 @@ export async function openLog(options: AlertsLogOptions) {
   return { keptAs, ...openWriter(options, claim) };
 }
 
-/** Compacts the log and appends to it. */
+/** Compacts the log, and returns the functions that append to it. */
 function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   let descriptor = -1;
   let bytes = 0;
-  /** The size after the last compaction. */
+  /** The size of the file after the last compaction. */
   let wholeBytes = 0;
 
   const closeFile = () => {
@@ -97,8 +101,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
     wholeBytes = bytes = Buffer.byteLength(whole);
   };
   /**
-   * Checks that no other process has taken over the log. Other processes append only claims, and
-   * only after this process was silent for a long time.
+   * Checks that no other process has taken over the log. Another process appends only its claim,
+   * and only when this process has written nothing for a long time.
    */
   const check = () => {
     const { size, ino } = fs.fstatSync(descriptor);
@@ -127,7 +131,10 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   writing(path, 'config', replace);
   return {
     append,
-    /** Compacts the file when it has grown. Call it when all effects have been delivered. */
+    /**
+     * Compacts the file when it has grown enough. Call this function when all effects have been
+     * delivered.
+     */
     tidy(): void {
       if (bytes - wholeBytes <= Math.max(APPENDED_BYTES, wholeBytes)) return;
       check();
@@ -146,7 +153,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       try {
         append([{ released: claim.claim }]);
       } catch {
-        // A process does not release a log that another process took over.
+        // Releasing the log fails when another process has taken it over. Nothing is left to do
+        // then.
       }
       closeFile();
     },
@@ -161,7 +169,7 @@ async function claimLog({ path, clock, signal, say }: AlertsLogOptions): Promise
   const id = randomBytes(6).toString('hex');
   const refresh = async () => holderOf(path);
   const claim = async (given: Claim) => {
-    // The line feed ends a line that a crash may have cut off.
+    // The line feed ends an incomplete line that a crash may have left.
     writing(path, 'config', () =>
       fs.appendFileSync(path, `\n${linesOf([given])}`, { mode: OWN_FILE_MODE }),
     );
@@ -187,7 +195,10 @@ const CANNOT_WRITE = {
     'the last alerts may be printed again after a restart, and webhooks without an answer must be sent again',
 };
 
-/** Writes to a log. While the log is opened, errors are of kind `config`. */
+/**
+ * Runs a function that writes to a log, and converts its errors. While a log is opened, errors are
+ * of kind `config`.
+ */
 function writing(path: string, kind: keyof typeof CANNOT_WRITE, write: () => void): void {
   try {
     write();

@@ -1,5 +1,5 @@
-// The messages of following alerts on stderr: each failure and recovery once, and a summary at
-// the end.
+// The messages on stderr while alerts are followed. Each failure and each recovery is reported
+// once, and a summary is printed at the end.
 
 import type { LogFields, Stderr } from '../../follow/stderr.js';
 import { count } from '../../terminal/count.js';
@@ -13,11 +13,11 @@ export interface SummaryInput {
   durationMs: number;
   counts: AlertCounts;
   undelivered: number;
-  /** What --exec, --post and the receiver of webhooks add to the messages. */
+  /** The parts of the summary that --exec, --post and the webhook receiver add. */
   more: readonly SummaryPart[];
 }
 
-/** A part of the summary, for programs and for people. */
+/** A part of the summary: log fields for programs, and facts for people. */
 export interface SummaryPart {
   readonly fields: LogFields;
   readonly facts: readonly string[];
@@ -33,17 +33,17 @@ export function openAlertsReport(
   everyMs: number | undefined,
 ) {
   const { print, atNow } = stderr;
-  /** Prints even with --quiet. */
+  /** Prints a message even with --quiet. */
   const say = (fields: LogFields, line: string) => print(true, fields, atNow(line));
   return {
-    /** Reports a damaged state file. `since` is its last change (RFC 3339). */
+    /** Reports a damaged state file. `since` is the time of its last change (RFC 3339). */
     damaged(keptAs: string, since: string): void {
       const line = `the state file is damaged and was kept as ${keptAs}; alerts since its last change (${since}) are printed, and some of them were printed before`;
       say({ event: 'damaged', kept_as: keptAs, since }, line);
     },
     /**
-     * Reports an effect. Alerts are printed by another function; here only their marks are
-     * reported.
+     * Reports an effect on stderr. For an alert, only the mark is reported; the alert itself is
+     * printed elsewhere.
      */
     effect(effect: AlertsEffect): void {
       if (effect.type === 'detail') stderr.detail(effect.text);
@@ -63,7 +63,8 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // For people, the printed line has the mark. This record is for programs.
+        // This record tells programs about the mark. For people, the printed line of the alert
+        // shows it.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

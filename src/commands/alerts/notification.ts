@@ -10,7 +10,7 @@ import { alertVersionOf } from '../../follower/known-alerts.js';
 import { readBicycleNames } from '../../list/bicycle-names.js';
 import { readPath, textOf } from '../../terminal/values.js';
 
-/** States of alerts that need no attention any more (interface.md section 3.2). */
+/** States of alerts that need no more attention (interface.md section 3.2). */
 const ENDED_STATES: readonly unknown[] = ['resolved', 'stopped', 'silenced'];
 
 /** Returns the message for an alert. Its JSON is the unchanged alert. */
@@ -21,7 +21,7 @@ export function deliveryMessageOf(
   return { id: alertVersionOf(item, 'list').id, json: item.json, notification };
 }
 
-/** Returns a function that describes an alert for `--template`; undefined without that flag. */
+/** Returns a function that describes an alert for `--template`, or undefined without that flag. */
 export async function openNotifications(
   context: Context,
   flags: DeliveryFlags | undefined,

@@ -1,7 +1,7 @@
-// One reading of the list of alerts for the alerts watch. It decides how far the list is read.
+// Reads the list of alerts once for the alerts watch, and decides how far to read.
 //
-// A quick reading ends when all alerts of a page are known. A deep reading continues for two more
-// hours of alerts, to find alerts with wrong times, so that a wrong clock does not hide an alert.
+// A quick reading ends at alerts older than the last known position. A deep reading covers two more
+// hours of alerts, because an alert with a wrong time can be further down the list.
 
 import type { Alert } from '../../api/alert.js';
 import { AlertFeed, type AlertOrder } from '../../follower/alert-feed.js';
@@ -10,13 +10,13 @@ import type { Page, Query } from '../../http/types.js';
 
 export type ListReading = ReturnType<typeof startReading>;
 
-/** How wrong the clocks of the service and of its alerts may be. */
+/** The largest expected error of the clocks that set the times of alerts. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** The maximum number of alerts in one reading. */
 const READING_LIMIT_ITEMS = 20_000;
 /**
- * How many pages are read to find changes of older alerts when the service cannot sort by
- * `modified`.
+ * The number of pages that are read to find changes of older alerts, when the service cannot sort
+ * by `modified`.
  */
 const CHANGES_LIMIT_PAGES = 20;
 
@@ -25,13 +25,13 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     isDeep,
     feed: new AlertFeed({ filters, order, hasLargePages: isDeep }),
     /**
-     * The time of the first page by the service's clock, or by this machine's clock if that is
-     * earlier; and the time by this machine's clock.
+     * When the first page arrived. `atMs` is the service's time, or this machine's time when that
+     * is earlier. `wallMs` is this machine's time.
      */
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version, including those of earlier readings of the same
+     * The alerts that were found, by version. Includes alerts of earlier attempts to read the same
      * pages.
      */
     found: new Map<string, AlertItem>(),
@@ -52,16 +52,16 @@ export function repeatReading(reading: ListReading): ListReading {
 }
 
 /**
- * Returns the time up to which the reading is complete: the newest time of an alert, but not later
- * than the service's time.
+ * Returns the time up to which the reading is complete. This is the newest time of an alert, but at
+ * most the service's time.
  */
 export function topOf({ feed, atMs }: ListReading): number {
   return Math.min(feed.topMs ?? atMs, atMs);
 }
 
 /**
- * Returns why a reading can stop: at the end of the list, at known alerts (`cursorMs`), or at a
- * limit. Undefined when it must continue.
+ * Returns why the reading can stop: at the end of the list, at alerts older than `cursorMs`, or at
+ * a limit. Undefined when the reading must continue.
  */
 export function readDownTo(
   { isDeep, feed }: ListReading,
@@ -77,8 +77,8 @@ export function readDownTo(
 }
 
 /**
- * Sorts alerts by the time of their change. Alerts with the same time, or without a time, keep the
- * order of the list.
+ * Sorts alerts by the time of their last change, oldest first. Alerts without a time come first.
+ * Alerts with the same time are in reverse order of the list, which begins with the newest.
  */
 export function oldestFirst(items: Iterable<AlertItem>): AlertItem[] {
   const timed = [...items].map((item) => ({ item, at: lastMsOf(item.value) ?? 0 })).reverse();

@@ -1,6 +1,7 @@
-// The state of the follow commands for alerts, which is kept across restarts in one log: the
-// versions that were printed or existed before, the position in the list, the webhooks that wait to
-// be forwarded, and the alerts that wait for --exec and --post.
+// The state of the commands that follow alerts, which one log keeps across restarts.
+//
+// The state consists of the versions that were printed or existed before, the position in the list,
+// the webhooks that wait for forwarding, and the alerts that wait for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
@@ -11,7 +12,7 @@ import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openLog, readLog } from './log.js';
 
-/** The period in which all alerts were seen. */
+/** The beginning and the end of the period whose alerts have been read. */
 export interface Marks {
   /**
    * When the first watch with this state file started, or the time of `--since`, by this machine's
@@ -22,7 +23,7 @@ export interface Marks {
   readonly cursorMs?: number | undefined;
 }
 
-/** A received body, with the headers that are forwarded. */
+/** The received body of a webhook, with the headers that are forwarded. */
 export interface Forwarded {
   readonly body: Buffer;
   readonly headers: { readonly [name: string]: string };
@@ -30,20 +31,22 @@ export interface Forwarded {
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** Format 1 had no source `there`. It used `list` in its place. */
+/** The format of new files. Format 1 had no source `there`, and used `list` instead. */
 const FORMAT = 2;
 /**
- * The possible beginnings of a state file. A file has the second one when a crash happened before
- * its first line was written.
+ * The possible first characters of a state file. A file begins with a claim when a crash happened
+ * before its header line was written.
  */
 const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];
 const MOST_BODIES = 100_000;
 const MOST_BYTES = 64 * 1024 * 1024;
 
 /**
- * Opens the state file at a path. Creates a missing file, and keeps a damaged file as a copy.
- * Throws a FleetError of kind `config` when the file is not a state file, can be written by others,
- * belongs to another service (such files are not changed), or is in use by another process.
+ * Opens the state file at a path. Creates a missing file. Keeps a copy of a damaged file.
+ *
+ * Throws a FleetError of kind `config` when the file is not a state file, others can write to it,
+ * it belongs to another service, or another process uses it. A file of another service is not
+ * changed.
  */
 export async function openMemory(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -83,8 +86,8 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the position in the list of alerts was lost, alerts that arrived after the last write
-      // to the file may be missing.
+      // When the position in the list was lost, reading continues from the last change of the file,
+      // because later alerts cannot be in the file.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -102,9 +105,11 @@ export async function openMemory(
     get marks() {
       return marks;
     },
-    /** Stores versions that were printed or existed before. Throws like the log. */
+    /**
+     * Stores versions that were printed or existed before. Throws when the log cannot be written.
+     */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
-    /** Stores the position in the list. Throws like the log. */
+    /** Stores the position in the list. Throws when the log cannot be written. */
     move(more: Marks): void {
       marks = more;
       log.append([recordOfMarks(more)]);
@@ -117,7 +122,8 @@ export async function openMemory(
 }
 
 /**
- * Opens the queue of bodies that wait to be forwarded, oldest first. `append` writes to the log.
+ * Opens the queue of bodies that wait for forwarding, oldest first. `append` writes records to the
+ * log.
  */
 function openQueue(append: (records: readonly unknown[]) => void) {
   const waiting = new Map<number, Forwarded>();
@@ -141,14 +147,16 @@ function openQueue(append: (records: readonly unknown[]) => void) {
       keep(ids + 1, forwarded);
     },
     first: (): Forwarded | undefined => waiting.values().next().value,
-    /** Removes the first body. Throws like `add`. */
+    /**
+     * Removes the first body. Throws a FleetError of kind `output` when the log cannot be written.
+     */
     done(): void {
       const [id = 0] = waiting.keys();
       forget(id);
       append([{ done: id }]);
     },
     records: () => [...waiting].map(([id, forwarded]) => recordOfBody(id, forwarded)),
-    /** Restores one record of the log. Records of other types are ignored. */
+    /** Restores the queue from one record of the log. Ignores records of other types. */
     restore({ id, body, headers, done }: { readonly [field: string]: unknown }): void {
       if (typeof done === 'number') forget(done);
       if (typeof id === 'number' && typeof body === 'string' && isObject(headers))
@@ -157,12 +165,16 @@ function openQueue(append: (records: readonly unknown[]) => void) {
   };
 }
 
-/** Throws when the file is not a state file for this service, before anything is written to it. */
+/**
+ * Throws when the file is not a state file for this service. This check runs before anything is
+ * written to the file.
+ */
 function refuseOther(path: string, baseUrl: string): void {
   const { text, records } = readLog(path);
   const [head] = records;
   const start = text.trimStart();
-  // After a power failure a file can begin with NULs. Such a file counts as a damaged state file.
+  // After a power failure, a file can begin with NUL characters. Such a file counts as a damaged
+  // state file.
   const isCut = start.startsWith('\0');
   if (!isCut && !FIRST_WORDS.some((words) => words.startsWith(start.slice(0, words.length))))
     throw configError(
@@ -175,7 +187,10 @@ function refuseOther(path: string, baseUrl: string): void {
   throw configError(`${path} remembers the alerts of ${String(found)}, not of ${baseUrl}`, hint);
 }
 
-/** Whether the log has a first line in a known format. A new file contains only claims. */
+/**
+ * Returns whether the log has a header line in a known format. A log that contains only claims is
+ * new and also counts as complete.
+ */
 function isWhole(records: readonly unknown[]): boolean {
   const isHead = (record: unknown) =>
     isObject(record) &&

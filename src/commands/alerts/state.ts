@@ -1,11 +1,12 @@
 // The state machine that follows alerts: `alertsState(state, event, now)` handles an event and
-// returns the effects to carry out. No I/O.
+// returns the effects to carry out. It does no I/O, and changes the state object in place.
 //
-// The state has a table of the known versions of each alert, and a cursor, which is the time up to
-// which the list was read. An alert in the list is new when it is not in the table, and not older
-// than the cursor minus an allowance for wrong clocks. New alerts are shown when the reading is
-// complete, oldest first, so that a failed reading shows nothing. Webhooks and pushed messages
-// deliver alerts sooner. Each version is shown once. The state object is changed in place.
+// The state has a table of the known versions of each alert, and a cursor: the time up to which the
+// list was read. An alert in the list is new when it is not in the table, and not older than the
+// cursor minus an allowance for wrong clocks.
+//
+// New alerts are shown when the reading is complete, oldest first, so that a failed reading shows
+// nothing. Webhooks and pushed messages deliver alerts sooner. Each version is shown once.
 
 import type { Alert } from '../../api/alert.js';
 import { FleetError } from '../../errors.js';
@@ -40,18 +41,22 @@ import {
 import type { Marks, Memory } from './state-file.js';
 import { readPushed } from './webhook-payload.js';
 
-/** A cursor is wrong when it is ahead of the service's clock by more than this. */
+/** A cursor that is ahead of the service's clock by more than this is wrong. */
 const AHEAD_MS = 60_000;
-/** A deep reading happens after this time or after this many readings. */
+/**
+ * A deep reading starts after this time or after this number of readings, whichever comes first.
+ */
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
-/** When the first answer takes longer than this, alerts that were created meanwhile are shown. */
+/**
+ * When the first answer takes longer than this, alerts that were created in the meantime are shown.
+ */
 const LATE_MS = 5_000;
-/** The service's times have whole seconds. */
+/** The first pause after a failure. The pause doubles with each further failure. */
 /** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** After a successful reading, a refusal may be temporary for this time. */
+/** A refusal that begins after a successful reading counts as temporary for this long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
 export type AlertsState = ReturnType<typeof startAlerts>;
@@ -68,16 +73,22 @@ export function startAlerts(
     plan,
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
-    /** Whether the first reading starts later than the watch, in this run or in an earlier one. */
+    /**
+     * Whether the watch started before its first reading. True after a failure or a restart, and
+     * with --since.
+     */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
     reading: undefined as ListReading | undefined,
     /** Whether a page was requested and has not arrived yet. */
     isAsking: false,
-    /** When the next reading begins, and when it becomes a deep reading, on the monotonic clock. */
+    /**
+     * When the next reading starts, on the monotonic clock. From `deepDueMs` on, it is a deep
+     * reading.
+     */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
-    /** The current failure. It is reported once. */
+    /** The current failure, which is reported once. */
     failure: undefined as { sinceMs: number; error: FleetError; inARow: number } | undefined,
     counts: {
       shown: 0,
@@ -85,18 +96,18 @@ export function startAlerts(
       pages: 0,
       readings: 0,
       failures: 0,
-      /** For how long the list could not be read, in milliseconds. */
+      /** How long the list could not be read, in milliseconds. */
       unreadMs: 0,
     },
   };
 }
 
-/** The handling of one event. */
+/** The state and the collected effects while one event is handled. */
 interface Turn {
   readonly state: AlertsState;
   readonly now: Moment;
   readonly effects: AlertsEffect[];
-  /** The last effect, if the watch ends. */
+  /** The effect that ends the watch. It is carried out after all other effects. */
   end: End | undefined;
 }
 
@@ -118,13 +129,13 @@ export function alertsState(
 // Reading the list
 
 /**
- * Begins to read the list of alerts when this is due, or continues after a failure. Otherwise
- * schedules the next reading of the list.
+ * Starts the next reading of the list when its time has come, or continues one after a failure.
+ * Otherwise schedules the next reading.
  */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
   const inMs = state.dueMs - now.monotonicMs;
-  // The time is rounded up, because a remaining fraction of a millisecond would wake the program
+  // The wait is rounded up, because a remaining fraction of a millisecond would wake the program
   // again and again.
   if (inMs > 0) return void effects.push({ type: 'wake', inMs: Math.ceil(inMs) });
   const isDeep = state.deepDueMs <= now.monotonicMs;
@@ -133,7 +144,7 @@ function begin({ state, now, effects }: Turn) {
   effects.push({ type: 'read-page', query: state.reading.feed.query });
 }
 
-/** Restarts the reading in the order that every service supports. */
+/** Restarts the reading in order of creation, which every service supports. */
 function beginByCreated(turn: Turn) {
   Object.assign(turn.state, { order: 'created', reading: undefined, dueMs: turn.now.monotonicMs });
   begin(turn);
@@ -144,7 +155,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   const { reading } = state;
   state.isAsking = false;
   if (reading === undefined) return;
-  // Each page is a success. The pause grows only with consecutive failures.
+  // Each page that arrives is a success, so the backoff starts again at its first pause.
   if (state.failure !== undefined) state.failure.inARow = 0;
   const { feed } = reading;
   if (feed.pages === 0) {
@@ -156,7 +167,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (feed.lastMs === undefined && feed.order === 'modified' && feed.hasNext)
     return beginByCreated(turn);
-  // The first reading of a watch ends at the newest alert that existed before the watch.
+  // The first reading of a watch ends at the newest alert that existed before the watch started.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, state.marks.cursorMs ?? startMs);
   if (end === undefined) {
@@ -170,8 +181,8 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
 }
 
 /**
- * Returns when the watch began, by the service's clock. The times of the service have whole
- * seconds.
+ * Returns when the watch started, by the service's clock. The result is rounded down, because the
+ * service's times have whole seconds.
  */
 function beganAtMs({ marks }: AlertsState, { atMs, wallMs }: ListReading): number {
   return Math.floor((marks.beganMs - wallMs + atMs) / SECOND_MS) * SECOND_MS;
@@ -183,7 +194,7 @@ function moveCursor({ state, effects }: Turn, cursorMs: number) {
   effects.push({ type: 'cursor', marks: state.marks });
 }
 
-/** Resets a cursor that is in the future. */
+/** Moves a cursor that is in the future back to the service's time. */
 function repair(turn: Turn, { atMs }: ListReading) {
   const { cursorMs = atMs } = turn.state.marks;
   if (cursorMs <= atMs + AHEAD_MS) return;
@@ -194,8 +205,8 @@ function repair(turn: Turn, { atMs }: ListReading) {
 }
 
 /**
- * Returns the alerts of a page that may be shown: those that are not known, and not older than the
- * start or the cursor.
+ * Returns the alerts of a page that may be shown: unknown alerts that are not older than the
+ * cursor. Without a cursor, the start of the watch counts.
  */
 export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): Alert[] {
   const fromMs = (marks.cursorMs ?? marks.beganMs) - CLOCK_MARGIN_MS;
@@ -204,7 +215,7 @@ export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): A
   return page.items.filter(isNew).map(({ value }) => value);
 }
 
-/** Completes a reading: shows the new alerts, oldest first, and remembers the others. */
+/** Completes a reading. Shows the new alerts, oldest first, and marks the others as known. */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
@@ -217,17 +228,18 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
-  // A delayed first reading also contains alerts that are newer than the start of the watch.
+  // When the first reading was delayed, it also contains alerts that were created after the watch
+  // started.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
-  // This must be decided before the alerts of this reading become known.
+  // `isCertain` must be computed before the loop marks the alerts of this reading as known.
   const isNew = (item: AlertItem) => known.look(item).source === undefined;
   const isCertain = reading.feed.isProven(reading.laterItems.some(isNew));
   for (const item of oldestFirst(reading.found.values())) {
     const { source, before } = known.look(item);
     if (source !== undefined || turn.end !== undefined) continue;
-    // An alert without a time is new unless it existed at the start of the watch.
+    // An alert without a time is new unless it existed before the watch started.
     const isNews = (lastMsOf(item.value) ?? cursorMs ?? Number.NEGATIVE_INFINITY) >= fromMs;
     if (before !== undefined || isNews)
       show(turn, item, 'list', before, plan.isBackfill ? 'caught-up' : undefined);
@@ -240,9 +252,10 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (reading.isDeep) {
     const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
     state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
-    // Other kinds of readings do not move the cursor, because they look for alerts that moved to
-    // another page during an earlier reading. A reading that may have missed an alert does not move
-    // it either, so that the next reading goes back equally far.
+    // Quick readings do not move the cursor, so that each one covers all alerts since the last deep
+    // reading. These alerts may have moved to another page during an earlier reading. A deep
+    // reading that may have missed an alert does not move the cursor either, so that the next one
+    // goes back equally far.
     if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -265,7 +278,8 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  // The missing page may have been the last page of a list that became shorter.
+  // After a refusal, the reading starts again, because the requested page may no longer exist in a
+  // shorter list.
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
@@ -284,7 +298,7 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   waitFor(turn, pauseMs);
 }
 
-/** Ends the watch. The watch fails when its time is over and the list was never read. */
+/** Ends the watch. The watch fails when its time has passed and the list was never read. */
 function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   const { state, now } = turn;
   if (state.failure !== undefined) state.counts.unreadMs += now.monotonicMs - state.failure.sinceMs;
@@ -292,12 +306,15 @@ function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   turn.end = { ...event, type: 'end', ...(isUnread ? { error: neverRead(state) } : {}) };
 }
 
-/** Whether the watch depends on the list, but could never read it. */
+/** Returns whether the watch needs the list but has never read it. */
 function readsList({ plan, counts }: AlertsState): boolean {
   return plan.everyMs !== undefined && !plan.isBackfill && counts.readings === 0;
 }
 
-/** Exit code 7 when the service answered with an error, otherwise 8. */
+/**
+ * Returns the error of a watch that never read the list. Its exit code is 7 when the service
+ * answered with an error, otherwise 8.
+ */
 function neverRead({ failure }: AlertsState): FleetError {
   const isAnswered = failure !== undefined && failure.error.kind !== 'network';
   const reason = failure?.error.message ?? 'the service did not answer';
@@ -311,18 +328,18 @@ function neverRead({ failure }: AlertsState): FleetError {
 }
 
 /**
- * Whether trying again cannot help, because the service refused from the start, or for a minute
- * after a success.
+ * Returns whether a retry cannot help. This is the case when the service refused from the start, or
+ * for a minute after a success.
  */
 function isFinal(
   { kind, status = 0, isLasting }: FleetError,
   isProven: boolean,
   lastedMs: number,
 ): boolean {
-  // A token source may fail temporarily.
+  // The failure of a token source may be temporary.
   if (kind === 'config') return isLasting && !isProven;
   if (kind === 'internal' || kind === 'usage') return true;
-  // The answer is not a list.
+  // The service sent a successful response that is not a list.
   if (kind === 'service') return !isProven && status > 0 && status < 300;
   return kind !== 'network' && (!isProven || lastedMs >= REFUSAL_LIMIT_MS);
 }
@@ -333,21 +350,21 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // When a webhook ends the watch before its last alert, it is not answered. The sender then
-    // sends it again to the next listener.
+    // When a webhook ends the watch before its last alert, it gets no answer. The sender then sends
+    // it again, to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list already showed this version. Now a webhook has also delivered it.
+    // The list has already shown this version, and now a webhook has delivered it too.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });
 }
 
 /**
- * Handles an event of the push channel. The list contains the alerts that the channel leaves out or
- * sends only in part.
+ * Handles an event of the push channel. The channel may omit alerts or send them in part; the next
+ * reading of the list finds these.
  */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
@@ -355,7 +372,8 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
-  // The list contains the alert again after its bicycle was read.
+  // An alert whose bicycle is still unknown is skipped. The next reading of the list finds it
+  // again, after its bicycle was read.
   if (state.plan.subjects?.isSelected(alert.value) === 'unread') return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);
@@ -370,8 +388,8 @@ function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
 }
 
 /**
- * Shows an alert unless the filters exclude it. Ends the watch when it meets --until or the
- * maximum.
+ * Shows an alert unless the filters exclude it. Ends the watch when the alert meets --until or the
+ * maximum number of alerts is reached.
  */
 function show(
   turn: Turn,
@@ -402,8 +420,8 @@ function show(
 }
 
 /**
- * Whether the filters include the alert. fleet checks this itself, because a service may ignore a
- * parameter.
+ * Returns whether an alert passes the filters. fleet checks the filters itself, because a service
+ * may ignore a query parameter.
  */
 function isWanted({ type, state, subjects }: AlertsPlan, alert: Alert): boolean {
   const isOne = (words: readonly string[] | undefined, word: unknown) =>

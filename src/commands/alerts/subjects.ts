@@ -1,4 +1,4 @@
-// The bicycles that alerts are about, for an alerts watch of a part of the fleet.
+// The bicycles of alerts, for an alerts watch that covers only a part of the fleet.
 
 import type { Alert } from '../../api/alert.js';
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';
@@ -9,24 +9,22 @@ import { LARGE_PAGE } from '../../http/first-page.js';
 import { readPath, textOf } from '../../terminal/values.js';
 import type { BicycleSelection } from '../watch/crossing.js';
 
-/**
- * An alerts watch does not need more bicycles than this at once. The oldest ones are removed first.
- */
+/** The maximum number of bicycles in memory. The oldest entries are removed first. */
 const KEPT_BICYCLES = 10_000;
 
-/** How many bicycles are requested at once. */
+/** The number of bicycles that are requested in parallel. */
 const READ_TOGETHER = 4;
 
 export type AlertSubjects = ReturnType<typeof openSubjects>;
 
-/** Keeps the bicycles of alerts, and decides which alerts are about selected bicycles. */
+/** Keeps the bicycles of alerts in memory, and decides which alerts are about selected bicycles. */
 export function openSubjects(selection: BicycleSelection) {
   /** The bicycles by UUID. The value is undefined for a bicycle that the service does not show. */
   const bicycles = new Map<string, Bicycle | undefined>();
   return {
     /**
-     * Whether the alert is about a selected bicycle, or `unread` when that bicycle was not read.
-     * The alert's own position has priority over the current position of the bicycle.
+     * Returns whether the alert is about a selected bicycle, or `unread` when that bicycle was not
+     * read. A position in the alert has priority over the current position of the bicycle.
      */
     isSelected(alert: Alert): boolean | 'unread' {
       const uuid = uuidOf(alert);
@@ -34,7 +32,7 @@ export function openSubjects(selection: BicycleSelection) {
       if (!bicycles.has(uuid)) return 'unread';
       return selection.has({ ...bicycles.get(uuid), ...seenIn(alert) });
     },
-    /** Reads the bicycles of these alerts. Throws like the client. */
+    /** Reads the bicycles of these alerts. Throws the errors of the client. */
     async read(client: Client, alerts: readonly Alert[]): Promise<void> {
       const wanted = new Set(alerts.flatMap((alert) => uuidOf(alert) ?? []));
       const found = await readBicycles(client, wanted);
@@ -54,7 +52,7 @@ function uuidOf({ bicycle, extra }: Alert): string | undefined {
   return wholeUuid(String(bicycle ?? readPath(extra, 'bicycle_uuid') ?? ''));
 }
 
-/** Returns the position and the name of the bicycle that the alert itself contains. */
+/** Returns the position and the name of the bicycle from the alert itself. */
 function seenIn({ extra }: Alert): Partial<Bicycle> {
   const place = ['location.coordinates', 'bicycle_coordinates']
     .map((path) => [0, 1].map((index) => readPath(extra, `${path}.${index}`)))
@@ -67,7 +65,8 @@ function seenIn({ extra }: Alert): Partial<Bicycle> {
 }
 
 /**
- * Reads bicycles at their URLs. Those that the service does not show there are read from the list.
+ * Reads each bicycle at its own URL. Bicycles that the service does not show there are read from
+ * the list.
  */
 async function readBicycles(
   client: Client,

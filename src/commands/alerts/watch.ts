@@ -38,8 +38,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     subjects: selection && openSubjects(selection),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      // States are not sent as a parameter. If an alert left the filtered list during a reading,
-      // another alert would move to the previous page.
+      // The states are not sent as a query parameter. Otherwise an alert that changes its state
+      // during a reading would leave the list, and another alert would move to a page that was
+      // already read.
       ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
     everyMs: options.every,

@@ -1,5 +1,5 @@
-// Extracts the alerts from a webhook. Its body is one alert, an array of alerts, or an envelope
-// with a message. Also extracts the alert from a pushed message.
+// Extracts alerts from webhooks and pushed messages. The body of a webhook is one alert, an array
+// of alerts, or an envelope with a `message`.
 
 import type { Alert } from '../../api/alert.js';
 import type { AlertItem } from '../../follower/known-alerts.js';
@@ -8,11 +8,10 @@ import { isObject, JsonError, parseJson } from '../../json/parse.js';
 import { propertyStart, valueText } from '../../json/text.js';
 
 /**
- * Returns the alerts of a body with their unchanged texts, or the reason why the body is not valid.
- * Assumed: section 6.2 does not describe the payload.
+ * Returns the alerts of a body with their original JSON texts, or the reason why the body is not
+ * valid. Assumed: section 6.2 does not describe the payload.
  */
 export function readPayload(body: string): readonly AlertItem[] | string {
-  // Remove a byte order mark.
   const text = body.startsWith('\uFEFF') ? body.slice(1) : body;
   let value: unknown;
   try {
@@ -28,7 +27,7 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   if (Array.isArray(value))
     return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
   if (!isObject(value)) return undefined;
-  // An alert also has a field `message`, which is a string.
+  // In an alert, `message` is a string. In an envelope, it is an object or an array.
   const { message } = value;
   const inner =
     isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;

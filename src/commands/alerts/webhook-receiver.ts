@@ -13,7 +13,7 @@ export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
-  /** Returns a text of the service without secrets. */
+  /** Returns a text from a webhook in which all secrets are hidden. */
   hide(text: string): string;
   /** Processes a webhook. Returns false when the queue is full. */
   take(webhook: Webhook): boolean;
@@ -23,18 +23,21 @@ export interface ReceiverOptions extends OwnServerOptions {
 /** A webhook that was read and waits for its answer. */
 export interface Webhook {
   readonly items: readonly AlertItem[];
-  /** The received body. A body with secrets is a UTF-8 text in which they are hidden. */
+  /**
+   * The received body. A body that contains secrets is replaced by a UTF-8 text in which they are
+   * hidden.
+   */
   readonly body: Buffer;
-  /** The headers that fit the body. */
+  /** The headers of the body. They are changed when the body was changed. */
   readonly headers: IncomingMessage['headers'];
   /** Sends a success answer. */
   accept(): void;
 }
 
 const BODY_LIMIT_BYTES = 1024 * 1024;
-/** The maximum size of all webhooks that wait for their answer. */
+/** The maximum total size of the webhooks that wait for their answer. */
 const WAITING_LIMIT_BYTES = 32 * 1024 * 1024;
-/** The maximum size of all bodies that are not complete yet. */
+/** The maximum total size of the bodies that are not complete yet. */
 const UNFINISHED_LIMIT_BYTES = 16 * 1024 * 1024;
 const CLOSE_LIMIT_MS = 500;
 
@@ -85,17 +88,14 @@ export async function openReceiver(options: ReceiverOptions) {
     if (refusal !== BUSY) counts.refused++;
     options.onRefusal(refusal.status, refusal.reason);
     send(response, refusal);
-    // The rest of the body is read, because the answer would be lost if the connection were closed
-    // earlier. The server limits the time of the whole request.
+    // The server reads the rest of a refused body, because closing the connection early could lose
+    // the answer. The time limit of the request still applies.
     request.resume();
   });
   return {
     url: server.origin + options.path,
     counts,
-    /**
-     * Answers waiting webhooks with 503, so that the sender sends them again, and closes the
-     * server.
-     */
+    /** Answers waiting webhooks with 503, so that their senders retry, and closes the server. */
     async close(): Promise<void> {
       isClosing = true;
       for (const response of waiting) send(response, BUSY);
@@ -105,7 +105,7 @@ export async function openReceiver(options: ReceiverOptions) {
   };
 }
 
-/** Returns why a request is refused because of its headers, or undefined. */
+/** Returns why the headers of a request are refused, or undefined when they are accepted. */
 function refusalOf(
   { url = '', method, headers }: IncomingMessage,
   options: ReceiverOptions,
@@ -114,7 +114,7 @@ function refusalOf(
     return { status: 404, reason: 'no webhook has this path' };
   if (method !== 'POST')
     return { status: 405, reason: 'a webhook is a POST', headers: { allow: 'POST' } };
-  // Without a secret, any program on this machine may send webhooks. Web pages in a browser may
+  // Without a secret, programs on this machine may send webhooks, but web pages in a browser may
   // not.
   const isOfPage = headers.origin !== undefined || headers['sec-fetch-site'] !== undefined;
   if (options.secret === undefined && isOfPage)
@@ -125,11 +125,13 @@ function refusalOf(
 }
 
 /**
- * Returns a function that reads the body of a request. All unfinished bodies share one limit. When
- * they exceed it, the oldest one is refused, because a complete webhook arrives within milliseconds.
+ * Returns a function that reads the body of a request.
+ *
+ * All unfinished bodies share one limit. When they exceed it, the oldest unfinished body is
+ * refused, because a complete webhook arrives within milliseconds.
  */
 function openBodyReader() {
-  /** Functions that refuse an unfinished body. The oldest body is first. */
+  /** Callbacks that refuse an unfinished body, oldest body first. */
   const unfinished = new Set<() => void>();
   let allBytes = 0;
 
@@ -163,7 +165,10 @@ function openBodyReader() {
     });
 }
 
-/** The signature is checked first, because a body of an unknown sender is not parsed. */
+/**
+ * The signature is checked before the body is parsed, so that a body of an unknown sender is never
+ * parsed.
+ */
 function readSigned(
   { headers }: IncomingMessage,
   body: Buffer,
@@ -188,8 +193,8 @@ function readSigned(
 }
 
 /**
- * Returns the headers of a body in which secrets were hidden. The old signature does not match this
- * body.
+ * Returns the headers for a body in which secrets were hidden. The body gets a new signature,
+ * because the original one no longer matches.
  */
 function headersOfHidden(
   headers: IncomingMessage['headers'],
@@ -205,8 +210,8 @@ function headersOfHidden(
 }
 
 /**
- * Whether the header contains `sha256=` and the HMAC-SHA256 of the body, compared in constant time.
- * Assumed: section 6.2 does not describe signatures.
+ * Returns whether the header contains `sha256=` and the HMAC-SHA256 of the body. Compares in
+ * constant time. Assumed: section 6.2 does not describe signatures.
  */
 function isSigned(secret: string, body: Buffer, header: string): boolean {
   const expected = signatureOf(secret, body);
