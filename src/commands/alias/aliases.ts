@@ -63,9 +63,9 @@ export async function deleteAlias({ io, notice }: Context, name: string): Promis
 }
 
 /**
- * Adds the aliases of a file: a mapping of names to lines, or a list of rows with `name` and `line`.
- * Throws a FleetError of kind `usage` that names the line of the first invalid entry, and adds
- * nothing then.
+ * Adds the aliases of a file. The file is a mapping of names to lines, or a list of rows with
+ * `name` and `line`. Throws a FleetError of kind `usage` that names the line of the first invalid
+ * entry. In this case no alias is added.
  */
 export async function importAliases(
   context: Context,
@@ -100,7 +100,7 @@ async function readYamlOf(text: string, source: string): Promise<LinedValue> {
 interface Entry {
   name: string;
   line: string;
-  /** The line in the file, from 1. */
+  /** The line number in the file, counted from 1. */
   at: number;
 }
 
@@ -120,7 +120,7 @@ function entryOf(name: string, line: unknown, at: number, source: string): Entry
   throw usageError(`line ${at} of ${source}: the line of an alias must be a text`);
 }
 
-/** Throws a FleetError of kind `usage` when an alias cannot have this name or this line. */
+/** Throws a FleetError of kind `usage` when an alias must not have this name or this line. */
 function checkAlias(program: Command, name: string, line: string): void {
   if (!ALIAS_NAME.test(name))
     throw usageError(

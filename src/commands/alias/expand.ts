@@ -1,5 +1,5 @@
-// Changes a typed command line before it is parsed. An alias is replaced by its line, and the
-// defaults of the command's flags are added.
+// Expands a typed command line before it is parsed: replaces an alias by its line, and adds the
+// user's default flags.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { pathOf } from '../../cli/help.js';
@@ -11,8 +11,8 @@ import { type LineSettings, loadLineSettings, loadStored } from '../../settings/
 import { quoteForShell } from '../../system/shell-words.js';
 
 /**
- * Flags that never have a default: they skip a question, do more than the typed line, or overwrite a
- * file.
+ * Flags that never have a default, because they skip a question, do more than the typed line says,
+ * or overwrite a file.
  */
 const NEVER_DEFAULT: readonly string[] = [
   'yes',
@@ -30,7 +30,7 @@ const NEVER_DEFAULT: readonly string[] = [
   'uninstall',
 ];
 
-/** Flags that decide what a command changes. They never have a default. */
+/** Flags that determine what a command changes. They never have a default. */
 const CHANGES: { readonly [command: string]: readonly string[] } = {
   'bicycles act': ['field', 'from'],
   'bicycles edit': [
@@ -50,8 +50,8 @@ const CHANGES: { readonly [command: string]: readonly string[] } = {
 };
 
 /**
- * Flags that decide where a command sends the token. With a default for one command only, a list
- * would come from another service than the one that a change is sent to.
+ * Flags that determine which service receives the token. They have no defaults for single commands.
+ * Otherwise `list` could read from one service and `edit` could write to another.
  */
 export const PLACE_FLAGS: readonly string[] = ['profile', 'base-url', 'sse-url'];
 
@@ -64,13 +64,15 @@ export function isNeverDefault(command: Command, flag: string): boolean {
   );
 }
 
-/** Commands that show or repair settings. They must run even when settings are not valid. */
+/** Commands that show or repair settings. They must also run when the settings are invalid. */
 const REPAIRS: readonly string[] = ['config', 'alias', 'doctor', 'help', 'completion'];
 
 /**
- * Returns the command line for which a typed line stands. `build` declares the commands. A built-in
- * command has priority over an alias. Throws a FleetError of kind `usage` for an alias with missing
- * arguments, and of kind `config` for invalid aliases or defaults.
+ * Returns the typed command line with its alias and defaults expanded. `build` declares the
+ * commands. A built-in command has priority over an alias with the same name.
+ *
+ * Throws a FleetError of kind `usage` for an alias with missing arguments, and of kind `config` for
+ * invalid aliases or defaults.
  */
 export async function expandLine(
   argv: readonly string[],
@@ -87,12 +89,12 @@ export async function expandLine(
     : addDefaults(await build(expanded), expanded, defaults, env);
 }
 
-/** Flags that print a text and do not run the command. */
+/** Flags that print a text instead of running the command. */
 const HELP_FLAGS: readonly string[] = ['--help', '-h', '--version', '-V'];
 
 /**
- * Reads aliases and defaults. Returns undefined when the settings cannot be read; the command then
- * runs without them or reports the error.
+ * Reads aliases and defaults. Returns undefined when the settings cannot be read. The command then
+ * runs without aliases and defaults, or reports the error itself.
  */
 async function readSettings(
   argv: readonly string[],
@@ -106,19 +108,21 @@ async function readSettings(
     const program = await build([]);
     const word = argv[findWord(program, argv)];
     if (word === undefined || REPAIRS.includes(word)) return undefined;
-    // The word may be an alias that could not be read.
+    // The word is not a command, so it may be an alias. The error explains why aliases cannot be
+    // read.
     if (findBelow(program, word) === undefined) throw thrown;
     const isFileReadable = await loadStored(env).then(
       () => true,
       () => false,
     );
-    // The command itself reads only the profiles. A default such as --dry-run must not be lost.
+    // The command itself does not read the defaults and would run without them. An error is better
+    // than a lost default such as --dry-run.
     if (isFileReadable) throw thrown;
     return undefined;
   }
 }
 
-/** Returns the index of the first word after the flags that every command has, or -1. */
+/** Returns the index of the first word after the global flags, or -1. */
 function findWord(program: Command, argv: readonly string[]): number {
   let isValue = false;
   for (const [index, word] of argv.entries()) {
@@ -128,17 +132,17 @@ function findWord(program: Command, argv: readonly string[]): number {
     }
     if (!word.startsWith('-')) return index;
     const { option, value } = readFlag(program, word);
-    // When a flag is unknown, it is not known whether the next word is its value.
+    // The flag is unknown, so the next word may be its value or a command.
     if (option === undefined) return -1;
     isValue = takesValue(option) && value === undefined;
   }
   return -1;
 }
 
-/** The names of aliases. Other names in a file that a user edited are ignored. */
+/** The form of an alias name. Names in an edited settings file that do not match are ignored. */
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
-/** Replaces an alias by its line, or with `--help` by the command of its line. */
+/** Replaces an alias by its line. With `--help`, replaces it only by the command of its line. */
 async function replaceAlias(
   argv: readonly string[],
   aliases: LineSettings['aliases'],
@@ -162,9 +166,10 @@ async function replaceAlias(
 const PLACEHOLDER = /\$([1-9@])/g;
 
 /**
- * Returns the words of an alias with its arguments. `$1` to `$9` are single arguments. `$@` as a
- * word of its own stands for all arguments; inside a word, such as `--name=$@`, they are joined.
- * Arguments that no placeholder uses are added at the end.
+ * Returns the words of an alias with its arguments filled in.
+ *
+ * `$1` to `$9` are single arguments. `$@` as a word of its own stands for all arguments; inside a
+ * word, such as `--name=$@`, they are joined. Arguments without a placeholder are added at the end.
  */
 export function fillAlias(name: string, line: string, given: readonly string[]): string[] {
   const words = wordsOf(line) ?? [];
@@ -202,8 +207,8 @@ function addDefaults(
     if (!takesValue(option)) return String(value) === 'true' ? [`--${flag}`] : [];
     return isText(value) ? [`--${flag}=${value}`] : [];
   });
-  // At the end of the line, a default could become the value of a flag whose value is missing:
-  // `edit SN-1 --name`.
+  // The defaults are inserted directly after the command. At the end, a default could become the
+  // value of an incomplete flag, as in `edit SN-1 --name`.
   return [...line.slice(0, commandEnd), ...added, ...line.slice(commandEnd)];
 }
 
@@ -211,7 +216,7 @@ function isText(value: unknown): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** Returns the name of a command in the form in which defaults name it: `bicycles list`. */
+/** Returns the name of a command as it is written in the defaults, such as `bicycles list`. */
 export function commandName(command: Command): string {
   return pathOf(command).replace(/^\S+ ?/, '');
 }
@@ -223,14 +228,14 @@ export function findFlag(command: Command, name: string): Option | undefined {
 }
 
 /**
- * The flags that decide the form of the output. When one of them is typed, the defaults of the
- * others do not apply.
+ * Flags that determine the output format. When the user types one of them, the defaults of the
+ * others are ignored.
  */
 const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
 
 /**
- * Flags that exclude each other. When one of them is typed, the defaults of the others do not
- * apply.
+ * Groups of mutually exclusive flags. When the user types one flag of a group, the defaults of the
+ * others are ignored.
  */
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['--all', '--page'],
@@ -260,7 +265,7 @@ function isReplaced(
   return key?.variable !== undefined && (env[key.variable] ?? '') !== '';
 }
 
-/** Formats a line for a message. */
+/** Formats a command line for a message. */
 export function showLine(words: readonly string[]): string {
   return ['fleet', ...words.map((word) => quoteForShell(word))].join(' ');
 }
