@@ -4,20 +4,20 @@ import { usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';
 
 export interface Address extends Pick<HttpRequest, 'path' | 'isFromOrigin'> {
-  /** The typed query with its question mark; '' without a query. */
+  /** The typed query, including its question mark. Empty without a query. */
   search: string;
 }
 
 const WHOLE_URL = /^[a-z][a-z0-9+.-]*:[/\\]{2}/i;
 
 /**
- * Parses the argument of `fleet api`. Throws a usage error for an address at another origin,
- * because the token is only sent to the base URL's origin (cli.md section 4, promise 2), and for a
- * path outside the base URL's prefix.
+ * Parses the argument of `fleet api`. Throws a usage error for an address at another origin or
+ * outside the base URL's path prefix. The token is only sent to the base URL's origin (cli.md
+ * section 4, promise 2).
  */
 export function readAddress(text: string, baseUrl: URL): Address {
-  // URL removes control characters. The request would then go to another address than the typed
-  // one.
+  // The URL parser removes control characters. The request would then go to another address than
+  // the typed one.
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
       'the path holds a line end or another control character',

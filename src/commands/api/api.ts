@@ -1,4 +1,5 @@
-// `fleet api`: sends any request with the client of all commands and prints the unchanged answer.
+// `fleet api`: sends any request with the same client as all other commands, and prints the answer
+// unchanged.
 
 import { isUtf8 } from 'node:buffer';
 import { STATUS_CODES } from 'node:http';
@@ -41,7 +42,7 @@ interface Resource {
   longitude?: unknown;
 }
 
-/** Any resource of the service. Columns and fields are those of the answer. */
+/** The shape of any resource of the service. Its columns and fields come from the answer. */
 const ANYTHING: Shape<Resource> = {
   noun: { one: 'item', many: 'items' },
   columns: [],
@@ -62,8 +63,8 @@ const FORMATS_OF_ITEMS: readonly Format[] = [
 ];
 
 /**
- * Sends one request and prints its answer; with `--paginate`, prints the items of all pages. Throws
- * a usage error for an invalid request before anything is sent, and the client's errors.
+ * Sends one request and prints its answer. With `--paginate`, prints the items of all pages. Throws
+ * the client's errors, and a usage error for an invalid request before anything is sent.
  */
 export async function callApi(context: Context, path: string, options: ApiOptions): Promise<void> {
   const hasBody = options.input !== undefined || (options.field ?? options.rawField) !== undefined;
@@ -75,7 +76,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // The format is checked before the request is sent. This writes nothing.
+  // Opening the result checks the format before a request is sent. Nothing is printed yet.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);
@@ -91,7 +92,7 @@ export async function callApi(context: Context, path: string, options: ApiOption
     isSecret: hasPassword(body),
   };
   if (options.paginate === true) {
-    // The links to further pages contain the whole query.
+    // The query is set only for the first page, because the links to further pages contain it.
     const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
     return printList(context, { shape: ANYTHING, requests: [first], format }, { all: true });
   }
@@ -105,12 +106,12 @@ export async function callApi(context: Context, path: string, options: ApiOption
   );
 }
 
-/** Names of fields that contain a password or a token. */
+/** Matches a JSON field whose name suggests a password or a token. */
 const SECRET_FIELD = /"[^"]*(?:passw|passphrase|secret|token|\bpin\b|otp)[^"]*"\s*:/i;
 
 /**
- * Whether a body contains a password or a token. The answer can quote the secret in any encoding,
- * so the error does not show the answer then.
+ * Whether a body contains a password or a token. An error then hides the answer, because the answer
+ * may quote the secret in any encoding.
  */
 function hasPassword(body: HttpRequest['body']): boolean {
   return typeof body === 'string' && SECRET_FIELD.test(body);
@@ -171,7 +172,10 @@ async function sendOne(
   if (answer.bytes.length > 0) await printBody(context, answer, format);
 }
 
-/** Prints a refusal for --include. Its headers and body may quote the secret of the request. */
+/**
+ * Prints a refused answer for --include. When the request contained a secret, the headers and the
+ * body are left out, because they may quote it.
+ */
 async function printRefusal(
   context: Context,
   refusal: HttpAnswer,
@@ -184,7 +188,7 @@ async function printRefusal(
 
 /**
  * Returns the status line and the headers, followed by an empty line, as `curl -i` prints them. The
- * client only uses HTTP/1.1.
+ * version is HTTP/1.1, because the client uses no other.
  */
 function headOf({ status, headers }: HttpAnswer): string {
   const lines = Object.entries(redact(headers)).map(([name, value]) => clean(`${name}: ${value}`));
@@ -207,12 +211,12 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
 }
 
 /**
- * Returns the items of a list. For a bare array this is always possible; for an envelope, items are
- * returned only when the format shows items. Otherwise returns undefined.
+ * Returns the items of an answer. A bare array is always a list. An envelope counts as a list only
+ * when the format prints single items. Otherwise returns undefined.
  */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
-  // An object with a uuid is a single resource, even when it contains arrays.
+  // An object with a `uuid` is a single resource, even when it contains arrays.
   const isEnvelope =
     isObject(body) &&
     body['uuid'] === undefined &&
@@ -223,7 +227,8 @@ function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resour
 }
 
 /**
- * Prints the original body: in a pipe its bytes, on a terminal its text without control characters.
+ * Prints the original body. A pipe gets the unchanged bytes; a terminal gets the text without
+ * control characters.
  */
 async function printRaw(context: Context, { bytes, headers }: HttpAnswer): Promise<void> {
   const { io, notice } = context;
@@ -265,8 +270,8 @@ async function readFields(
 }
 
 /**
- * Returns the body of the request, or undefined without one. A file must be JSON, unless a header
- * declares another type.
+ * Returns the body of the request, or undefined when there is none. A file must contain JSON,
+ * unless a header declares another type.
  */
 async function readBody(
   context: Context,

@@ -8,13 +8,13 @@ import { isJsonNumber } from '../../terminal/values.js';
 
 export interface Field {
   name: string;
-  /** A text, a number with all typed digits, true, false or null. */
+  /** A text, a number, true, false or null. A number keeps all its typed digits. */
   value: unknown;
-  /** The value as the text of a query parameter. */
+  /** The text of the value, for a query parameter. */
   text: string;
 }
 
-/** Splits `NAME=VALUE`. Throws a usage error for other text. */
+/** Splits `NAME=VALUE`. Throws a usage error when the text has another form. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
   if (equals < 1) throw usageError(`a field must be NAME=VALUE, not "${field}"`);
@@ -39,8 +39,8 @@ export function queryOf(fields: readonly Field[]): Query {
 }
 
 /**
- * Returns the fields as the text of a JSON object. Throws a usage error for a repeated name and for
- * a name with brackets.
+ * Returns the fields as the text of a JSON object. Throws a usage error for a repeated name or a
+ * name with brackets.
  */
 export function bodyOf(fields: readonly Field[]): string {
   const body = new Map<string, unknown>();
@@ -60,12 +60,15 @@ export function bodyOf(fields: readonly Field[]): string {
 const OURS =
   /^(?:authorization|proxy-authorization|cookie|host|accept-encoding|content-length|transfer-encoding|connection|keep-alive|upgrade|expect|te|trailer)$/;
 
-/** RFC 9110, 5.5: no control characters. Headers() refuses an invalid name and NUL. */
+/**
+ * A header value without control characters (RFC 9110, 5.5). `Headers()` itself refuses invalid
+ * names and NUL.
+ */
 const VALUE = /^[\t\x20-\x7E\x80-\xFF]*$/;
 
 /**
- * Parses lines of the form `Name: value`. The names are returned in lower case. A repeated name
- * gets both values. Throws a usage error for other text.
+ * Parses lines of the form `Name: value`. Returns the names in lower case. A repeated name keeps
+ * both values. Throws a usage error for other lines.
  */
 export function readHeaders(lines: readonly string[]): Record<string, string> {
   const headers = new Headers();

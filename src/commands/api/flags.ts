@@ -31,7 +31,7 @@ export function addApiFlags<A extends unknown[], O extends OptionValues>(
 
 export type ApiOptions = FlagsOf<typeof addApiFlags<[], NoFlags>>;
 
-/** Parses a method in upper or lower case. */
+/** Parses an HTTP method in upper or lower case. */
 function readMethod(): (text: string) => string {
   return withOffers(
     (text) => oneOf('method', METHODS)(text.toUpperCase()),
