@@ -18,9 +18,9 @@ import { TRANSITION_WARNINGS } from './transition-warnings.js';
 const VERBS = { kind: 'transition', known: TRANSITIONS, grave: GRAVE_TRANSITIONS };
 
 /**
- * Assumed: the target state that the name of a transition suggests (section 3: "target states … not
- * shown"). It is used only for a bicycle whose answer was lost, until another answer of the service
- * shows the target state.
+ * Assumed: the name of a transition suggests its target state (section 3: "target states … not
+ * shown"). fleet uses this state only for a bicycle whose answer was lost, and only until another
+ * answer shows the real target state.
  */
 const NAMED_TARGETS: { readonly [transition: string]: string } = {
   declare_available: 'available',
@@ -59,8 +59,8 @@ export async function actOnBicycles(
 }
 
 /**
- * Explains a 404. Assumed: the bicycle does not exist. Observed: a service that does not know the
- * transition also answers 404.
+ * Explains a 404 after a transition. Assumed: the bicycle does not exist. Observed: a service that
+ * does not know the transition also answers 404.
  */
 function explainUnknown(error: FleetError, uuid: string, transition: string): FleetError {
   if (!isGone(error)) return error;

@@ -1,4 +1,4 @@
-// Reads the alerts of bicycles. When this fails, the caller continues without alerts.
+// Reads the alerts of bicycles. When the alerts cannot be read, the caller continues without them.
 
 import { ALERT, type Alert, isOpenState } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -15,7 +15,7 @@ const OPEN_STATES = [
   ['state', 'escalated'],
 ] as const;
 
-/** Returns new and escalated alerts. Returns undefined in the same cases as `readAlertsOf`. */
+/** Returns new and escalated alerts, or undefined in the same cases as `readAlertsOf`. */
 export async function readOpenAlerts(
   context: Context,
   asked: string | undefined,
@@ -27,8 +27,8 @@ export async function readOpenAlerts(
 }
 
 /**
- * Returns the same alerts as `readOpenAlerts`, for a caller that reads them again and again. It
- * reads one page at a time, to burden the service less.
+ * Returns the same alerts as `readOpenAlerts`, but requests only one page at a time. For callers
+ * that read the alerts repeatedly and must not overload the service.
  */
 export async function readOpenAlertFeed(
   context: Context,
@@ -36,7 +36,8 @@ export async function readOpenAlertFeed(
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
   const scope = await scopeOf(context, asked);
-  // After a deletion the pages are read again, and then contain the same alerts again.
+  // The map removes duplicates: after a deletion the pages are read again and contain the same
+  // alerts.
   const found = new Map<string, Item<Alert>>();
   return orWithoutAlerts(context, async () => {
     await readAlertFeed({
@@ -54,9 +55,10 @@ export async function readOpenAlertFeed(
 }
 
 /**
- * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). Returns undefined
- * after a notice when alerts cannot be read. fleet checks the bicycles itself, because a service may
- * ignore a filter.
+ * Returns the alerts of a query that are about the bicycles (UUIDs in lower case). fleet checks the
+ * bicycles itself, because a service may ignore a filter.
+ *
+ * When alerts cannot be read, prints a notice and returns undefined.
  */
 async function readAlertsOf(
   context: Context,
@@ -76,7 +78,7 @@ async function readAlertsOf(
 /** The newest alerts of a bicycle. */
 export interface NewestAlerts {
   readonly alerts: readonly Item<Alert>[];
-  /** Whether these are all alerts of the bicycle. */
+  /** Whether `alerts` contains all alerts of the bicycle. */
   readonly isWhole: boolean;
 }
 

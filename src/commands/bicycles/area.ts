@@ -15,22 +15,22 @@ const FORM =
   '<north-east-longitude>,<north-east-latitude>,<south-west-longitude>,<south-west-latitude>';
 
 /**
- * When a box across the date line would be wider than this, its corners are in the wrong order,
- * because no fleet is spread over half the globe.
+ * A box across the date line that is wider than this is refused. Its corners are probably in the
+ * wrong order, because no fleet is spread over half the globe.
  */
 const WIDEST_ACROSS_DATE_LINE_DEGREES = 180;
 
 /**
- * The service may round the positions that it shows. A bicycle on the edge may therefore seem to be
- * outside by this much: 0.1 m.
+ * The tolerance at the edge of an area, about 0.1 m. The service may round positions, so a bicycle
+ * on the edge can seem to be outside.
  */
 const EDGE_DEGREES = 1e-6;
 
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
 /**
- * Parses numbers in plain decimals, separated by commas. Returns undefined for other text or
- * another count.
+ * Parses comma-separated plain decimals. Returns undefined for other text or a wrong number of
+ * values.
  */
 function readNumbers(text: string, count: number): number[] | undefined {
   const parts = text.split(',').map((part) => part.trim());
@@ -40,8 +40,8 @@ function readNumbers(text: string, count: number): number[] | undefined {
 }
 
 /**
- * The number of decimals of a corner, about a centimetre. Rounding must not exclude a bicycle on
- * the edge of a circle.
+ * The number of decimals of a corner, which is a precision of about a centimetre. Coarser rounding
+ * could exclude a bicycle on the edge of a circle.
  */
 const DECIMALS = 7;
 
@@ -54,8 +54,8 @@ export function showBox(box: Box): string {
 }
 
 /**
- * Parses `NE_LON,NE_LAT,SW_LON,SW_LAT` in degrees (interface.md section 4.1). Refuses corners in
- * the wrong order and numbers out of range, with a suggestion.
+ * Parses `NE_LON,NE_LAT,SW_LON,SW_LAT` in degrees (interface.md section 4.1). Refuses numbers that
+ * are out of range, and corners in the wrong order. The error suggests a correct value.
  */
 export function parseBbox(text: string): Box {
   const numbers = readNumbers(text, 4);
@@ -92,7 +92,7 @@ export function splitBox(box: Box): readonly Box[] {
   ];
 }
 
-/** Whether a place is in a box. A bicycle without a position is outside every box. */
+/** Whether a position is in a box. A bicycle without a position is outside every box. */
 export function isInBox({ latitude, longitude }: Placed, box: Box): boolean {
   const point = pointOf(longitude, latitude);
   if (point === undefined) return false;
@@ -113,19 +113,19 @@ export interface Circle {
   radiusMetres: number;
 }
 
-/** Half the circumference of the earth. No place is farther away than this. */
+/** Half the circumference of the earth, which is the largest possible distance. */
 const FURTHEST_METRES = Math.PI * EARTH_RADIUS_METRES;
 
 /**
- * The margin on each side of the box of a circle. Afterwards the result is filtered by the circle
- * itself.
+ * The box around a circle is larger by this margin on each side. fleet then filters the bicycles by
+ * the circle itself.
  */
 const MARGIN_DEGREES = 1e-7;
 
-/** In radians. */
+/** One degree in radians. */
 const DEGREE = Math.PI / 180;
 
-/** A parser for commander: `LAT,LON` in degrees. Refuses values that are out of range. */
+/** Parses a value of `LAT,LON` in degrees for commander. Refuses values that are out of range. */
 export function parseNear(text: string): LatLon {
   const numbers = readNumbers(text, 2);
   if (numbers === undefined) {
@@ -140,7 +140,7 @@ export function parseNear(text: string): LatLon {
   );
 }
 
-/** A parser for commander: metres as `800`, `800m` or `1.5km`. */
+/** Parses a distance for commander: `800`, `800m` or `1.5km`. Returns metres. */
 export function readMetres(flag: string): (text: string) => number {
   return (text) => {
     const match = /^(\d+\.?\d*|\.\d+)\s*(m|km)?$/i.exec(text.trim());
@@ -155,8 +155,8 @@ export function readMetres(flag: string): (text: string) => number {
 export const parseRadius = readMetres('--radius');
 
 /**
- * Returns the circle of --near and --radius, or undefined without both flags. Refuses one flag
- * without the other.
+ * Returns the circle of --near and --radius, or undefined without both flags. Refuses one of the
+ * flags without the other.
  */
 export function readCircle(
   near: LatLon | undefined,
@@ -171,16 +171,16 @@ export function readCircle(
 }
 
 /**
- * Returns a box around a circle. It contains every longitude when the circle crosses the date line
- * or contains a pole.
+ * Returns a box around a circle. When the circle crosses the date line or contains a pole, the box
+ * contains all longitudes.
  */
 export function boxAround({ centre, radiusMetres }: Circle): Box {
   const angle = radiusMetres / EARTH_RADIUS_METRES;
   const latitude = centre.latitude * DEGREE;
   const north = Math.min(90, round((latitude + angle) / DEGREE + MARGIN_DEGREES));
   const south = Math.max(-90, round((latitude - angle) / DEGREE - MARGIN_DEGREES));
-  // The farthest meridian that the circle touches. A circle that contains a pole touches all
-  // meridians.
+  // Half the range of longitudes that the circle touches. A circle that contains a pole touches all
+  // longitudes.
   const sine = Math.sin(angle) / Math.cos(latitude);
   const halfWidth = north >= 90 || south <= -90 || sine >= 1 ? 180 : Math.asin(sine) / DEGREE;
   const west = round(centre.longitude - halfWidth - MARGIN_DEGREES);

@@ -1,4 +1,4 @@
-// Reads the bicycles to create from a file. The whole file is checked before anything is sent.
+// Reads the bicycles to create from a file. The whole file is checked before any request is sent.
 
 import {
   BICYCLE,
@@ -32,13 +32,13 @@ import { isField, readBicycleFields } from './fields.js';
 
 type Body = Partial<NewBicycle>;
 
-/** Fields that two bicycles cannot share. */
+/** Fields whose values must be unique for each bicycle. */
 const UNIQUE_FIELDS = ['serial_number', 'lock'] as const;
 
-/** The maximum length of all bodies together. They are kept in memory. */
+/** The maximum total length of all request bodies, which are kept in memory. */
 const MOST_CHARACTERS = 256 * 1024 * 1024;
 
-/** After this many problems, the rest of the file is not read. */
+/** Reading stops after this many problems. */
 const MOST_PROBLEMS = 1000;
 
 /** How many further problems the hint of an error shows. */
@@ -47,7 +47,7 @@ const PROBLEMS_SHOWN = 10;
 /** The fields that a row can set. */
 const SETTABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
 
-/** Columns of an exported list that a creation cannot set. */
+/** Columns of an exported list that cannot be set when a bicycle is created. */
 const READ_ONLY_COLUMNS: ReadonlySet<string> = new Set(
   [
     ...READ_ONLY_BICYCLE_FIELDS,
@@ -56,10 +56,11 @@ const READ_ONLY_COLUMNS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Reads bicycles from an input. All of them are kept in memory. `given` are fields for rows that
- * lack them. When rows still have no organization, the organization is looked up. Throws a
- * FleetError of kind `usage` with every problem and its place: unreadable text, unknown columns,
- * missing names, invalid links, duplicates.
+ * Reads bicycles from an input into memory. `given` contains values for fields that a row lacks.
+ * For rows that still have no organization, the organization is looked up.
+ *
+ * Throws a FleetError of kind `usage` with every problem and its place, such as invalid text,
+ * unknown columns, missing names, invalid links and duplicates.
  */
 export async function readNewBicycles(
   context: Context,
@@ -92,7 +93,7 @@ export async function readNewBicycles(
   return reader.creations;
 }
 
-/** Collects the creations of a file, and the problems that it finds. */
+/** Collects the creations of a file, and the problems in the file. */
 class CreationReader {
   readonly creations: Creation[] = [];
   readonly problems: string[] = [];
@@ -100,11 +101,11 @@ class CreationReader {
   readonly #source: string;
   #defaults: Body;
   #characters = 0;
-  /** The first place of each body, serial number and lock. */
+  /** The place where each body, serial number and lock occurred first. */
   readonly #places = new Map<string, RowPlace>();
   /**
-   * The columns that a creation cannot set, and the unknown columns, each with the place where it
-   * occurred first.
+   * Columns that a creation cannot set, and unknown columns. Each unknown column has the place
+   * where it occurred first.
    */
   readonly #readOnly = new Set<string>();
   readonly #unknown = new Map<string, RowPlace>();
@@ -119,7 +120,7 @@ class CreationReader {
     this.problems.push(`${this.#source}:${number}: ${message}`);
   }
 
-  /** Adds the bicycle of a row, or records the problem of the row. */
+  /** Adds the bicycle of a row, or records why the row is invalid. */
   async add(row: InputRow): Promise<void> {
     const { place } = row;
     if (row.kind === 'text') throw new UnreadableInput('an object is expected', place);
@@ -130,7 +131,8 @@ class CreationReader {
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
-      // The fields of the row come first, in their order, and have priority.
+      // The first spread puts the fields of the row before the defaults. The second spread gives
+      // them priority over the defaults.
       const all: Body = { ...own, ...this.#defaults, ...own };
       const { name = '', organization = '', ...rest } = all;
       const body = { name, organization, ...rest };
@@ -147,7 +149,7 @@ class CreationReader {
     }
   }
 
-  /** The fields that can be set, by their names in lower case. */
+  /** Returns the fields that can be set, by their names in lower case. */
   #settableFields(row: RowFields, place: RowPlace): Map<string, unknown> {
     const fields = new Map<string, unknown>();
     for (const [written, value] of Object.entries(row)) {
@@ -159,7 +161,7 @@ class CreationReader {
     return fields;
   }
 
-  /** Remembers a column that a creation cannot set. */
+  /** Records a column that a creation cannot set. Ignores columns that it can set. */
   noteColumn(name: string, place: RowPlace): void {
     if (name === '' || SETTABLE_FIELDS.includes(name)) return;
     if (READ_ONLY_COLUMNS.has(name)) this.#readOnly.add(name);
@@ -167,8 +169,8 @@ class CreationReader {
   }
 
   /**
-   * Finds the organization for rows that have none. When this fails, it is not a problem of the
-   * row.
+   * Looks up the default organization for rows that have none. A failure here ends the command and
+   * is not recorded as a problem of the row.
    */
   async #findOrganization(fields: ReadonlyMap<string, unknown>): Promise<void> {
     const isGiven = (fields.get('organization') ?? null) !== null;
@@ -203,7 +205,7 @@ class CreationReader {
     return { ...body, ...(note === undefined ? {} : { note }), ...others };
   }
 
-  /** Refuses a row that repeats an earlier bicycle, or a field that must be unique. */
+  /** Refuses a row that repeats an earlier bicycle, or that repeats a value of a unique field. */
   #refuseTwin(body: Body, text: string, place: RowPlace): void {
     const own = UNIQUE_FIELDS.filter((field) => (body[field] ?? '') !== '').map(
       (field) => `${field} "${body[field]}"`,
@@ -218,8 +220,8 @@ class CreationReader {
   }
 
   /**
-   * Records one problem for all columns that the service does not have. A column that bicycles of
-   * the service have, but a creation cannot set, is ignored.
+   * Records one problem for all unknown columns. Ignores a column when bicycles of the service have
+   * this field but a creation cannot set it.
    */
   async checkColumns(): Promise<void> {
     if (this.#unknown.size === 0) return;
@@ -237,7 +239,7 @@ class CreationReader {
     if (first !== undefined) this.complain(first, describeUnknown(unknown));
   }
 
-  /** The fields that bicycles of the service have; empty when no bicycle can be read. */
+  /** Returns the fields that bicycles of the service have. Empty when no bicycle can be read. */
   async #fieldsOfService(): Promise<Set<string>> {
     const context = this.#context;
     const list = {
@@ -258,7 +260,7 @@ class CreationReader {
   }
 }
 
-/** Removes the apostrophes that Excel and `--excel` write before formulas. */
+/** Removes the apostrophes before formulas. Excel and `--excel` write them to protect cells. */
 function withoutGuards(fields: { [column: string]: string | null }): RowFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, cell]) => [name, cell && removeFormulaGuard(cell)]),
@@ -273,7 +275,10 @@ function textOfField(field: string, value: unknown): string {
   throw usageError(`${field} must be text, not ${writeJson(value).slice(0, 40)}`);
 }
 
-/** A list or an object, such as `tags`. In csv it is written as JSON. */
+/**
+ * Returns a field that contains a list or an object, such as `tags`. A CSV cell contains it as
+ * JSON.
+ */
 function readCell(field: string, cell: string): unknown {
   try {
     parseJson(cell);

@@ -1,4 +1,5 @@
-// `fleet bicycles create`: creates one bicycle from flags or many from a file, each at most once.
+// `fleet bicycles create`: creates one bicycle from flags, or many from a file. Each is created at
+// most once.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { carryOut } from '../../bulk/carry-out.js';
@@ -19,7 +20,7 @@ import { readBicycleFields, refuseFlags, textsOf } from './fields.js';
 import type { CreateOptions } from './flags.js';
 import { printAnswer } from './get.js';
 
-/** Creates one bicycle, or those in a file (interface.md section 4.2). */
+/** Creates one bicycle, or the bicycles of a file (interface.md section 4.2). */
 export async function createBicycles(context: Context, options: CreateOptions): Promise<void> {
   await refuseIfReadOnly(context, options);
   const source = readInputSource(options);
@@ -54,7 +55,7 @@ function readName(name: string | undefined): string {
   return name;
 }
 
-/** The command that shows whether a bicycle was created. */
+/** A hint for errors: how to check whether a bicycle was created. */
 const NEWEST = '"fleet bicycles list --ordering -created" shows the newest first';
 
 async function createFrom(
@@ -84,7 +85,7 @@ export function creationTask(creation: Creation): Task {
   return { key: keyOfBody(row, writeJson(body)), uuid: null, name: body.name, creation };
 }
 
-/** Returns the plan of creations. `source` is the input from which they come. */
+/** Returns the plan of creations. `source` is the name of their input. */
 export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPlan {
   return {
     change: {
@@ -110,8 +111,8 @@ export function planCreations(tasks: BulkPlan['tasks'], source: string): BulkPla
 }
 
 /**
- * Refuses a file whose rows were changed since the journal was started. These bicycles would be
- * created twice, or never.
+ * Refuses a file whose rows have changed since the journal was started. A changed row could create
+ * a bicycle twice, or not at all.
  */
 function checkRows(tasks: readonly Task[], keys: Iterable<string>, source: string): void {
   for (const key of keys) {

@@ -1,5 +1,5 @@
-// The edit of a bicycle: its request, the fields that the service ignored, and the outcome of an
-// edit without an answer.
+// The edit of a bicycle: builds its request, detects fields that the service ignored, and
+// determines the outcome when the answer was lost.
 
 import { createHash } from 'node:crypto';
 import { BICYCLE, NEW_BICYCLE_FIELDS, OPERATOR_FIELDS } from '../../api/bicycle.js';
@@ -30,7 +30,7 @@ import type { EditOptions } from './flags.js';
 import { fetchBicycle } from './get.js';
 import type { EditMethod } from './methods-and-groups.js';
 
-/** Fields of a bicycle as the service sent them, with exact numbers. */
+/** The fields of a bicycle as the service sent them. Numbers keep all their digits. */
 export type BicycleFields = { readonly [field: string]: unknown };
 
 /** A bicycle before the edit, and the fields to change. */
@@ -39,19 +39,19 @@ export interface Edit {
   wanted: BicycleFields;
   before: BicycleFields;
   changed: readonly (readonly [string, unknown])[];
-  /** The `concurrency_version` of the row; undefined when the row does not contain it. */
+  /** The `concurrency_version` of the row in the file, or undefined when the row has none. */
   version?: unknown;
 }
 
-/** The name of the request in messages. */
+/** What messages call the request. */
 export const SUBJECT = 'the edit';
 
-/** The status of a service that knows the address but not the method. */
+/** The HTTP status of a service that has the URL but does not support the method. */
 export const METHOD_NOT_SERVED = 405;
 
 /**
- * Reads a bicycle and prepares the edit that gives it the wanted fields. `asked` is the unchanged
- * row of a file. The key in a journal is made from this row, or otherwise from the wanted fields.
+ * Reads a bicycle and prepares an edit that sets the wanted fields. `asked` is the unchanged row of
+ * a file. The key in a journal is a hash of this row or, without a row, of the wanted fields.
  */
 export async function prepareEdit(
   context: Context,
@@ -83,21 +83,21 @@ export async function prepareEdit(
   return { task, wanted, before, changed };
 }
 
-/** Returns both values as JSON texts, for the journal. */
+/** Returns the old and the new value as JSON texts, for the journal. */
 function jsonOfChange(before: unknown, after: unknown): { before?: string; after: string } {
   const both = { after: writeJson(after) };
   return before === undefined ? both : { ...both, before: writeJson(before) };
 }
 
 /**
- * Returns the key of a change in a journal: the place of the row or bicycle, and a hash of the
- * body.
+ * Returns the key of a change in a journal: `place` (the row number or the bicycle) and a hash of
+ * the body.
  */
 export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
-/** Shows the changes and carries out the edits. Throws like `carryOut`. */
+/** Shows the changes and carries out the edits. Throws the errors of `carryOut`. */
 export async function carryOutEdits(
   context: Context,
   edits: readonly Edit[],
@@ -140,7 +140,7 @@ export async function carryOutEdits(
   await carryOut(context, { ...plan, change, tasks: edits.map(({ task }) => task) }, options);
 }
 
-/** Returns the old and the new values of the changed fields, for a plan. */
+/** Returns the old and the new values of the changed fields, for a plan file. */
 function plannedEdit({ before, changed }: Edit) {
   return {
     observed: Object.fromEntries(changed.map(([field]) => [field, before[field] ?? null])),
@@ -148,7 +148,7 @@ function plannedEdit({ before, changed }: Edit) {
   };
 }
 
-/** How many changes are shown before the question. */
+/** The maximum number of changes that are shown before the question. */
 const CHANGES_SHOWN = 100;
 
 /** Prints `BICYCLE FIELD OLD NEW` on stderr, one row for each change. */
@@ -174,14 +174,14 @@ async function showChanges({ io, notice }: Context, edits: readonly Edit[]): Pro
 }
 
 /**
- * Returns the request of an edit. `PUT` sends all writable fields, the changed ones with their new
- * value and the others as they were read. `PATCH` sends only the changes. Both send the version of
- * the row, or otherwise the version that was read.
+ * Returns the request of an edit. `PATCH` sends only the changed fields. `PUT` sends all writable
+ * fields; the unchanged ones keep their current values. Both send the version from the row or,
+ * without one, the current version.
  */
 function requestFor(method: EditMethod, { task, before, changed, version }: Edit): HttpRequest {
-  // Assumed: an edit can write the fields that a creation can set (section 4.2).
+  // Assumed: an edit can write the same fields as a creation (section 4.2).
   const kept = method === 'PUT' ? Object.entries(before).filter(([field]) => isField(field)) : [];
-  // Observed: the service does not check an edit without a version.
+  // Observed: without a version, the service does not detect concurrent edits.
   const sentVersion = version ?? before[VERSION_FIELD] ?? null;
   const body = {
     ...Object.fromEntries(kept),
@@ -199,8 +199,8 @@ function requestFor(method: EditMethod, { task, before, changed, version }: Edit
 }
 
 /**
- * Returns an error when a PUT would replace the token in an unchanged text by `[hidden]`. fleet
- * hides the token in every text that it reads, so it cannot send such a text back.
+ * Returns an error when a PUT would overwrite a secret in an unchanged field with `[hidden]`. fleet
+ * hides its secrets in every text that it reads, so it cannot send the original text.
  */
 function findHiddenText({ task, before, changed }: Edit): FleetError | undefined {
   const kept = new Map(Object.entries(before).filter(([field]) => isField(field)));
@@ -221,7 +221,7 @@ export const VERSION_FIELD = 'concurrency_version';
 const WRITABLE_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, ...OPERATOR_FIELDS];
 
 /**
- * Reads a bicycle again right before its PUT, because at a service without versions the PUT would
+ * Reads a bicycle again right before its PUT. At a service without versions, the PUT would
  * overwrite changes of other users. Returns an error that names the changes since the preview.
  */
 async function findOtherChanges(
@@ -249,8 +249,8 @@ async function findOtherChanges(
 }
 
 /**
- * Compares the fields of an answer with the fields that were sent. A field that the answer lacks
- * was not changed. Observed: the service ignores some fields in some states.
+ * Compares the fields of an answer with the fields that were sent. A field that is missing in the
+ * answer counts as unchanged. Observed: the service ignores some fields in some states.
  */
 function checkStored({ before, changed }: Edit, { text, status, trace }: HttpAnswer): StoredCheck {
   if (text.trim() === '') return {};
@@ -300,9 +300,10 @@ function showValue(value: unknown): string {
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
- * Reads the bicycles again to decide the outcome of edits without an answer. An edit was not
- * carried out when the version is unchanged. It was carried out when the bicycle was saved since
- * then and has all requested values. Otherwise the outcome is unknown.
+ * Reads the bicycles again to determine the outcome of edits without an answer.
+ *
+ * An edit was not carried out when the version is unchanged. An edit was carried out when the
+ * version is newer and the bicycle has all requested values. Otherwise the outcome is unknown.
  */
 async function lookUpEdits(
   context: Context,

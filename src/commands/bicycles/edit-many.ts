@@ -1,5 +1,5 @@
-// `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles. The rows of a table
-// say which. Each edit is sent at most once.
+// `fleet bicycles edit -` and `--from FILE`: changes fields of many bicycles. The rows of the input
+// contain the new values. Each edit is sent at most once.
 
 import {
   NEW_BICYCLE_FIELDS,
@@ -34,7 +34,7 @@ import {
 import { refuseFlags } from './fields.js';
 import type { EditOptions } from './flags.js';
 
-/** Headers of fleet's own tables that stand for other fields, such as `charge`. */
+/** Headers of fleet's own tables that are not names of writable fields, such as `charge`. */
 const TABLE_HEADERS: readonly string[] = BICYCLES.columns
   .map(({ header }) => header.toLowerCase())
   .filter((header) => !TEXT_FIELDS.includes(header));
@@ -78,8 +78,8 @@ export async function editMany(
 }
 
 /**
- * The fields of a row that an edit may change. Fields that identify the bicycle and read-only
- * fields are left out.
+ * Returns the fields of a row that an edit may change, without read-only fields and the field that
+ * identifies the bicycle.
  */
 function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
   return Object.entries(fields).filter(
@@ -88,8 +88,8 @@ function editableFields({ fields, namedBy }: TargetRow): [string, unknown][] {
 }
 
 /**
- * Reads the current values of the bicycles and finds the changes of each row. Throws a FleetError
- * of kind `usage` for unknown columns, for values that cannot be set, and when no column can be
+ * Reads the current values of the bicycles and determines the changes of each row. Throws a
+ * FleetError of kind `usage` for unknown columns and invalid values, and when no column can be
  * edited.
  */
 async function readEdits(
@@ -124,10 +124,12 @@ async function readEdits(
 }
 
 /**
- * Returns the version in a row. With this version, the service refuses the edit when another user
- * saved the bicycle since the export. Undefined when the row has no version, or the current one.
- * Throws a FleetError of kind `usage` for a version that is not a whole number although the version
- * of the service is.
+ * Returns the version in a row, or undefined when the row has no version or the current one. With
+ * an older version, the service refuses the edit, because another user has saved the bicycle since
+ * the export.
+ *
+ * Throws a FleetError of kind `usage` when the version is not a whole number although the service's
+ * version is one.
  */
 function readVersion(
   source: string,
@@ -148,9 +150,7 @@ function readVersion(
   );
 }
 
-/**
- * Returns the values that a row asks for. Throws a FleetError of kind `usage` that names the row.
- */
+/** Returns the new values of a row. Throws a FleetError of kind `usage` that names the row. */
 async function readWanted(
   context: Context,
   source: string,
@@ -186,12 +186,15 @@ async function readWanted(
   return Object.fromEntries(wanted);
 }
 
-/** Whether a column is a path with dots into a field, such as `extra.location`. */
+/** Whether a column is a dotted path into a field, such as `extra.location`. */
 function isPathInto(before: BicycleFields, column: string): boolean {
   return column.includes('.') && !Object.hasOwn(before, column);
 }
 
-/** A path with dots can be exported, but an edit sends whole fields. */
+/**
+ * Refuses a changed value of a dotted path. An export can contain such paths, but an edit can only
+ * replace whole fields.
+ */
 function refuseChangedPath(
   source: string,
   { fields, isCells, place }: TargetRow,
@@ -219,13 +222,14 @@ function refuseUselessColumns(rows: readonly TargetRow[], source: string): void 
   );
 }
 
-/** Throws one error that names all columns which the service does not have. */
+/** Throws one error that names all unknown columns. */
 function refuseUnknownColumns(
   rows: readonly TargetRow[],
   fieldsOfService: ReadonlySet<string>,
   { source, isClearing }: { source: string; isClearing: boolean },
 ): void {
-  // An export has a column for every known field, and the service may not have all of these fields.
+  // Empty cells of a known field are ignored. An export has a column for every known field, even
+  // when the service does not have the field.
   const isUnused = (row: TargetRow, field: string, value: unknown) =>
     row.isCells && value === null && !isClearing && OPERATOR_FIELDS.some((each) => each === field);
   const columns = new Set(
@@ -248,8 +252,8 @@ function refuseUnknownColumns(
 }
 
 /**
- * Returns the columns of the rows that an edit ignores. The version is not one of them, because it
- * is sent with the edit.
+ * Returns the columns that an edit ignores. The version is not included, because it is sent with
+ * the edit.
  */
 function ignoredColumns(rows: readonly TargetRow[]): Set<string> {
   const columns = new Set<string>();

@@ -1,5 +1,5 @@
-// `fleet bicycles edit`: changes fields of bicycles with the operation that section 4.4 of the
-// interface announces.
+// `fleet bicycles edit`: changes fields of bicycles with the operation of section 4.4 of the
+// interface.
 
 import { refuseIfReadOnly } from '../../bulk/question.js';
 import type { Context } from '../../context.js';
@@ -27,8 +27,9 @@ import { printAnswer } from './get.js';
 import { EDIT_METHODS, type EditMethod } from './methods-and-groups.js';
 
 /**
- * Changes fields of bicycles: the same change for all typed bicycles, or the rows of an input.
- * Throws a FleetError of kind `usage` before anything is sent when the flags change nothing.
+ * Changes fields of bicycles. Typed bicycles all get the same change; the rows of an input each
+ * have their own. Throws a FleetError of kind `usage` before anything is sent when the flags change
+ * nothing.
  */
 export async function editBicycles(
   context: Context,
@@ -93,14 +94,17 @@ async function editOne(
   if (edit.changed.length === 0)
     return context.notice(`nothing to change: ${label} already has these values`);
   const show = (answer: HttpAnswer) => printAnswer(context, answer, 'edited');
-  // Without a terminal, a complete UUID needs no confirmation with --yes.
+  // A complete UUID needs no confirmation when there is no terminal to ask on.
   const isAlwaysAsked = isFound || canAsk(context);
   const explain = (error: FleetError) => explainFailure(error, label, options.method);
   const plan = { shape: ACTION, isStdin: false, show };
   await carryOutEdits(context, [edit], options, plan, { isAlwaysAsked, explain });
 }
 
-/** Returns the requested changes: for each field, a function from its current to its new value. */
+/**
+ * Returns the requested changes. For each field, a function computes the new value from the current
+ * one.
+ */
 function readChanges(context: Context, { note, field: further = [], ...flags }: EditOptions) {
   const changes = new Map<string, (before: unknown) => unknown>();
   for (const [field, text] of Object.entries({ ...textsOf(flags), note }))

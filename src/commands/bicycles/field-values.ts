@@ -1,5 +1,5 @@
-// The values of a bicycle's fields: how flags and rows of a file write them, when two values are
-// equal, and how a change is shown.
+// The values of a bicycle's fields: parses them from flags and rows of a file, compares them, and
+// formats a change.
 
 import { NEW_BICYCLE_FIELDS } from '../../api/bicycle.js';
 import { isLinkField, wholeUuid } from '../../api/links.js';
@@ -16,10 +16,10 @@ import { isJsonNumber, textOf } from '../../terminal/values.js';
 import { typedField } from '../api/fields.js';
 import { readLink } from './fields.js';
 
-/** Fields that contain texts. The type of any other field is the type of its current value. */
+/** Fields that contain text. The type of any other field is taken from its current value. */
 export const TEXT_FIELDS: readonly string[] = [...NEW_BICYCLE_FIELDS, 'note'];
 
-/** Fields that people identify a bicycle by. */
+/** Fields that people use to identify a bicycle. */
 const NAME_FIELDS: readonly string[] = ['name', 'serial_number', 'bleid'];
 
 /** Observed: the service refuses null for these fields, but accepts an empty text. */
@@ -54,7 +54,7 @@ function isEmpty(value: unknown): boolean {
   );
 }
 
-/** Compares lists such as tags. The service may change their order. */
+/** Compares lists such as tags. The order may differ, because the service may change it. */
 function compareLists(field: string, sent: unknown[], stored: unknown[]): StoredForm {
   const isIn = (value: unknown, list: unknown[]) =>
     list.some((other) => ['same', 'normalised'].includes(compareValue(field, value, other)));
@@ -65,7 +65,8 @@ function compareLists(field: string, sent: unknown[], stored: unknown[]): Stored
 }
 
 /**
- * The collection and the identifier at the end of a link. A proxy can change the part before them.
+ * Returns the collection and the identifier at the end of a link. A proxy can change the part
+ * before them.
  */
 function pathEnd(link: string): string | undefined {
   return /\/([^/?#]+\/[^/?#]+)\/?$/.exec(link)?.[1];
@@ -86,15 +87,15 @@ function isEqual(one: unknown, other: unknown): boolean {
   return one === other;
 }
 
-/** The digits of a number; undefined for any other value. */
+/** Returns the digits of a number, or undefined for any other value. */
 function numberText(value: unknown): string | undefined {
   return typeof value === 'number' ? writeJson(value) : writtenNumber(value);
 }
 
 /**
- * Returns the value that a flag gives to a field. `null` clears the field, and the name of a linked
- * resource is looked up. When the current value is not a text, the new value gets the type that its
- * text looks like.
+ * Returns the new value that a flag sets. `null` clears the field. The name of a linked resource is
+ * looked up. When the current value is not a text, the type of the new value is inferred from its
+ * text.
  */
 export async function readFlagValue(
   context: Context,
@@ -107,11 +108,14 @@ export async function readFlagValue(
 }
 
 /**
- * Returns the value that a cell of CSV or a workbook gives to a field. A cell that equals the
- * export of the current value changes nothing, with or without an apostrophe. With `hasGuards`, a
- * changed cell loses the apostrophe before a formula. `delimiter` is the character between the
- * columns of CSV. Throws a FleetError of kind `usage` for a number that Excel shortened, and for a
- * cell whose type differs from that of the current value.
+ * Returns the new value that a cell of a CSV file or workbook sets. A cell that equals the exported
+ * current value changes nothing, with or without a leading apostrophe.
+ *
+ * With `hasGuards`, the apostrophe before a formula is removed from a changed cell. `delimiter` is
+ * the character between the columns of CSV.
+ *
+ * Throws a FleetError of kind `usage` for a number that Excel shortened, and for a cell whose type
+ * differs from the current value.
  */
 export async function readCellValue(
   context: Context,
@@ -150,13 +154,12 @@ function readBooleanCell(field: string, cell: string): boolean {
   throw usageError(`${field} must be true or false, not "${clean(cell.slice(0, 40))}"`);
 }
 
-/** A number with a decimal point or comma. */
+/** Matches a number with a decimal point or comma. */
 const DECIMAL = /^(?<whole>-?\d+)(?:(?<sign>[.,])(?<fraction>\d+))?(?<exponent>e[+-]?\d+)?$/i;
 
 /**
- * Reads a cell of a field that contains a number. The decimal sign is a comma in files with
- * semicolons, and a point in other files. The other sign is accepted when it cannot separate
- * thousands.
+ * Parses a cell of a number field. The decimal separator is a comma in files with semicolons, and a
+ * point in other files. The other separator is accepted when it cannot be a thousands separator.
  */
 function readNumberCell(
   field: string,
@@ -187,13 +190,13 @@ function readNumberCell(
   return toNumber(number);
 }
 
-/** Refuses a number that Excel wrote in place of a longer one. */
+/** Refuses a number in scientific notation, because Excel has shortened a longer number to it. */
 export function refuseScientificNumber(field: string, text: string): void {
   if (NAME_FIELDS.includes(field) && isScientificNumber(text))
     throw usageError(`${field} "${text.trim()}" is not the whole number`, TEXT_FORMAT_HINT);
 }
 
-/** Returns the value that an object of JSON or YAML gives to a field. */
+/** Returns the new value that an object of JSON or YAML sets. */
 export async function readObjectValue(
   context: Context,
   field: string,
@@ -206,7 +209,10 @@ export async function readObjectValue(
   return typeof text === 'string' && isLinkField(field) ? readLink(context, field, text) : text;
 }
 
-/** A number in a text field keeps the spelling of the YAML file, with all its digits. */
+/**
+ * Returns the value for a field of an object. In a text field, a number keeps the spelling of the
+ * file, with all its digits.
+ */
 function readObjectText(field: string, value: unknown, before: unknown): unknown {
   const spelling = spellingOf(value);
   if (spelling !== undefined && typeof before === 'string') return spelling;
@@ -226,10 +232,7 @@ async function readText(
   return typedField(field, text).value;
 }
 
-/**
- * Observed: fields that contain lists. Any other field with a list is recognised by its current
- * value.
- */
+/** Observed: fields that contain lists. Other list fields are recognised by their current value. */
 const LIST_FIELDS: readonly string[] = ['tags'];
 
 function isCollection(value: unknown): boolean {
@@ -237,8 +240,8 @@ function isCollection(value: unknown): boolean {
 }
 
 /**
- * Reads a list or an object, such as `tags`. In csv it is written as JSON. Throws a FleetError of
- * kind `usage` for any other text.
+ * Parses a list or an object, such as `tags`. A CSV cell contains it as JSON. Throws a FleetError
+ * of kind `usage` for any other text.
  */
 function readCollection(field: string, text: string): unknown {
   const example = `write it as JSON, for example ${field} = ["a","b"]`;
@@ -253,15 +256,18 @@ function readCollection(field: string, text: string): unknown {
   throw usageError(`${field} is a list or an object, not ${clean(text.slice(0, 40))}`, example);
 }
 
-/** Returns the value of a cleared field. It is an empty text where the service refuses null. */
+/**
+ * Returns the value that clears a field. This is an empty text for fields where the service refuses
+ * null.
+ */
 export function clearedValue(field: string, before: unknown): unknown {
   if (before === null || before === undefined || before === '') return before;
   return CLEARED_BY_EMPTY_TEXT.includes(field) ? '' : null;
 }
 
 /**
- * Throws a FleetError of kind `usage` for control characters in a name that would be set. Line
- * breaks and tabs are allowed, because files keep them.
+ * Throws a FleetError of kind `usage` when a new name contains control characters. Line breaks and
+ * tabs are allowed, because files can contain them.
  */
 export function refuseControlCharacters(field: string, value: unknown): void {
   if (!NAME_FIELDS.includes(field) || typeof value !== 'string') return;
@@ -277,12 +283,12 @@ export function refuseControlCharacters(field: string, value: unknown): void {
 /** Longer values are cut in the preview of a change. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
-/** How much of the common beginning of two long values is shown. */
+/** When two long values have the same beginning, this many characters of it are shown. */
 const CONTEXT_CHARACTERS = 20;
 
 /**
- * Returns `old -> new` for a preview. The two sides never look equal: values with hidden
- * characters, and values that differ only in their type, are shown as JSON.
+ * Returns `old -> new` for a preview. Both values are shown as JSON when they have hidden
+ * characters or would look the same.
  */
 export function showDifference(before: unknown, after: unknown): string {
   const plain = [showPlain(before), showPlain(after)] as const;
@@ -298,8 +304,8 @@ function showPlain(value: unknown): string {
 }
 
 /**
- * Whether the text of a value shows the value completely. It does not when the value has hidden
- * characters or spaces at its ends, or is the text `null`.
+ * Whether the plain text of a value is unambiguous. It is not when the value has hidden characters
+ * or spaces at its ends, or is the text `null`.
  */
 function isShownPlainly(value: unknown): boolean {
   const text = textOf(value);
@@ -310,7 +316,7 @@ function showAsJson(value: unknown): string {
   return value === undefined ? '(none)' : escapeJson(writeJson(value));
 }
 
-/** Cuts long texts in such a way that the first difference stays visible. */
+/** Cuts two long texts so that their first difference stays visible. */
 function cutAtDifference(one: string, other: string): [string, string] {
   const isLong = Math.max(one.length, other.length) > LONGEST_VALUE_CHARACTERS;
   if (!isLong) return [one, other];
@@ -325,8 +331,8 @@ function cutAtDifference(one: string, other: string): [string, string] {
 }
 
 /**
- * Prints one notice that names the read-only columns of an input, unless these columns only
- * identify rows.
+ * Prints one notice that names the read-only columns of an input. Prints nothing when these columns
+ * only identify rows.
  */
 export async function reportReadOnlyColumns(
   context: Context,

@@ -11,10 +11,10 @@ import type { FieldFlags } from './flags.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
-/** Typed texts by field. */
+/** The texts that the user typed, by field. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
-/** Whether a creation can set this field. An edit can set it too. */
+/** Whether a creation or an edit can set this field. */
 export function isField(name: string): name is FieldName {
   return (NEW_BICYCLE_FIELDS as readonly string[]).includes(name);
 }
@@ -30,7 +30,7 @@ export function textsOf({
   return { name, organization, model, lock, serial_number: serialNumber, description };
 }
 
-/** Parses fields. Throws the errors of looking up a name. */
+/** Parses the typed fields. Throws the errors of looking up a name. */
 export async function readBicycleFields(
   context: Context,
   texts: BicycleTexts,
@@ -43,9 +43,10 @@ export async function readBicycleFields(
 }
 
 /**
- * Returns the link that is sent for a resource. A URL is sent unchanged. A UUID, or a name, which
- * is looked up, becomes a URL below the base URL. Throws a FleetError of kind `usage` for the URL
- * of another kind of resource.
+ * Returns the link that is sent for a resource. Keeps a URL unchanged, and turns a UUID into a URL
+ * below the base URL. Any other text is the name of a resource and is looked up.
+ *
+ * Throws a FleetError of kind `usage` for the URL of another kind of resource.
  */
 export async function readLink(
   context: Context,
@@ -62,7 +63,7 @@ export async function readLink(
   return resourceLink(baseUrl, field, await uuidOfNamed(context, NAMED[field], text));
 }
 
-/** Refuses flags that do not apply. */
+/** Throws a usage error when one of these flags is set. `why` says why the flag does not apply. */
 export function refuseFlags<Options>(
   options: Options,
   names: readonly (keyof Options & string)[],

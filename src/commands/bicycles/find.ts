@@ -1,5 +1,5 @@
-// Finds a bicycle by its UUID or the beginning of it, or by a name, serial number or bleid. These
-// may have another case, or be only a part.
+// Finds a bicycle by its UUID or the beginning of its UUID, or by a name, serial number or bleid.
+// The case of a name may differ, and a part of a name is enough.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -21,15 +21,17 @@ import { canAsk } from '../../terminal/prompt.js';
 import { CERTAIN_PREFIX_DIGITS, formsOf, type Matches, openMatches } from './matching.js';
 import { findRemembered } from './remembered.js';
 
-/** A bicycle, and whether the typed text is exactly its name or UUID. */
+/** A bicycle, and whether the typed text is exactly the bicycle's name or UUID. */
 export interface FoundBicycle extends Meant<Bicycle> {
   isExact: boolean;
 }
 
 /**
- * Finds one bicycle in the organization of `scope`, or of the settings. A whole UUID or a link
- * needs no request. Throws a FleetError of kind `usage` when several match, and of kind `not-found`
- * when none matches.
+ * Finds one bicycle in the organization of `scope` or of the settings. A complete UUID or a link
+ * needs no request.
+ *
+ * Throws a FleetError of kind `usage` when several bicycles match, and of kind `not-found` when
+ * none matches.
  */
 export async function findBicycle(
   context: Context,
@@ -60,7 +62,7 @@ export async function findBicycle(
   return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };
 }
 
-/** The flags of a change that decide whether it is sent without a question. */
+/** The flags that can replace the question before a change. */
 interface ChangeFlags {
   yes?: boolean | undefined;
   dryRun?: boolean | undefined;
@@ -68,9 +70,9 @@ interface ChangeFlags {
 }
 
 /**
- * Finds the bicycle of a change. Without a terminal nobody sees which bicycle was found. Therefore
- * a text that is not the exact name or UUID needs `--yes`. Otherwise throws a FleetError of kind
- * `usage`.
+ * Finds the bicycle to change. Throws a FleetError of kind `usage` for a text that is not the exact
+ * name or UUID, unless `--yes` is set. Without a terminal, nobody would see which bicycle was
+ * found.
  */
 export async function findBicycleToChange(
   context: Context,
@@ -89,8 +91,8 @@ export async function findBicycleToChange(
 }
 
 /**
- * Looks the text up in a mirror: with `--offline` always, otherwise only when the mirror is
- * current. When a current mirror has no match or several, the service is asked.
+ * Searches a mirror: always with `--offline`, otherwise only when the mirror is current. When a
+ * current mirror does not have exactly one match, the service is asked instead.
  */
 async function remember(
   context: Context,
@@ -112,15 +114,15 @@ async function remember(
 }
 
 /**
- * The maximum length of a text in a query, because services limit the length of a URL. A bicycle
- * that matches the text also matches the beginning of it.
+ * The maximum length of a text in a query, because services limit the length of a URL. A longer
+ * text is shortened. The beginning of the text finds every bicycle that the whole text would find.
  */
 const LONGEST_QUERY_CHARACTERS = 200;
 
 /**
  * Returns every bicycle that the text may mean, by UUID in lower case. Observed: `query` searches
- * names, serial numbers and bleids. A service that ignores it sends every bicycle, and then fleet
- * compares all of them.
+ * names, serial numbers and bleids. A service that ignores `query` sends every bicycle, and fleet
+ * then compares all of them.
  */
 export async function lookUp(
   client: Client,
@@ -132,10 +134,10 @@ export async function lookUp(
   const matches = openMatches(text);
   const begun = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
   for (const item of begun.values()) matches.addByPrefix(item);
-  // A shorter text may also be a part of another bicycle's name.
+  // A shorter beginning of a UUID could also be a part of another bicycle's name.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
-  // A service compares bytes. When it finds nothing for one Unicode form, the other forms are
-  // tried.
+  // A service may compare texts byte by byte. When one Unicode form finds nothing, the other forms
+  // are tried.
   for (const form of formsOf(text.trim())) {
     const query: Query = [...scope, ['query', cutTo(form, LONGEST_QUERY_CHARACTERS)], LARGE_PAGE];
     for await (const { items } of client.pages<Bicycle>({ ...list, query })) {

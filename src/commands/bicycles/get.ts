@@ -31,7 +31,7 @@ import { readSide } from './remembered.js';
 const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
-/** The shape of a single bicycle. */
+/** The output shape of a single bicycle. */
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
@@ -73,7 +73,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
-/** The fields that come first in a pipe, in this order. */
+/** The fields that are printed first in a pipe, in this order. */
 const FIRST_FIELDS: readonly string[] = [
   'state',
   'state_of_charge',
@@ -84,8 +84,8 @@ const FIRST_FIELDS: readonly string[] = [
 ];
 
 /**
- * Returns one line with the whole value for each field, for a pipe. It has colours only when
- * FORCE_COLOR requests them.
+ * Returns one line for each field, with its whole value. Used in a pipe, so colours appear only
+ * when FORCE_COLOR requests them.
  */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
   const sent = Object.entries(exactValue(item));
@@ -107,8 +107,8 @@ function drawFields(item: Item<Bicycle>, paint: Paint): string {
 }
 
 /**
- * Reads one bicycle at its own URL, or from the list when the service does not have this URL (404
- * or 405). Throws a FleetError of kind `not-found` when neither shows it.
+ * Reads one bicycle at its own URL. When the service does not have this URL (404 or 405), reads it
+ * from the list. Throws a FleetError of kind `not-found` when neither shows the bicycle.
  */
 export async function fetchBicycle(
   context: Context,
@@ -120,8 +120,8 @@ export async function fetchBicycle(
   } catch (thrown) {
     const { status, detail } = asFleetError(thrown);
     if (status !== 405 && status !== 404) throw thrown;
-    // Observed: a service with this URL answers with JSON that names the missing object; a service
-    // without it answers with an HTML page.
+    // Observed: a service that has this URL answers with JSON that names the missing object. A
+    // service without this URL answers with an HTML page.
     if (status === 404 && JSON.stringify(detail ?? '').includes('No Bicycle matches')) throw thrown;
   }
   const found = (await lookUp(client, uuid, await chosenOrganization(context))).found.get(uuid);
@@ -132,8 +132,8 @@ export async function fetchBicycle(
 }
 
 /**
- * Prints the bicycle in the answer to a change. Assumed: the answer is the bicycle; the interface does
- * not show it.
+ * Prints the bicycle in the answer to a change. Assumed: the answer contains the bicycle, because
+ * the interface does not describe it.
  */
 export async function printAnswer(
   context: Context,
@@ -151,8 +151,8 @@ export async function printAnswer(
 }
 
 /**
- * Reads the last changes, except changes of position and charge, from the mirror of `--offline` or
- * from a current mirror.
+ * Reads the last changes from the mirror of `--offline`, or from a current mirror. Leaves out
+ * changes of position and charge.
  */
 async function readLastChanges(
   context: Context,

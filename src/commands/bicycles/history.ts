@@ -36,8 +36,8 @@ const NOTHING = Object.fromEntries(HISTORY.fields.map((field) => [field, null]))
 };
 
 /**
- * The maximum number of pages of transitions. A page has at least 20 transitions, so no bicycle has
- * as many.
+ * The maximum number of pages of transitions. A page has at least 20 transitions, and no bicycle
+ * has 10,000.
  */
 const MOST_PAGES = 500;
 
@@ -73,7 +73,7 @@ export async function showHistory(
   const keptSince = since ?? status?.keptSince;
   const span =
     keptSince === undefined ? '' : ` since ${showLocalTime(Date.parse(keptSince), context.zone)}`;
-  // The age of the mirror does not matter when all entries come from the service.
+  // The age of the mirror is not printed when all entries come from the service.
   const old = status === undefined || status.isCurrent || !isRecorded ? [] : [describeAge(status)];
   const none =
     count > 0 ? [] : [`No changes of ${describe(uuid, item?.value.name)} are recorded${span}`];
@@ -81,8 +81,7 @@ export async function showHistory(
 }
 
 /**
- * Opens the mirror of this run if it exists. When a flag or the settings name the mirror, it must
- * exist.
+ * Opens the mirror of this run if it exists. A mirror that a flag or the settings name must exist.
  */
 async function openIfThere(
   context: Context,
@@ -97,7 +96,7 @@ async function openIfThere(
 }
 
 /**
- * Finds the bicycle in the mirror, which also contains deleted bicycles, or otherwise at the
+ * Finds the bicycle in the mirror, which also contains deleted bicycles. Otherwise finds it at the
  * service.
  */
 async function findOne(context: Context, mirror: Mirror | undefined, text: string) {
@@ -115,8 +114,9 @@ async function findOne(context: Context, mirror: Mirror | undefined, text: strin
 }
 
 /**
- * Reads the service's transitions, oldest first. When the service cannot answer, prints a notice,
- * and only the entries of the mirror are shown. Without a mirror, throws the error.
+ * Reads the service's transitions, oldest first. When the service cannot answer, prints a notice
+ * and returns nothing, so that only the mirror's entries are shown. Without a mirror, throws the
+ * error.
  */
 async function readService(
   context: Context,
@@ -131,7 +131,8 @@ async function readService(
       refusal = failure;
     });
     if (steps === undefined) throw await explainMissing(client, uuid, refusal);
-    // Observed: newest first, with several transitions in the same second.
+    // Observed: the service sends the newest transition first, and several transitions can have the
+    // same second.
     const isNewestFirst = timeOf(steps[0]?.timestamp) >= timeOf(steps.at(-1)?.timestamp);
     const ordered = (isNewestFirst ? steps.toReversed() : steps).toSorted(
       (a, b) => timeOf(a.timestamp) - timeOf(b.timestamp),
@@ -161,8 +162,8 @@ async function readService(
 }
 
 /**
- * Names the reason why a service shows no transitions: the role, a deleted bicycle, or a service
- * without this list.
+ * Returns an error that explains why the service shows no transitions: the user's role, a deleted
+ * bicycle, or a service without this list.
  */
 async function explainMissing(
   client: Client,
@@ -190,8 +191,8 @@ async function explainMissing(
 }
 
 /**
- * Whether the bicycle is found neither at its URL nor in the filtered list. A service that ignores
- * the filter returns other bicycles.
+ * Whether the bicycle is found neither at its URL nor in the filtered list. When a service ignores
+ * the filter and returns other bicycles, the bicycle does not count as deleted.
  */
 async function isGone(client: Client, uuid: string, { message }: FleetError): Promise<boolean> {
   // Observed: for an unknown path, the service answers only "Not found.".
@@ -207,8 +208,8 @@ async function isGone(client: Client, uuid: string, { message }: FleetError): Pr
 }
 
 /**
- * Returns a function that finds the name of an author, in the entry or in the service's list of
- * users.
+ * Returns a function that finds the name of an author, either in the entry or in the service's list
+ * of users.
  */
 async function namesOf(
   client: Client,
@@ -233,7 +234,7 @@ function timeOf(text: string | null | undefined): number {
 }
 
 /**
- * Merges both sources by time. The entries of the mirror are read one after another and not kept in
+ * Merges both sources by time. Streams the entries of the mirror, so that they are not all in
  * memory.
  */
 async function* mergeByTime(
@@ -249,7 +250,7 @@ async function* mergeByTime(
   yield left;
 }
 
-/** Yields changes in order, with the gaps between them. */
+/** Yields the recorded changes and the gaps between them, in order of time. */
 async function* readEntries(
   { database }: Mirror,
   uuid: string,
@@ -267,7 +268,7 @@ async function* readEntries(
     yield rows.map((row) => (row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
-/** Formats a gap. The column for the source shows the reason of the gap. */
+/** Formats a gap in the recording. A gap has its reason in the column `source`. */
 function gapOf({ at, ended, source }: Row): Item<Entry> {
   const length =
     ended === null

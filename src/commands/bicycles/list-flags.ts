@@ -7,7 +7,7 @@ import { someOf } from '../../cli/options.js';
 import { addScopeFlags, readNamed } from '../../list/flags.js';
 import { parseBbox, parseNear, parseRadius } from './area.js';
 
-/** Adds the filters of the service. */
+/** Adds the flags that filter bicycles by state, name, place and model. */
 export function addFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -21,7 +21,7 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
 }
 
 /**
- * Adds the filters for names, places and models, to a command whose `--state` has another meaning.
+ * Adds the filters for names, places and models. For a command whose `--state` has another meaning.
  */
 export function addOtherFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
@@ -46,7 +46,7 @@ export function addOtherFilters<A extends unknown[], O extends OptionValues>(
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
-/** Adds all filters, to a command that reads every page. */
+/** Adds all filters. For a command that reads every page of the list. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

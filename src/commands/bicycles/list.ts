@@ -28,22 +28,19 @@ import type { ListBicyclesOptions } from './flags.js';
 /** Lists bicycles with the parameters of interface.md section 4.1. */
 export async function listBicycles(context: Context, options: ListBicyclesOptions): Promise<void> {
   const plan = await planBicycles(context, options);
-  // The whole circle is read, because the nearest bicycles are shown first.
+  // With --near, all pages are read, because the nearest bicycle can be on any page.
   await printList(context, plan, options.near === undefined ? options : { ...options, all: true });
 }
 
 const DATE_LINE_NOTE =
   'The box crosses the date line and is read as two boxes: a page has that page of both.';
 
-/**
- * The ordering `distance` of the service. The service measures the distance from the centre of a
- * box.
- */
+/** Matches the service's ordering by `distance`, which is measured from the centre of the box. */
 const DISTANCE_ORDERING = /^[-+]?distance$/;
 
 /**
- * Returns the ordering to send. Throws a usage error for the ordering `distance` with a box that
- * crosses the date line, because fleet requests such a box as two boxes with different centres.
+ * Returns the ordering to send. Throws a usage error for the ordering `distance` with a box across
+ * the date line. fleet requests such a box as two boxes, whose centres differ.
  */
 function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): string | undefined {
   const sent = ordering ?? param.find(([name]) => name === 'ordering')?.[1];
@@ -53,13 +50,13 @@ function orderingOf({ ordering, bbox, near, param = [] }: ListBicyclesOptions): 
       '--ordering distance cannot be used with a --bbox that crosses the date line: fleet requests such a box as two boxes, and the service measures distances from the middle of each',
       'use --near LAT,LON --radius METRES, which shows the nearest first',
     );
-  // With --near, fleet itself computes the distances and shows the nearest first.
+  // With --near, fleet computes the distances itself and sorts by them.
   return near !== undefined && ordering === 'distance' ? undefined : ordering;
 }
 
 /**
- * Refuses `--param fields=…` that leaves out the position when an area is given, because fleet
- * could not check any position.
+ * Refuses `--param fields=…` without the position fields when an area is given, because fleet could
+ * not check the positions.
  */
 function checkPositionFields({ param = [] }: ListBicyclesOptions): void {
   const fields = param
@@ -81,7 +78,7 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
   return { ...request, ...(query === undefined ? {} : { query }) };
 }
 
-/** Prepares a filtered list, also for commands that count or draw bicycles. */
+/** Returns the plan of a filtered list. Commands that count or draw bicycles use it too. */
 export async function planBicycles(
   context: Context,
   options: ListBicyclesOptions,
@@ -90,7 +87,7 @@ export async function planBicycles(
   const circle = readCircle(options.near, options.radius);
   const ordering = orderingOf(options);
   const query = await scopeOf(context, options.organization);
-  // A service may ignore a filter and send more bicycles. These checks remove them.
+  // A service may ignore a filter and send additional bicycles. These checks remove them.
   const checks: ((item: Item<Bicycle>) => boolean)[] = [];
   const box = circle === undefined ? bbox : boxAround(circle);
   if (box !== undefined) {
@@ -110,8 +107,8 @@ export async function planBicycles(
     checks.push(({ value }) => wholeUuid(String(value.model ?? '')) === model.toLowerCase());
   }
   if (name !== undefined) {
-    // `name` searches only names. A service that does not support it may support `query`. Both are
-    // sent, and the check below removes other bicycles.
+    // `name` searches only names. A service that does not support `name` may support `query`, so
+    // both are sent. The check below removes bicycles with other names.
     query.push(['name', name], ['query', name]);
     const wanted = name.toLowerCase();
     checks.push(({ value }) => (textOf(value.name) ?? '').toLowerCase().includes(wanted));

@@ -5,24 +5,24 @@ import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Item } from '../../http/types.js';
 import { textOf } from '../../terminal/values.js';
 
-/** The fields that name a bicycle. */
+/** The fields that can identify a bicycle. */
 export const NAMING = ['name', 'serial_number', 'bleid'] as const;
 
 /**
- * The ways in which a text can match, closest first. A later way is used only when no earlier one
- * matches.
+ * How closely a text matches a name, closest first. Less close matches count only when there is no
+ * closer match.
  */
 export const MATCH_KINDS = ['exact', 'other case', 'part'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** The bicycles that match, by UUID in lower case, and the way in which they match. */
+/** The matching bicycles, by UUID in lower case, and how closely they match. */
 export interface Matches {
   readonly kind: MatchKind;
   readonly found: Map<string, Item<Bicycle>>;
 }
 
 /**
- * Returns the way in which the text matches a name, serial number or bleid; undefined when it does
+ * Returns how closely the text matches a name, serial number or bleid, or undefined when it does
  * not match.
  */
 export function matchKindOf(
@@ -39,24 +39,28 @@ export function matchKindOf(
 }
 
 /**
- * Returns the text as it was typed, and in the Unicode forms that look the same. Some keyboards and
- * file systems write "ö" as two characters.
+ * Returns the text as it was typed, and in the Unicode forms that look the same. For example, some
+ * keyboards and file systems write "ö" as two characters.
  */
 export function formsOf(text: string): string[] {
   return [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];
 }
 
-/** Returns the text without differences of case and of Unicode forms. */
+/** Returns the text in lower case and in one Unicode form, for comparisons. */
 function fold(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** The beginning of a UUID with this many digits is rarely also a part of a name. */
+/**
+ * A text of this many hexadecimal digits is almost certainly the beginning of a UUID, not a part of
+ * a name.
+ */
 export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Whether the short beginning of a UUID is also a part of the bicycle's name. Serial numbers and
- * bleids often contain hexadecimal digits, so they are compared only with a text of decimal digits.
+ * Whether a short beginning of a UUID is also a part of the bicycle's name. Serial numbers and
+ * bleids often contain hexadecimal digits, so they are compared only when the text has only decimal
+ * digits.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);
@@ -73,14 +77,14 @@ export function openMatches(text: string) {
   const byName = new Map<string, Item<Bicycle>>();
   const [exact] = byKind.values();
   return {
-    /** Adds a bicycle with a UUID that begins with the text. */
+    /** Adds a bicycle whose UUID begins with the text. */
     addByPrefix(item: Item<Bicycle>): void {
       const uuid = bicycleUuid(item.value);
       if (uuid === undefined) return;
       byPrefix.set(uuid, item);
       exact?.set(uuid, item);
     },
-    /** Adds the bicycle when it matches. */
+    /** Adds a bicycle if one of its names matches the text. */
     add(item: Item<Bicycle>): void {
       const uuid = bicycleUuid(item.value);
       const kind = matchKindOf(item.value, text);
@@ -90,7 +94,8 @@ export function openMatches(text: string) {
     },
     closest(): Matches {
       const isOnlyPrefix = byPrefix.size > 0 && byPrefix.size === exact?.size;
-      // "0028" can be the beginning of a UUID, or mean "Emmy 0028".
+      // Both kinds of matches are returned: "0028" can be the beginning of a UUID, or mean "Emmy
+      // 0028".
       if (isOnlyPrefix && text.length < CERTAIN_PREFIX_DIGITS && byName.size > 0)
         return { kind: 'part', found: new Map([...byPrefix, ...byName]) };
       for (const [kind, found] of byKind) if (found.size > 0) return { kind, found };

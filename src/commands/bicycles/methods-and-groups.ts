@@ -1,5 +1,5 @@
-// Lists of words for the flags of `fleet bicycles`. They are in a separate file, so that help does
-// not load the actions.
+// Lists of words for the flags of `fleet bicycles`. They are in a separate file, so that `--help`
+// does not load the code of the commands.
 
 /** The description of the bicycle argument, which is the same in all commands. */
 export const BICYCLE_ARGUMENT =
@@ -9,9 +9,9 @@ export const BICYCLE_ARGUMENT =
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];
 
-/** The effects of an empty cell in a file. */
+/** What an empty cell of a file does to its field. */
 export const EMPTY_CELL_CHOICES = ['keep', 'clear'] as const;
 export type EmptyCellChoice = (typeof EMPTY_CELL_CHOICES)[number];
 
-/** The groups of `stats` besides fields. */
+/** The words that `stats` can group by, besides the names of fields. */
 export const STATS_GROUPS = ['state', 'charge', 'silence', 'model', 'organization'] as const;

@@ -1,4 +1,5 @@
-// Carries out the edits and creations of a plan, where the service still shows the planned values.
+// Carries out the edits and creations of a plan file. Skips targets whose values at the service are
+// no longer the planned ones.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { endOfDifference } from '../../bulk/actions.js';
@@ -19,7 +20,7 @@ import type { EditMethod } from './methods-and-groups.js';
 
 type Identity = { readonly [name: string]: string };
 
-/** The method of an edit for which the plan names none: PUT first, then PATCH. */
+/** The default method of an edit. When the service does not support PUT, PATCH is tried. */
 const USUAL_METHOD = 'PUT';
 
 /** Carries out the edits of a plan. Throws the errors of carryOut. */
@@ -45,7 +46,10 @@ export async function applyEdits(
   await carryOutEdits(context, edits, editOptions, plan, { isAlwaysAsked: true });
 }
 
-/** Reads each target, and gives targets that changed since the plan their outcome. */
+/**
+ * Reads each target. For a target that has changed since the plan, records its outcome in `ends`,
+ * so that it is not edited.
+ */
 async function prepareEdits(
   context: Context,
   targets: readonly PlanTarget[],
@@ -75,14 +79,17 @@ async function prepareEdits(
   return edits;
 }
 
-/** The edit of a bicycle that the service does not show. It is never sent. */
+/** Returns an edit for a bicycle that the service does not show. This edit is never sent. */
 function missingEdit({ uuid, name, request }: PlanTarget): Edit {
   const task: Task = { key: uuid ?? '', uuid, name };
   const changed = Object.entries(request.body);
   return { task, wanted: request.body, before: {}, changed };
 }
 
-/** Returns why an edit must not be sent: a planned field has neither its old nor its new value. */
+/**
+ * Returns an error when an edit must not be sent, because a planned field has neither its old nor
+ * its new value.
+ */
 function findChangedField(target: PlanTarget, { before }: Edit): FleetError | undefined {
   const { observed, request } = target;
   const differences = Object.entries(request.body).flatMap(([field, wanted]) => {
@@ -120,7 +127,7 @@ function taskOfCreation({ row = 0, request }: PlanTarget) {
   return creationTask({ row, body: { ...request.body, name, organization } });
 }
 
-/** Returns the creations for which a bicycle with the same name or serial number exists. */
+/** Returns the planned creations whose name or serial number an existing bicycle already has. */
 export async function findExistingCreations(
   context: Context,
   targets: readonly PlanTarget[],
@@ -131,7 +138,7 @@ export async function findExistingCreations(
 }
 
 /**
- * Gives the creations for which a bicycle with the same name or serial number exists their outcome.
+ * Returns the outcome of each creation whose name or serial number an existing bicycle already has.
  */
 async function findExisting(
   context: Context,
@@ -155,7 +162,9 @@ async function findExisting(
   return ends;
 }
 
-/** Returns the tasks by one of their texts. Tasks without this text are left out. */
+/**
+ * Returns an index of the tasks by a text, such as the name. Tasks without this text are left out.
+ */
 function indexTasks(
   tasks: readonly Task[],
   textOfTask: (task: Task) => unknown,
@@ -168,7 +177,10 @@ function indexTasks(
   return index;
 }
 
-/** Services compare names without case and without white space around them. */
+/**
+ * Returns a name for comparison. Services ignore case and surrounding white space when they compare
+ * names.
+ */
 function comparableText(value: unknown): string {
   return (textOf(value) ?? '').normalize('NFKC').trim().toLowerCase();
 }

@@ -18,16 +18,16 @@ import {
   openMatches,
 } from './matching.js';
 
-/** More matches than an error lists. */
+/** The maximum number of matches that are read. An error lists fewer than these. */
 const MOST_MATCHES = 100;
 
 const CONTAINING = NAMING.map((field) => `lower(${field}) LIKE ? ESCAPE '!'`).join(' OR ');
 const IN_RANGE = '(uuid >= ? AND uuid < ?)';
 
 /**
- * Returns every bicycle that the text may mean, by UUID in lower case, as the look-up at the
- * service does. Searches one organization or all. With `withGone`, also finds bicycles that left
- * the list.
+ * Returns every bicycle that the text may mean, by UUID in lower case, in the same form as
+ * `lookUp`. Searches one organization or all. With `withGone`, also finds bicycles that left the
+ * list.
  */
 export async function findRemembered(
   database: Database,
@@ -46,13 +46,13 @@ export async function findRemembered(
   };
   const forms = formsOf(text);
   const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
-  // There are two separate queries, because with OR a database would not use every index. An index
-  // contains exactly the fields of the inner query. Reading whole rows would be much slower.
+  // These are two separate queries, because with OR a database would not use every index. The index
+  // contains all fields of the inner query, so the query does not need to read whole rows.
   const named = await select(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),
   );
-  // "g" sorts after all hexadecimal digits and after the dash.
+  // The range ends at "g", because "g" sorts after all hexadecimal digits and after the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   const exact = [...named, ...begun].map(
     (item) => [String(item.value.uuid).toLowerCase(), item] as const,
@@ -61,8 +61,8 @@ export async function findRemembered(
   if (exact.length > 0 && isCertain) return { kind: 'exact', found: new Map(exact) };
   const matches = openMatches(text);
   for (const item of begun) matches.addByPrefix(item);
-  // The pattern also matches bicycles that the text does not match. With a limit, a second match
-  // could be missed, and the first one would seem to be the only one.
+  // The query has no limit, because its pattern also finds bicycles that do not match the text.
+  // With a limit, a second match could be missed, and an ambiguous text would seem unique.
   const rows = await database.all(
     `SELECT uuid, name, serial_number, bleid FROM bicycles WHERE (${CONTAINING})${among}${scope}`,
     [...NAMING.map(() => likePattern(text)), ...owner],
@@ -79,7 +79,7 @@ function placeholders(values: readonly unknown[]): string {
   return values.map(() => '?').join(', ');
 }
 
-/** Returns the UUIDs of the rows that match. The closest match is first. */
+/** Returns the UUIDs of the matching rows, closest match first. */
 function closestOf(rows: readonly Row[], text: string): string[] {
   const kinds = rows.map((row) => ({
     uuid: String(row['uuid']),
@@ -90,12 +90,15 @@ function closestOf(rows: readonly Row[], text: string): string[] {
   );
 }
 
-/** Databases fold the case of other characters differently. */
+/**
+ * Matches ASCII parts of a text. Databases convert other characters to lower case in different
+ * ways.
+ */
 const ASCII_PARTS = /[\x20-\x7e]+/g;
 
 /**
- * Returns a pattern for LIKE that matches every name with the text, in any case. It contains the
- * longest ASCII part of the text, because SQLite ignores case only for ASCII characters.
+ * Returns a LIKE pattern that finds every name with the text, in any case. The pattern contains
+ * only the longest ASCII part of the text, because SQLite ignores case only for ASCII characters.
  */
 function likePattern(text: string): string {
   const parts = text.trim().normalize('NFC').toLowerCase().match(ASCII_PARTS) ?? [''];
@@ -103,7 +106,9 @@ function likePattern(text: string): string {
   return `%${longest.replace(/[!%_]/g, '!$&')}%`;
 }
 
-/** Parses a value of a recorded change. Numbers keep their digits. Returns null without a value. */
+/**
+ * Parses a value of a recorded change. Numbers keep their digits. Returns null for an empty value.
+ */
 export function readSide(json: Value | undefined): unknown {
   return typeof json === 'string' ? readExact(json) : null;
 }

@@ -1,5 +1,5 @@
-// `fleet bicycles stats`: counts the fleet, or the bicycles that match the filters, by state,
-// charge, silence, alerts or any field.
+// `fleet bicycles stats`: counts the bicycles that match the filters, by state, charge, silence,
+// alerts or any field.
 
 import { BICYCLE, BICYCLE_FIELDS, bicycleUuid } from '../../api/bicycle.js';
 import { fieldOf } from '../../api/resource.js';
@@ -22,12 +22,12 @@ import type { StatsOptions } from './flags.js';
 import { planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
 
-/** The width that is used when a terminal does not report its width. */
+/** The width of a terminal that does not report its width. */
 const USUAL_WIDTH = 80;
 
 /**
- * Counts and prints. Throws the errors of a list. The count of an incomplete list ends with the
- * error `partial`.
+ * Counts bicycles and prints the result. Throws the same errors as a list. When the list is
+ * incomplete, throws an error of kind `partial` after printing.
  */
 export async function showStats(
   context: Context,
@@ -72,7 +72,7 @@ export async function showStats(
 }
 
 /**
- * Refuses a group that is neither a named group nor a field of any bicycle, because every bicycle
+ * Refuses a group that is neither a named group nor a field of a bicycle. Otherwise every bicycle
  * would be counted as `(none)`.
  */
 function checkGroup(by: string | undefined, fields: ReadonlySet<string>): void {
