@@ -1,4 +1,4 @@
-// `fleet check`: checks the fleet against the rules of a file, once or again and again.
+// `fleet check`: checks the fleet against the rules of a file, once or repeatedly.
 
 import { bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -23,7 +23,7 @@ function showVerdict({ verdict }: Pick<RuleRow, 'verdict'>): Cell {
   return { text: verdict, color: VERDICT_COLORS[verdict] };
 }
 
-/** The results of all rules. */
+/** The output table with the result of each rule. */
 const RULE_ROWS: Shape<RuleRow> = {
   noun: { one: 'rule', many: 'rules' },
   fields: ['rule', 'found', 'of', 'limit', 'verdict', 'unlocated', 'reason'],
@@ -36,7 +36,7 @@ const RULE_ROWS: Shape<RuleRow> = {
   ],
 };
 
-/** A bicycle of a violated rule. */
+/** A row of the output of --show: a bicycle that a violated rule selects. */
 interface ViolatingRow {
   rule: string;
   uuid: string | null;
@@ -89,15 +89,15 @@ export async function checkRules(
   await printOnce(context, await evaluate(), options.show === true);
 }
 
-/** When the service does not know a name, adds the line of the rule to the error. */
+/** Adds the line of the rule to the error when the service does not know a name in the rule. */
 function withLine(thrown: unknown, line: string): unknown {
   if (!(thrown instanceof FleetError) || !NAME_ERRORS.includes(thrown.kind)) return thrown;
   return thrown.with({ message: `${line}: ${thrown.message}` });
 }
 
 /**
- * These errors are mistakes in the file: unknown names, ambiguous names, and zones without an
- * outline. Other errors come from the service.
+ * Error kinds that point to a mistake in the file: an unknown or ambiguous name, or a zone without
+ * an outline. Other errors come from the service.
  */
 const NAME_ERRORS: readonly string[] = ['not-found', 'usage', 'config'];
 
@@ -154,7 +154,10 @@ async function printOnce(
   });
 }
 
-/** A bicycle can violate several rules, but the transition is sent only once. */
+/**
+ * Removes repeated bicycles. A bicycle can violate several rules, but its transition is sent only
+ * once.
+ */
 function uniqueBicycles(rows: readonly ViolatingRow[]): ViolatingRow[] {
   return [...new Map(rows.map((row) => [row.uuid, row])).values()];
 }

@@ -15,11 +15,13 @@ import type { Rule, RuleSelection } from './rules.js';
 import type { CompiledSelection } from './selection.js';
 import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js';
 
-/** A rule with prepared selections. */
+/** A rule whose selections were prepared for evaluation. */
 export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
-  /** The number of bicycles to which `max_percent` refers; undefined for the organization. */
+  /**
+   * The bicycles of which `max_percent` is a share. Undefined: all bicycles of the organization.
+   */
   readonly of: CompiledSelection | undefined;
 }
 
@@ -27,11 +29,14 @@ export interface CompiledRule {
 export interface RuleRow {
   readonly rule: string;
   readonly found: number;
-  /** The number of bicycles to which `max_percent` refers; null without it. */
+  /**
+   * The number of bicycles of which `max_percent` is a share, or null for a rule without
+   * `max_percent`.
+   */
   readonly of: number | null;
   readonly limit: string;
   readonly verdict: Verdict;
-  /** Bicycles without a position that could be inside the area of the rule. */
+  /** The number of bicycles without a position. They could be inside the area of the rule. */
   readonly unlocated: number;
   readonly reason: string | null;
 }
@@ -41,13 +46,16 @@ export interface Evaluated {
   readonly bicycles: readonly Bicycle[];
 }
 
-/** The fleet of an organization, and the reason why it may be incomplete or out of date. */
+/** The fleet of an organization. `doubt` is the reason why it may be incomplete or out of date. */
 interface Fleet {
   readonly bicycles: readonly Bicycle[];
   readonly doubt: string | undefined;
 }
 
-/** Evaluates the rules. Throws when the service or the mirror cannot be read at all. */
+/**
+ * Evaluates the rules. Throws when the fleet cannot be read from its source, which is the service
+ * or a mirror.
+ */
 export async function evaluateRules(
   context: Context,
   rules: readonly CompiledRule[],
@@ -144,7 +152,8 @@ async function evaluateRule(
 }
 
 /**
- * A field that the service does not document may exist. A field that no bicycle has is a mistake.
+ * Refuses a field that no bicycle has, because it is probably a typing mistake. A field that the
+ * interface does not document may still exist.
  */
 function refuseUnknownFields(
   { where }: RuleSelection,
@@ -164,8 +173,8 @@ function refuseUnknownFields(
 }
 
 /**
- * Counts the bicycles to which `max_percent` refers. Retired bicycles do not count as part of an
- * organization's fleet.
+ * Counts the bicycles of which `max_percent` is a share. When this is the whole organization,
+ * retired bicycles are not counted.
  */
 function countMembers(
   of: CompiledSelection | undefined,

@@ -1,4 +1,4 @@
-// `fleet check --every`: checks again and again, prints each change of a verdict, and delivers the
+// `fleet check --every`: checks repeatedly, prints each change of a verdict, and delivers the
 // change to --exec and --post.
 
 import type { Context } from '../../context.js';
@@ -23,21 +23,27 @@ export interface KeepCheckingInput {
   readonly options: CheckOptions;
 }
 
-/** What is remembered about a rule between two checks. */
+/** The state of a rule between two checks. */
 interface RuleState {
-  /** The verdict that was reported last; undefined before the first report. */
+  /** The last reported verdict, or undefined before the first report. */
   reported: Verdict | undefined;
-  /** A verdict that differs from the reported one, and since when, on the monotonic clock. */
+  /**
+   * A new verdict that has not been reported yet. `sinceMs` is when it began, on the monotonic
+   * clock.
+   */
   pending: { verdict: Verdict; sinceMs: number } | undefined;
 }
 
-/** A change of a verdict. */
+/** A reported change of a verdict. */
 export interface VerdictChange extends RuleRow {
   readonly before: Verdict | null;
   readonly at: string;
 }
 
-/** Checks until a signal arrives or `--for` ends. Throws the reason of the signal. */
+/**
+ * Checks repeatedly until a signal arrives or the time of `--for` is over. Throws the reason of the
+ * signal.
+ */
 export async function keepChecking(context: Context, input: KeepCheckingInput): Promise<void> {
   const form = await chooseLines(context, 'check --every');
   const { options } = input;
@@ -117,8 +123,8 @@ function unreadRow(rule: Rule, reason: string): RuleRow {
 }
 
 /**
- * Takes a new result. Returns a change when the verdict has differed from the reported one for at
- * least `holdMs`. A rule that is ok at the start is not a change.
+ * Handles a new result. Returns a change when the verdict has differed from the reported one for at
+ * least `holdMs`. A first verdict of `ok` is not reported as a change.
  */
 export function stepVerdict(
   state: RuleState,

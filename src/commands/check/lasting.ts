@@ -1,5 +1,5 @@
-// Finds in the history of a mirror the bicycles that a rule with `for` has selected without
-// interruption.
+// Finds the bicycles that a rule with `for` has selected without interruption. Uses the history of
+// a mirror.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -12,10 +12,7 @@ import type { CompiledSelection } from './selection.js';
 export interface LastingInput {
   context: Context;
   selection: CompiledSelection;
-  /**
-   * The bicycles that are selected now, and those that may be selected but have no position, by
-   * UUID.
-   */
+  /** The bicycles to check, by UUID. `unlocated` bicycles may be selected, but have no position. */
   candidates: ReadonlyMap<string, 'in' | 'unlocated'>;
   forMs: number;
   nowMs: number;
@@ -23,18 +20,18 @@ export interface LastingInput {
 }
 
 export interface Lasting {
-  /** Selected during the whole time. */
+  /** The bicycles that were selected during the whole time. */
   readonly uuids: ReadonlySet<string>;
   /**
-   * The bicycle may have been selected during the whole time: it has no position now, or had none
-   * at an earlier moment.
+   * The bicycles that may have been selected during the whole time. They have no position now, or
+   * had none at an earlier moment.
    */
   readonly uncertain: ReadonlySet<string>;
-  /** Why the history cannot prove it. */
+  /** Why the history cannot prove how long the bicycles have been selected. */
   readonly doubt: string | undefined;
 }
 
-/** Reads the history of the selected bicycles. Without a mirror the result is unknown. */
+/** Checks the history of the selected bicycles. Without a mirror, the result is unknown. */
 export async function findLasting(input: LastingInput): Promise<Lasting> {
   const { context } = input;
   const uncertain = new Set(
@@ -71,7 +68,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     uuids.delete(uuid);
     uncertain.delete(uuid);
   };
-  // The rows of one change, such as latitude and longitude, are handled together.
+  // Rows of the same change, such as latitude and longitude, are applied together before the
+  // bicycle is checked.
   const checkChange = (uuid: string, time: unknown) => {
     const known = past.get(uuid);
     if (known === undefined) return;
@@ -122,8 +120,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
 }
 
 /**
- * Returns the beginning of a mirror's history: its first reading, or the earliest data that --keep
- * has not deleted.
+ * Returns when a mirror's history begins. This is its first reading, or the earliest time that
+ * --keep has not deleted.
  */
 async function historyStart(
   mirror: Mirror,

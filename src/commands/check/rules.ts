@@ -1,4 +1,4 @@
-// Parses the file of rules for `fleet check`. Every error names its line.
+// Parses the rules file of `fleet check`. Every error names its line in the file.
 
 import { BICYCLE, BICYCLE_STATES } from '../../api/bicycle.js';
 import { nearest } from '../../cli/nearest.js';
@@ -10,13 +10,16 @@ import { parseDuration } from '../../terminal/time.js';
 import type { LatLon } from '../../views/distance.js';
 import { type Box, parseBbox, parseNear, parseRadius } from '../bicycles/area.js';
 
-/** The bicycles of a rule, in the words of `bicycles list`. A bicycle must match all keys. */
+/**
+ * The bicycles that a rule selects. The keys are named like the flags of `bicycles list`. A bicycle
+ * must match all keys.
+ */
 export interface RuleSelection {
-  /** Any of these states. */
+  /** The bicycle has any of these states. */
   readonly state?: readonly string[];
-  /** All of these conditions. */
+  /** The bicycle meets all of these conditions. */
   readonly where: readonly Condition[];
-  /** The bicycle is inside any of these zones, which are given by name or UUID. */
+  /** The bicycle is inside any of these zones. Each is a name or a UUID. */
   readonly zone?: readonly string[];
   readonly bbox?: Box;
   readonly near?: LatLon;
@@ -33,13 +36,15 @@ export interface Rule {
   readonly min?: number;
   readonly max?: number;
   readonly maxPercent?: number;
-  /** The bicycles to which `max_percent` refers; undefined for the organization. */
+  /**
+   * The bicycles of which `max_percent` is a share. Undefined: all bicycles of the organization.
+   */
   readonly of?: RuleSelection;
-  /** How long a bicycle must be selected without interruption, in milliseconds. */
+  /** How long a bicycle must be selected without interruption before it counts, in milliseconds. */
   readonly forMs?: number;
   /**
-   * Whether a gap of the mirror counts as a time without a change when the data before and after it
-   * is equal.
+   * How gaps in the mirror count. If true, a bicycle with equal data before and after a gap counts
+   * as unchanged during the gap.
    */
   readonly bridgesGaps: boolean;
   /** How long a new verdict must last before it is reported, in milliseconds. */
@@ -68,7 +73,7 @@ const RULE_KEYS = [
   'hold',
 ] as const;
 
-/** Parses the text of a rules file: YAML, or JSON. `source` names it in errors. */
+/** Parses the text of a rules file in YAML or JSON. `source` is the name of the file in errors. */
 export async function parseRules(text: string, source: string): Promise<Rule[]> {
   const root = await readYamlWithLines(text).catch((error: unknown) => {
     throw usageError(`${source} cannot be read: ${clean(reasonOf(error))}`, HINT);
@@ -79,7 +84,8 @@ export async function parseRules(text: string, source: string): Promise<Rule[]> 
   const list = top.get('rules');
   if (list === undefined || !Array.isArray(list.value))
     throw refuse(list?.line ?? root.line, 'a list "rules:" is expected');
-  // A check without rules would always end with 0, for example after a mistake in the file.
+  // An empty list is refused. It may be a mistake, and a check without rules would always exit with
+  // 0.
   if (list.value.length === 0) throw refuse(list.line, 'the list "rules:" is empty');
   const rules = list.value.map((item: LinedValue) => parseRule(item, refuse));
   const names = new Set<string>();
@@ -133,7 +139,7 @@ function parseRule(item: LinedValue, refuse: Refuse): Rule {
   const gaps = map.get('gaps');
   if (gaps !== undefined && gaps.value !== 'bridge')
     throw refuse(gaps.line, '"gaps" can only be "bridge"');
-  // A duration without a limit means that no bicycle may be selected for so long.
+  // A rule with `for` but without a limit allows no bicycle to be selected for that long.
   const limit = hasLimit ? max : 0;
   return {
     name: name.value.trim(),
@@ -202,7 +208,7 @@ function checkState(state: string, line: number, refuse: Refuse): void {
   throw refuse(line, `unknown state "${clean(state)}"`, hint);
 }
 
-/** Adds the line to an error of a parser. */
+/** Adds the line in the file to an error of a parser. */
 function withLine<T>(line: number, refuse: Refuse, parse: () => T): T {
   try {
     return parse();
@@ -217,10 +223,7 @@ interface TextAt {
   line: number;
 }
 
-/**
- * Reads a text or a list of texts. A list stands for a flag of `bicycles list` that can be
- * repeated.
- */
+/** Reads a text or a list of texts. A list corresponds to a repeated flag of `bicycles list`. */
 function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undefined {
   const found = map.get(key);
   if (found === undefined) return undefined;

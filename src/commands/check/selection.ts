@@ -18,23 +18,26 @@ import { isInBox } from '../bicycles/area.js';
 import { readNamedRows } from '../gbfs/read.js';
 import type { RuleSelection } from './rules.js';
 
-/** `unlocated`: the bicycle matches everything except the area, for which it has no position. */
+/**
+ * Whether a selection contains a bicycle. `unlocated`: the bicycle has no position and matches
+ * everything except the area.
+ */
 export type Membership = 'in' | 'out' | 'unlocated';
 
 export interface CompiledSelection {
-  /** Whether the selection has an area. */
+  /** Whether the selection depends on the position of a bicycle. */
   readonly hasArea: boolean;
-  /** The UUID of the organization; undefined for the organization of the command. */
+  /** The UUID of the selection's organization. Undefined: the organization of the command. */
   readonly organization: string | undefined;
   membershipOf(bicycle: Bicycle, now: Now): Membership;
 }
 
 export type Polygons = readonly number[][][][];
 
-/** The zones of the service by UUID. They are read once, when a rule needs them. */
+/** The outlines of the service's zones by UUID. They are read once, when a rule needs them. */
 export type ZonesByUuid = ReadonlyMap<string, Polygons>;
 
-/** Reads the outlines of all zones. A zone whose outline cannot be read is missing. */
+/** Reads the outlines of all zones. Leaves out zones whose outline cannot be read. */
 export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
   const zones = new Map<string, Polygons>();
   for (const zone of await readNamedRows(context, 'zone')) {
@@ -46,8 +49,8 @@ export async function readZoneOutlines(context: Context): Promise<ZonesByUuid> {
 }
 
 /**
- * Prepares a selection: looks up names and the outlines of zones. Throws a FleetError for names
- * that the service does not know, and of kind `config` for a zone whose outline cannot be read.
+ * Prepares a selection: looks up names and the outlines of zones. Throws a FleetError for an
+ * unknown name, and a FleetError of kind `config` for a zone whose outline cannot be read.
  */
 export async function compileSelection(
   context: Context,
@@ -106,7 +109,10 @@ async function outlinesOf(
 
 const WHOLE_TURN_DEGREES = 360;
 
-/** Whether a bicycle is inside one of the polygons, or on its edge. A hole is not inside. */
+/**
+ * Whether a bicycle is inside one of the polygons or on an edge. The holes of a polygon are
+ * outside.
+ */
 export function isInPolygons(
   { longitude, latitude }: Pick<Bicycle, 'longitude' | 'latitude'>,
   polygons: Polygons,
@@ -114,7 +120,7 @@ export function isInPolygons(
   const point = pointOf(longitude, latitude);
   if (point === undefined) return false;
   const [east, north] = point;
-  // The date line has two longitudes.
+  // A position on the date line has the longitudes 180 and -180, and both are checked.
   const turns = Math.abs(east) === WHOLE_TURN_DEGREES / 2 ? [east, -east] : [east];
   const shape = { type: 'MultiPolygon' as const, coordinates: polygons as number[][][][] };
   return turns.some((longitudeDegrees) => pointInPolygon([longitudeDegrees, north], shape));

@@ -1,5 +1,5 @@
-// The state file of `fleet check --every`. It contains the last verdict of each rule, and the
-// verdicts that wait for --exec and --post.
+// The state file of `fleet check --every`. Contains the last verdict of each rule, and the changes
+// that wait for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { openMessageStore } from '../../follow/message-store.js';
@@ -11,8 +11,8 @@ const FORMAT = 1;
 const VERDICTS: readonly Verdict[] = ['ok', 'violated', 'unknown'];
 
 /**
- * Opens the state file at a path. A damaged file is kept as a copy. Throws a FleetError of kind
- * `config` when another process uses the file, or when other users can write it.
+ * Opens the state file at a path. Keeps a copy of a damaged file. Throws a FleetError of kind
+ * `config` when another process uses the file, or when other users can write to it.
  */
 export async function openVerdictFile(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -51,7 +51,7 @@ export async function openVerdictFile(
     deliveries,
     close: log.close,
     verdictOf: (rule: string) => verdicts.get(rule),
-    /** Stores a reported verdict. */
+    /** Stores the verdict that was reported for a rule. */
     keep(rule: string, verdict: Verdict): void {
       verdicts.set(rule, verdict);
       log.append([recordOf([rule, verdict])]);

@@ -1,22 +1,27 @@
-// Decides the verdict of a rule from counts. No I/O.
+// Computes the verdict of a rule from counts, without I/O.
 
 import type { Rule } from './rules.js';
 
 export type Verdict = 'ok' | 'violated' | 'unknown';
 
-/** The number of bicycles that are selected, and the number that may be selected as well. */
+/**
+ * A count of bicycles. The true number is at least `found` and at most `found` plus `uncertain`.
+ */
 export interface Count {
-  /** Selected for certain. */
+  /** The number of bicycles that are certainly selected. */
   readonly found: number;
-  /** Bicycles that may be selected as well: they have no position, or their past is not known. */
+  /**
+   * The number of bicycles that may be selected too, because they have no position or their history
+   * is unknown.
+   */
   readonly uncertain: number;
 }
 
 export interface RuleInput {
   readonly selected: Count;
-  /** The number of bicycles to which `max_percent` refers. */
+  /** The count of the bicycles of which `max_percent` is a share. */
   readonly of: Count | undefined;
-  /** Why the data cannot prove `ok`: the list is incomplete, or the mirror is not current. */
+  /** Why the verdict is unknown: the list is incomplete, or the mirror is out of date. */
   readonly doubt: string | undefined;
 }
 
@@ -26,8 +31,8 @@ export interface RuleResult {
 }
 
 /**
- * Returns the verdict. It is `ok` or `violated` only when every possible number of bicycles leads
- * to this verdict. It is never `ok` when the data may be incomplete.
+ * Returns the verdict of a rule. `ok` and `violated` mean that every possible number of bicycles
+ * leads to this verdict. Incomplete data leads to `unknown`.
  */
 export function decideVerdict(rule: Rule, input: RuleInput): RuleResult {
   const { selected, of, doubt } = input;
@@ -56,8 +61,9 @@ function whyNoShare({ uncertain }: Count): string {
 }
 
 /**
- * Returns the lowest and the highest possible number, and the number between them that is most
- * likely to meet all limits. This is the lowest one that reaches `min`.
+ * Returns the numbers of bicycles for which the limits are checked: the lowest and the highest
+ * possible number, and the number in between that is most likely to meet all limits. The latter is
+ * the lowest number that reaches `min`.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;
@@ -74,7 +80,7 @@ function isWithin(rule: Rule, found: number, total: number | undefined): boolean
   const { min = 0, max = Number.POSITIVE_INFINITY, maxPercent } = rule;
   if (found < min || found > max) return false;
   if (maxPercent === undefined) return true;
-  // When the total is zero, a selected bicycle is above every share.
+  // Of a total of zero, even one selected bicycle exceeds any share.
   return found * 100 <= maxPercent * (total ?? 0);
 }
 
