@@ -1,5 +1,4 @@
-// Prints completions for the shell: one word on each line, with a tab and its description. Never
-// fails.
+// Prints completions for the shell: on each line a word, a tab and a description. Never fails.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { completeLine } from '../../cli/complete.js';
@@ -12,16 +11,16 @@ import { clean } from '../../terminal/clean.js';
 import { findLiveBicycles, findLiveNamed } from './live.js';
 
 export interface CompleteOptions {
-  /** The line up to the cursor. A shell that cannot split the line into words passes it. */
+  /** The text of the line up to the cursor, from a shell that cannot split it into words. */
   line?: string;
 }
 
-/** The longest description, which must fit on one line of a menu. */
+/** The maximum width of a description, so that it fits on one line of a menu. */
 const LONGEST_DESCRIPTION_COLUMNS = 60;
 
 /**
- * Prints the completions. A last line with a colon contains instructions for the shell: `files`,
- * `nospace`.
+ * Prints the completions. A last line that begins with a colon contains instructions for the shell
+ * script: `files`, `nospace`.
  *
  * @param words the words after `fleet`; the last one is at the cursor and may be empty
  */
@@ -48,13 +47,13 @@ function show({ words, isFile, isOpen }: Offers): string {
 }
 
 /**
- * Opens the sources of completions: the settings, if they can be read, and the service, if it
- * answers quickly.
+ * Opens the sources of completions: the settings and the service. A source that cannot be read
+ * offers nothing.
  */
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   return {
-    // Errors are ignored here, because the next command reports them.
+    // The errors are ignored, because the next command reports them.
     profiles: () => listProfiles(context).catch(() => []),
     named: (kind, typed) => findLiveNamed(context, values, kind, typed).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),
@@ -65,7 +64,7 @@ async function listProfiles({ io }: Context): Promise<Offer[]> {
   const { loadStored } = await import('../../settings/store.js');
   const { parseAddress } = await import('../../settings/keys.js');
   const { profiles } = await loadStored(io.env);
-  // An invalid address may contain a password.
+  // An invalid address is not shown, because it may contain a password.
   const isShown = (address: unknown) =>
     typeof address === 'string' && 'value' in parseAddress(address);
   return [...profiles].map(([value, { base_url: address }]) =>

@@ -1,5 +1,5 @@
 // `fleet completion --install` and `--uninstall`: adds a line to a start-up file of the shell, or
-// removes it. The change is shown first.
+// removes it. Shows the change first.
 
 import { execFile } from 'node:child_process';
 import { appendFile, readFile, rm } from 'node:fs/promises';
@@ -17,8 +17,8 @@ import { askYesNo } from '../../terminal/prompt.js';
 import type { CompletionOptions } from './flags.js';
 
 /**
- * The lines for the shells. They run fleet whenever a shell starts, so that they are still correct
- * after an upgrade.
+ * The line for each shell. It runs fleet whenever a shell starts, so the completion is up to date
+ * after an upgrade of fleet.
  */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',
@@ -29,9 +29,11 @@ const LINES: { readonly [Name in Shell]: string } = {
 };
 
 /**
- * Installs the completion, or removes exactly the lines that it added. Shows the change and asks,
- * unless `--yes` is given. Throws a FleetError of kind `usage` when it cannot ask and `--yes` is
- * missing, and of kind `output` when the file cannot be written.
+ * Installs the completion, or removes exactly the lines that the installation added. Shows the
+ * change and asks, unless `--yes` is set.
+ *
+ * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing, and of kind
+ * `output` when the file cannot be written.
  */
 export async function changeCompletion(
   context: Context,
@@ -55,8 +57,7 @@ export async function changeCompletion(
       );
     for (const [path] of changes) {
       const said = `this ${isWanted ? 'adds a line to' : 'removes a line from'} ${path}: ${line}`;
-      // This text is not a notice, because --quiet hides notices, and the user must see the change
-      // before the question.
+      // --quiet hides notices, but the user must see the change before the question.
       await (yes === true ? notice(said) : io.stderr.write(`${clean(said)}\n`));
     }
     const question = {
@@ -77,7 +78,7 @@ export async function changeCompletion(
   await notice(`completion for ${shell} is ${to}; ${when}`);
 }
 
-/** The files that a shell reads at its start. */
+/** Returns the files that a shell reads when it starts. */
 async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[]> {
   const home = homeOfUser(env);
   if (home === undefined)
@@ -96,8 +97,8 @@ async function startFiles(shell: Shell, env: NodeJS.ProcessEnv): Promise<string[
 const DOCUMENTS_LIMIT_MS = 10_000;
 
 /**
- * Returns the folder of the documents, where Windows keeps the profiles of PowerShell. It may be in
- * OneDrive.
+ * Returns the user's documents folder, where Windows keeps the profiles of PowerShell. This folder
+ * may be in OneDrive.
  */
 async function documentsFolder(home: string): Promise<string> {
   const ask =
@@ -129,13 +130,13 @@ async function changeFile(
   writeWholeFile(path, rest);
 }
 
-/** Returns the text of a file, or '' when it does not exist. */
+/** Returns the text of a file, or an empty text when the file does not exist. */
 async function readText(path: string): Promise<string> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
     if (hasCode(error, 'ENOENT')) return '';
     throw error;
   });
-  // Windows PowerShell writes such files.
+  // Windows PowerShell writes files in UTF-16, which contain NUL characters.
   if (text.includes('\0')) throw new Error(`${path} is UTF-16, which fleet does not write`);
   return text;
 }

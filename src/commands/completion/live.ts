@@ -1,4 +1,4 @@
-// Offers UUIDs with names from the service if it answers quickly.
+// Offers completions from the service, such as UUIDs with names, if the service answers quickly.
 
 import { stat } from 'node:fs/promises';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -10,19 +10,20 @@ import { type Context, openContext } from '../../context.js';
 import { LARGE_PAGE } from '../../http/first-page.js';
 import type { Item, Query } from '../../http/types.js';
 
-/** How long Tab may wait for completions. */
+/** The maximum time that Tab waits for completions. */
 const PATIENCE_MS = 800;
 /**
  * The maximum number of completions. A longer menu is not useful, and bash asks for confirmation
- * from a hundred on.
+ * before it shows 100 or more.
  */
 const MOST_SHOWN = 50;
 
 /**
- * Offers UUIDs of bicycles that begin with the typed text, each with its name and state. Without a
- * typed text, offers the bicycles that changed most recently. For any other text it offers names,
- * serial numbers and bleids that begin with it. Offers nothing unless a token is available at once:
- * it runs no token command and asks no question.
+ * Offers bicycles whose UUID begins with the typed text, with their names and states. Without a
+ * typed text, offers the bicycles that changed most recently. When no UUID matches, offers names,
+ * serial numbers and bleids that begin with the text.
+ *
+ * Offers nothing unless a token is available at once. Runs no token command and asks no question.
  *
  * @param values the flags of the typed line
  */
@@ -42,7 +43,7 @@ export function findLiveBicycles(
     };
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
-        // Only UUIDs are safe, because the shell could interpret other texts.
+        // Only complete UUIDs are offered, because the shell could interpret other texts.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
           continue;
         const description = [name, state]
@@ -62,14 +63,14 @@ export function findLiveBicycles(
 }
 
 /**
- * Matches names without characters that a shell interprets, except the space, which the scripts
- * quote.
+ * Matches names that are safe in a shell. A space is allowed, because the completion scripts quote
+ * it.
  */
 const SAFE_NAME = /^[\p{L}\p{N}][\p{L}\p{N} _.+-]*$/u;
 
 /**
- * Offers a name that begins with the typed text, in any case. A name that a shell could interpret
- * is replaced by the UUID.
+ * Offers a name that begins with the typed text, ignoring case. When the shell could interpret the
+ * name, offers the UUID instead.
  */
 function offerName(
   names: readonly unknown[],
@@ -93,14 +94,17 @@ function offerBicycleName(bicycle: Bicycle, typed: string): Offer[] {
 }
 
 /**
- * When a text is offered twice, bash would insert the common beginning together with the
- * descriptions.
+ * Removes repeated completions. For a repeated completion, bash would insert the common beginning
+ * together with the descriptions.
  */
 function withoutRepeated(words: readonly Offer[]): Offer[] {
   return [...new Map(words.map((word) => [word.value, word])).values()];
 }
 
-/** The maximum number of pages that are searched, because a service may ignore the search text. */
+/**
+ * The maximum number of pages to search. A service that ignores the search text would otherwise
+ * send its whole list.
+ */
 const MOST_PAGES_SEARCHED = 5;
 
 /**
@@ -141,8 +145,8 @@ async function* searchList(
 }
 
 /**
- * Offers UUIDs of organizations, zones or models with their names. After a typed text it also offers
- * the names that begin with it.
+ * Offers organizations, zones or models by UUID, with their names. When a text was typed, also
+ * offers the names that begin with it.
  */
 export function findLiveNamed(
   context: Context,
@@ -164,13 +168,13 @@ export function findLiveNamed(
   });
 }
 
-/** Sends requests with a short time limit, and only with a token that is available at once. */
+/** Sends requests with a short time limit. Sends nothing unless a token is available at once. */
 async function withPatience(
   { io, clock, signal }: Context,
   values: FollowedLine['values'],
   ask: (context: Context) => Promise<Offers>,
 ): Promise<Offers> {
-  // An address that is still being typed must not get the token.
+  // The token must not be sent to an address that the user is still typing.
   if (values.has('--base-url')) return NOTHING;
   const late = new AbortController();
   const cancel = clock.after(PATIENCE_MS, () => late.abort(new Error('the shell waits no longer')));
@@ -190,7 +194,10 @@ async function withPatience(
   }
 }
 
-/** A pipe is not read, because the next command needs its content. */
+/**
+ * Whether a token is available without running a command. A named pipe is not read, because the
+ * next command needs its content.
+ */
 async function hasCheapToken({ io, settings }: Context): Promise<boolean> {
   const { loadStored } = await import('../../settings/store.js');
   const { findTokenPlace } = await import('../../settings/token-place.js');
