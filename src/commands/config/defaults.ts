@@ -1,4 +1,4 @@
-// Defaults of flags for single commands: `fleet config set "defaults.bicycles list.output" wide`.
+// Default flags of single commands: `fleet config set "defaults.bicycles list.output" wide`.
 
 import type { CommandUnknownOpts as Command, Option } from '@commander-js/extra-typings';
 import { findBelow, namesBelow, takesValue } from '../../cli/line.js';
@@ -10,13 +10,13 @@ import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
 import { commandName, findFlag, isNeverDefault, PLACE_FLAGS } from '../alias/expand.js';
 
-/** A key such as `defaults.bicycles list.output`. */
+/** The parts of a key such as `defaults.bicycles list.output`. */
 export interface DefaultKey {
   command: string;
   flag: string;
 }
 
-/** Returns the parts of a key, or undefined for the key of a setting. */
+/** Returns the parts of the key of a default, or undefined for the key of a setting. */
 export function parseDefaultKey(written: string): DefaultKey | undefined {
   const [, command, flag] = /^defaults\.(.+)\.(?:--)?([a-z][a-z-]*)$/.exec(written) ?? [];
   return command === undefined || flag === undefined ? undefined : { command, flag };
@@ -54,7 +54,7 @@ export async function getDefault(
   await writeResult(context, `${value}\n`);
 }
 
-/** Removes a default. */
+/** Removes the default of a flag. */
 export async function unsetDefault(
   { io, notice }: Context,
   program: Command,
@@ -69,8 +69,9 @@ export async function unsetDefault(
 }
 
 /**
- * Returns the key under which a default is stored. It has the full name of the command, also when
- * the user wrote an alias such as `bikes list`. A command that fleet no longer has stays as written.
+ * Returns the key under which a default is stored. The key has the full name of the command, even
+ * if the user typed another name such as `bikes list`. A default of a removed command keeps its
+ * key.
  */
 function storedKey(
   program: Command,

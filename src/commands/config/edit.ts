@@ -1,5 +1,5 @@
-// `fleet config edit`: opens the settings in the operator's editor, and checks them before they
-// replace the old ones.
+// `fleet config edit`: opens the settings in the operator's editor, and checks the new settings
+// before they replace the old ones.
 
 import { spawn } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
@@ -18,8 +18,8 @@ import { describeEnd } from '../../system/shell.js';
 const EMPTY_CONFIG = `${JSON.stringify({ profiles: { [DEFAULT_PROFILE]: {} } }, undefined, 2)}\n`;
 
 /**
- * Edits the settings. Throws a FleetError of kind `config` for invalid settings. The old settings
- * then stay, and the edited text is kept as a draft.
+ * Edits the settings. Throws a FleetError of kind `config` when the new settings are invalid. In
+ * this case, the old settings stay in place and the edited text is kept as a draft.
  */
 export async function editConfig(context: Context): Promise<void> {
   const { io, notice } = context;
@@ -62,8 +62,8 @@ function chooseEditor({ io }: Context): string {
 }
 
 /**
- * Runs the editor on the terminal, through a shell that parses its flags, such as `code --wait`.
- * Ctrl-C is for the editor only. SIGTERM and SIGHUP end the editor and fleet.
+ * Runs the editor on the terminal. A shell parses the command, which may contain flags, such as
+ * `code --wait`. Ctrl-C goes only to the editor. SIGTERM and SIGHUP end the editor and fleet.
  */
 async function runEditor(
   { io, signal, urgentSignal }: Context,
@@ -125,9 +125,8 @@ async function save(
 }
 
 /**
- * Checks the names one after another, so that two new names that mean the same file are found too.
- * Names that were in the settings before are accepted, because older versions of fleet allowed such
- * names.
+ * Checks the names of new profiles. A new name is also compared with the other new names. Names
+ * from the old settings are accepted, because older versions of fleet allowed them.
  */
 function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string>): void {
   const accepted = new Set(names.filter((name) => namesBefore.has(name)));
@@ -138,8 +137,8 @@ function checkNewNames(names: readonly string[], namesBefore: ReadonlySet<string
 }
 
 /**
- * Returns the profile names in the settings. For broken settings it returns none, because `config
- * edit` can repair them.
+ * Returns the profile names in the settings. Returns none for invalid settings, because `config
+ * edit` must be able to repair them.
  */
 function profileNamesIn(text: string): ReadonlySet<string> {
   try {

@@ -8,7 +8,7 @@ import { findTokenPlace } from '../../settings/token-place.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { defaultRows } from './defaults.js';
 
-/** What replaces a token. */
+/** The text that is shown instead of a token. */
 const HIDDEN = '(hidden)';
 
 export async function listSettings(context: Context): Promise<void> {

@@ -22,8 +22,8 @@ import { clean } from '../../terminal/clean.js';
 import { getDefault, parseDefaultKey, setDefault, unsetDefault } from './defaults.js';
 
 /**
- * Prints the current value. Throws a FleetError of kind `config` when the setting is not set or not
- * valid.
+ * Prints the current value. Throws a FleetError of kind `config` when the setting is missing or
+ * invalid.
  */
 export async function getSetting(
   context: Context,
@@ -48,7 +48,7 @@ export async function getSetting(
 }
 
 /**
- * Stores a checked value in a profile. The name of an organization is looked up, and stored
+ * Checks a value and stores it in a profile. Looks up the name of an organization, and stores it
  * together with its UUID.
  */
 export async function setSetting(
@@ -110,11 +110,12 @@ export async function unsetSetting(
   await notice(`✓ removed ${key} from profile "${profile}"`);
 }
 
-/** Prints the path of the settings file. The file need not exist. */
+/** Prints the path of the settings file, even when the file does not exist. */
 export async function printPath(context: Context): Promise<void> {
   const { io, flags } = context;
   const { configPath } = findPlace(io.env);
-  // The path comes from the environment, so it may contain control characters.
+  // `clean` is needed because the path comes from the environment and may contain control
+  // characters.
   await writeResult(
     context,
     `${flags.json === true ? JSON.stringify({ path: configPath }) : clean(configPath)}\n`,
@@ -122,8 +123,8 @@ export async function printPath(context: Context): Promise<void> {
 }
 
 /**
- * Returns the key with this name; `-` and `_` are equal. Throws a FleetError of kind `usage` with
- * the most similar key.
+ * Returns the setting with this name; `-` and `_` are equivalent. For an unknown name, throws a
+ * FleetError of kind `usage` that suggests the most similar name.
  */
 function readKey(written: string): KeyName {
   const key = findKey(written);
