@@ -1,4 +1,4 @@
-// `fleet demo`: starts a sandbox and runs the real program against it, one command after another.
+// `fleet demo`: starts a sandbox and runs fleet's own commands against it, one after another.
 
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -13,8 +13,8 @@ import { ownCommand } from '../../system/program-files.js';
 import { loadPaint } from '../../terminal/colour.js';
 
 /**
- * The number of bicycles is small, so that lists stay readable. The number of events is large
- * enough that a short watch shows some.
+ * A small number of bicycles keeps the lists readable. The rate of events is high enough that a
+ * short watch shows some of them.
  */
 const BICYCLES = 60;
 const EVENTS_PER_SECOND = 3;
@@ -26,10 +26,13 @@ const LOOK_EVERY_MS = 100;
 const MAP_COLUMNS = 80;
 const MAP_ROWS = 20;
 
-/** The name of the created bicycle. */
+/** The name of the bicycle that the demo creates. */
 const NAME = 'Demo 0001';
 
-/** The lock of the created bicycle. A bicycle needs a lock before it can be made available. */
+/**
+ * The lock of the bicycle that the demo creates. A bicycle needs a lock before it can be made
+ * available.
+ */
 const LOCK = '5f0c1d2e-3b4a-4958-8677-6a5b4c3d2e1f';
 
 /**
@@ -41,7 +44,7 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
   const folder = await mkdtemp(join(tmpdir(), 'fleet-demo-'));
   const organization = sandbox.organizations[0]?.uuid ?? '';
   const env = {
-    // The operator's profile and token command are not used.
+    // The demo must not use the operator's own settings, such as the profile and the token command.
     ...Object.fromEntries(
       Object.entries(context.io.env).filter(([name]) => !name.startsWith('FLEET_')),
     ),
@@ -93,8 +96,8 @@ export async function runDemo(context: Context, { seconds }: { seconds: number }
 }
 
 /**
- * Rents the bicycle as soon as a watch is connected, even when a simulated rider of the sandbox has
- * changed it. The returned function cancels this.
+ * Rents the bicycle as soon as a watch is connected, even when the sandbox's simulated riders have
+ * changed the bicycle. Returns a function that cancels this.
  */
 function rentWhenWatched({ clock }: Context, sandbox: Sandbox, uuid: string): () => void {
   const over = new AbortController();
@@ -113,7 +116,7 @@ async function say({ io }: Context, text: string): Promise<void> {
   await io.stdout.write(`${paint.bold(text)}\n`);
 }
 
-/** Shows a command, and runs it with the same output as fleet. */
+/** Prints a command, and runs it. The command's output goes to fleet's own output. */
 async function showRun(
   context: Context,
   env: NodeJS.ProcessEnv,
