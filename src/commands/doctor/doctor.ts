@@ -1,4 +1,4 @@
-// `fleet doctor`: checks everything a command needs and prints the findings, failures first.
+// `fleet doctor`: checks everything that a command needs, and prints the findings, failures first.
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -14,9 +14,10 @@ import { checkOrganization, checkService } from './service.js';
 import { checkSettings, checkToken, type Examination } from './settings.js';
 
 /**
- * Prints the findings, failures first, and then throws the first failure. Causes are checked before
- * their consequences. Resolves when there are no failures. Changes nothing, and sends the token
- * only to the origins of base_url and sse_url.
+ * Prints the findings, failures first, and then throws the first failure. Resolves when there are
+ * no failures. Causes are checked before their consequences.
+ *
+ * Changes nothing, and sends the token only to the origins of base_url and sse_url.
  */
 export async function examine(context: Context, { role }: { role?: TopicRole }): Promise<void> {
   const { io, notice } = context;
@@ -31,8 +32,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known, limit)));
     const found = await checkNetwork({ ...known, context, role, limit });
-    // The finding "ok" for a setting is dropped, because a setting is good only when the service
-    // accepts it.
+    // When the service does not accept a setting, the earlier finding "ok" for this setting is
+    // removed.
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [
       ...findings.filter(({ check, outcome }) => outcome !== 'ok' || !refuted.includes(check)),
@@ -42,8 +43,8 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     cancel();
     progress.end();
   }
-  // Texts from the service (request ids, titles, addresses) may quote the token, and the report
-  // goes to stdout.
+  // The report goes to stdout, so secrets must be hidden in it. Texts from the service, such as
+  // request ids, titles and addresses, may quote the token.
   const { hide } = io.secrets;
   const report = sortFindings(findings).map((each) => ({
     ...each,
@@ -55,7 +56,9 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
   await conclude(report, notice);
 }
 
-/** How long all requests together may take, even when the body of an answer never ends. */
+/**
+ * The maximum total time of all requests. It also applies when the body of an answer never ends.
+ */
 const LONGEST_MS = 10_000;
 
 function tooLate(): FleetError {
@@ -72,7 +75,7 @@ function checkBuild(): Finding {
   return ok('fleet', `version ${programVersion()}, ${build}, ${process.platform} ${process.arch}`);
 }
 
-/** Checks the route to each address, and the answers from it. */
+/** Checks the connection to each address, and the answers of the service there. */
 async function checkNetwork(known: Examination): Promise<Finding[]> {
   const { baseUrl, sseUrl, timeout } = known.settings;
   const network = await known.context.network(timeout.value);
@@ -91,7 +94,7 @@ async function checkNetwork(known: Examination): Promise<Finding[]> {
     } catch (thrown) {
       known.context.signal.throwIfAborted();
       const error = asFleetError(thrown);
-      // The service answered, but its answer cannot be used.
+      // The service answered, but the answer cannot be used.
       return [failed(error.kind === 'service' ? name : 'proxy', error)];
     }
   };

@@ -5,13 +5,13 @@ import { clean } from '../../terminal/clean.js';
 import type { Shape } from '../../terminal/formats.js';
 
 export interface Finding {
-  /** The name of the check: `token`, `dns`, `push`. */
+  /** The name of the check, such as `token`, `dns` or `push`. */
   check: string;
   outcome: 'ok' | 'warning' | 'failure';
   finding: string;
-  /** What to do next: a command to paste or a sentence. */
+  /** The next step for the user: a command to paste, or a sentence. */
   next: string | null;
-  /** For a failure: the kind of its error, which decides the exit code. */
+  /** The kind of the error, for a failure. It determines the exit code. */
   kind?: ErrorKind;
 }
 
@@ -37,12 +37,12 @@ export function failed(check: string, error: FleetError): Finding {
   return failure(check, error.kind, describeError(error), error.hint ?? null);
 }
 
-/** A text that begins with the name of a program is a command to paste. */
+/** Matches a next step that is a command to paste: it begins with the name of a program. */
 const COMMAND = /^(?:fleet|chmod|chown|sudo|mv|export|unset|set|\$env:|\w+=)(?:\s|$|\w)/;
 
 /**
- * Returns the next step as a sentence. Before a command it puts a verb; any other text already is a
- * sentence.
+ * Returns the next step as a sentence. A command gets the prefix "run:"; other texts are already
+ * sentences.
  */
 export function describeNext(next: string): string {
   return COMMAND.test(next) ? `run: ${next}` : next;

@@ -11,14 +11,14 @@ import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 
 /**
- * Used when neither the settings nor the token name an organization. The check then only shows
- * whether the address can be reached.
+ * The organization for the check when neither the settings nor the token name one. The check then
+ * only shows whether the address can be reached.
  */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Opens the organization's topic at the push address (interface.md section 4.6) like a watch does,
- * and closes it.
+ * Subscribes to the organization's topic at the push address (interface.md section 4.6) as a watch
+ * does, and closes the subscription.
  */
 export async function checkPush(known: Examination, sseUrl: URL): Promise<Finding[]> {
   const { context, token = '', role } = known;
@@ -46,8 +46,8 @@ export async function checkPush(known: Examination, sseUrl: URL): Promise<Findin
 }
 
 /**
- * Returns undefined when the subscription was opened, and otherwise the error. The error is of kind
- * `network` when no answer arrived.
+ * Opens a subscription. Returns undefined when it was opened, and otherwise the error. The error is
+ * of kind `network` when no answer arrived.
  */
 async function subscribe(
   { context, settings, token, renewal, limit }: Examination,

@@ -22,10 +22,13 @@ import { countOf, describeTotal, findPrefix, isRefusal } from '../auth/prefix.js
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 import { changeCommand, type Examination } from './settings.js';
 
-/** With a larger difference, the times of bicycles and the expiry of the token are wrong. */
+/**
+ * The largest accepted difference between the clocks. A larger one causes wrong times of bicycles,
+ * and a wrong expiry time of the token.
+ */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Looks up the organization in the settings, as every command does. */
+/** Looks up the organization of the settings in the same way as every command. */
 export async function checkOrganization(known: Examination): Promise<Finding[]> {
   const { settings, context } = known;
   const { value = '' } = settings.organization;
@@ -47,7 +50,7 @@ export async function checkOrganization(known: Examination): Promise<Finding[]> 
   }
 }
 
-/** Warns that no organization is set, and names the organizations in the token. */
+/** Warns that no organization is set, and lists the organizations in the token. */
 async function nameOrganizations(known: Examination, uuids: readonly string[]): Promise<Finding> {
   const { settings, context } = known;
   const { baseUrl, profile } = settings;
@@ -102,7 +105,9 @@ export async function checkService(known: Examination, baseUrl: URL): Promise<Fi
   return [...findings, ...(await judgeAnswer(known, baseUrl, answer))];
 }
 
-/** A client that sends each request only once. Without a token it sends none. */
+/**
+ * Returns a client that sends each request only once. Without a token, its requests are anonymous.
+ */
 function clientOf({ context, settings, token, limit }: Examination, baseUrl: URL): Promise<Client> {
   return context.client({
     deadlineMs: settings.timeout.value,
@@ -155,8 +160,8 @@ async function judgeAnswer(
 }
 
 /**
- * Section 4: "Some samples prefix paths with /api and some do not". Checks whether the other form
- * works.
+ * Checks whether the base URL works with `/api` added or removed. Section 4: "Some samples prefix
+ * paths with /api and some do not".
  */
 async function judgePrefix(
   known: Examination,

@@ -17,7 +17,7 @@ import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { count } from '../../terminal/count.js';
 import { type Finding, failed, failure, ok, warning } from './finding.js';
 
-/** The settings after the check. A setting that is not valid has its default value. */
+/** The checked settings. An invalid setting is replaced by its default value. */
 export interface CheckedSettings {
   stored: Stored;
   settings: Settings;
@@ -29,29 +29,32 @@ export interface CheckedSettings {
 /** The input of the network checks. */
 export interface Examination extends CheckedSettings {
   context: Context;
-  /** The role of `--role`. */
+  /** The role that the flag `--role` names. */
   role: TopicRole | undefined;
-  /** Aborted after the longest time that all requests together may take. */
+  /** A signal that is aborted when the total time of all requests is over. */
   limit: AbortSignal;
   /**
-   * The UUID of the organization in the settings; undefined when it is not set or was not found.
+   * The UUID of the organization in the settings. Undefined when none is set or it was not found.
    */
   organization?: string | undefined;
 }
 
 /**
- * The maximum time for an answer, because the operator waits for the report. A slower answer is a
- * finding.
+ * The maximum time for one answer, because the operator waits for the report. A slower answer is
+ * reported as a finding.
  */
 const LONGEST_WAIT_MS = 5000;
 
 /** The permission bits of the group and other users. */
 const OTHERS_MODE_BITS = 0o077;
 
-/** A token that expires within this time is a warning. */
+/** A token that expires within this time causes a warning. */
 const SOON_MS = 5 * MINUTE_MS;
 
-/** Returns the valid settings, and findings about all settings. Throws only for a wrong flag. */
+/**
+ * Returns the valid settings, and the findings about all settings. Throws only when a flag is
+ * invalid.
+ */
 export async function checkSettings({
   io,
   flags,
@@ -85,7 +88,10 @@ export async function checkSettings({
   return { known: { stored, settings: { ...settings, timeout: limit } }, findings };
 }
 
-/** Warns when other users can read the stored tokens. Node cannot read permissions on Windows. */
+/**
+ * Warns when other users can read the file with the tokens. On Windows this is not checked, because
+ * Node cannot read file permissions there.
+ */
 function checkFileModes(path: string): Finding[] {
   if (process.platform === 'win32')
     return [ok('file modes', 'not checked on Windows: Node cannot read the permissions of files')];
@@ -111,7 +117,7 @@ function missing(key: string, flag: string): Finding[] {
 }
 
 /**
- * Reads the token without sending it, and looks for an organization in it. Stores the results in
+ * Reads the token without sending it, and looks for an organization in it. Stores the token in
  * `known`.
  */
 export async function checkToken(
@@ -134,7 +140,10 @@ export async function checkToken(
   return [...findings, ...lookForOrganization(known)];
 }
 
-/** Rejects with the signal's reason when it is aborted first. */
+/**
+ * Returns the result of the work. Rejects with the signal's reason when the signal is aborted
+ * before the work is done.
+ */
 async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = new Promise<never>((_, reject) => {
@@ -143,7 +152,10 @@ async function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Prom
   return Promise.race([work, aborted]);
 }
 
-/** Reports the default organization. When the token has only one, all commands use it. */
+/**
+ * Reports the default organization. When the token contains only one, all commands use it by
+ * default.
+ */
 function lookForOrganization({
   settings: { organization, profile },
   token = '',
@@ -152,13 +164,13 @@ function lookForOrganization({
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
-  // When there are several, their names are looked up later.
+  // When there are several, a later check looks up their names and reports them.
   if (others.length > 0) return [];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
-/** Returns the command that changes a setting where it is currently set. */
+/** Returns the command that changes a setting in its current place, such as the environment. */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,
