@@ -11,10 +11,10 @@ import { showAddress } from '../../settings/keys.js';
 import type { Settings } from '../../settings/resolve.js';
 import { describeTotal, findPrefix } from './prefix.js';
 
-/** The maximum time for a check, even with a longer timeout in the settings. */
+/** The maximum time for the check of a login. A longer timeout in the settings does not apply. */
 const LONGEST_CHECK_MS = 10_000;
 
-/** The service and the token of a login. Without a token, requests are sent without one. */
+/** The service and the token of a login. Without `token`, requests are anonymous. */
 export interface LoginPlace {
   settings: Settings;
   baseUrl: URL;
@@ -37,8 +37,10 @@ export function clientOfLogin(
 }
 
 /**
- * Requests a page of bicycles with the new token. When the service cannot be reached (VPN, first
- * setup), the token is saved all the same. Throws when the service refuses the token.
+ * Checks the new token by requesting a page of bicycles. Throws when the service refuses the token.
+ *
+ * When the service cannot be reached, for example without a VPN, the check is skipped and the token
+ * is saved.
  */
 export async function checkLogin(
   context: Context,
@@ -67,8 +69,8 @@ export async function checkLogin(
 }
 
 /**
- * Adds a hint to an error when the service answers under another prefix. The request to that prefix
- * has no token.
+ * Adds a hint to an error when the service answers under another prefix of the path. The token is
+ * not sent to that prefix.
  */
 export async function withPrefixHint(
   context: Context,

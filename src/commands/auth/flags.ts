@@ -25,16 +25,16 @@ export function addLoginFlags<A extends unknown[], O extends OptionValues>(
 
 export type LoginOptions = FlagsOf<typeof addLoginFlags<[], NoFlags>>;
 
-/** A parser for commander: an e-mail address, or another user name of the service. */
+/** Parses an e-mail address, or another user name of the service, for commander. */
 function readEmail(text: string): string {
   if (/^\S+$/.test(text)) return text;
   throw usageError('--email must be an address such as you@example.org');
 }
 
-/** A parser for commander: a path below the base URL, with a slash at both ends. */
+/** Parses a path below the base URL for commander. Returns the path with a slash at both ends. */
 function readPath(text: string): string {
   const isPath = /^\/?[\w.~-]+(?:\/[\w.~-]+)*\/?$/.test(text);
-  // `..` would lead out of the base URL.
+  // With `..`, the path could leave the base URL.
   const leadsAway = text.split('/').some((word) => word === '.' || word === '..');
   if (isPath && !leadsAway) return `/${text}/`.replaceAll(/\/+/g, '/');
   throw usageError(

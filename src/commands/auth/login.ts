@@ -1,5 +1,5 @@
-// `fleet auth login`: gets an access token (directly, or with an e-mail address and a password),
-// checks it, and stores it with the addresses.
+// `fleet auth login`: gets an access token, checks it, and stores it with the addresses. The user
+// enters the token, or an e-mail address and a password.
 
 import { isUtf8 } from 'node:buffer';
 import { LOGIN_PATH, postLogin, refreshPathOf } from '../../api/login.js';
@@ -36,7 +36,9 @@ import { checkLogin, clientOfLogin, withPrefixHint } from './check.js';
 import type { LoginOptions } from './flags.js';
 import { askAddress, askOrganization, askPassword, askToken } from './questions.js';
 
-/** A token has a few hundred bytes. A longer input is a mistake. */
+/**
+ * The maximum size of the input. A token has a few hundred bytes, so a longer input is a mistake.
+ */
 const STDIN_LIMIT_BYTES = 65_536;
 
 export async function login(context: Context, options: LoginOptions): Promise<void> {
@@ -48,7 +50,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
-  // The settings of the sandbox's profile are not used for another service.
+  // The address of the sandbox's profile must not be used for another service.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
   const known =
     isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
@@ -56,8 +58,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   const baseUrl = isNewPlace ? await askAddress(context, 'Address of the service') : known;
   const target = chooseTarget(stored, settings.profile, baseUrl);
   const { profile, reason, replaced } = target;
-  // The name of the profile may come from the address. It is refused here, before the user types a
-  // password.
+  // The profile may be named after the host of the address. An invalid name is refused before the
+  // user types a password.
   checkProfileName(profile, stored.profiles.keys());
   const where = `profile "${profile}"${baseUrl === undefined ? '' : ` at ${showAddress(baseUrl)}`}`;
   await notice(`logging in: ${where}`);
@@ -65,7 +67,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   if (replaced !== undefined) await notice(`this replaces the address ${showAddress(replaced)}`);
   const isKnown = ({ shown, origin }: Setting) =>
     shown !== null && (origin !== 'profile' || profile === inUse);
-  // A login with `--base-url` needs the push address too, as a login that asks for both does.
+  // With `--base-url`, the login also asks for the push address, as a login that asks for the
+  // address does.
   const needsPush = isNewPlace || (asks && settings.baseUrl.origin === 'flag');
   const sseUrl =
     needsPush && !isKnown(settings.sseUrl)
@@ -89,7 +92,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // Values from the environment are saved only when the login is for a profile that is not in use.
+  // Values from the environment are saved only when the login is for another profile than the one
+  // in use, or for another service.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -106,23 +110,23 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /**
- * The profile of a login. It is the named profile, or the one in use if it is for the same service,
- * or one that is named after the host.
+ * The profile that a login is stored in. This is the profile that the user named, the profile in
+ * use if it belongs to the same service, or a profile named after the host.
  */
 interface LoginTarget {
   profile: string;
-  /** Why the profile differs from the one in use; undefined when it does not. */
+  /** Why the login is not stored in the profile in use. Undefined when it is. */
   reason?: string;
   /**
-   * The previous address of the profile, if it was for another service. The other values of the
-   * profile are then removed.
+   * The previous address of the profile, if it belonged to another service. The profile's other
+   * values are then removed.
    */
   replaced?: URL;
 }
 
 /**
- * Chooses the profile for an address, which may be unknown. Throws a FleetError of kind `usage` for
- * the sandbox's profile.
+ * Chooses the profile for an address. `address` may be undefined. Throws a FleetError of kind
+ * `usage` for the sandbox's profile.
  */
 function chooseTarget(
   stored: Stored,
@@ -168,7 +172,10 @@ function checkFlags(options: LoginOptions): void {
       throw usageError(`${flag} needs --email`, 'fleet auth login --email you@example.org');
 }
 
-/** Gets the token: from stdin, from the terminal, or for a password. */
+/**
+ * Returns the token. Reads it from stdin, asks for it on the terminal, or requests it with a
+ * password.
+ */
 async function obtain(
   context: Context,
   { email, loginPath = LOGIN_PATH, clientId, passwordStdin, withToken }: LoginOptions,
@@ -189,7 +196,7 @@ async function obtain(
     passwordStdin === true
       ? await pipe(context, '--password-stdin', 'password')
       : await askPassword(context, email, where);
-  // Editors on Windows begin a file with a byte order mark.
+  // Editors on Windows put a byte order mark at the beginning of a file.
   const password = typed.replace(/^\uFEFF/, '').replace(/\r?\n$/, '');
   if (/[\r\n\0]/.test(password))
     throw usageError(
@@ -226,7 +233,7 @@ async function obtain(
 }
 
 async function pipe(context: Context, flag: string, what: string): Promise<string> {
-  // Text that the user types here would be visible on the screen.
+  // A terminal is refused, because it would show the secret while the user types it.
   if (context.io.stdin.isTTY === true)
     throw usageError(
       `${flag} reads the ${what} from a pipe or a file`,
@@ -240,7 +247,9 @@ async function pipe(context: Context, flag: string, what: string): Promise<strin
   );
 }
 
-/** Saves the values and the token. Removes the values of the profile's previous service. */
+/**
+ * Saves the values and the token. Removes the values that belong to the profile's previous service.
+ */
 async function save(
   { notice }: Context,
   stored: Stored,
@@ -262,7 +271,8 @@ async function save(
     );
   const mode = process.platform === 'win32' ? '' : ' (mode 0600)';
   await notice(`✓ stored the token for profile "${profile}" in ${stored.credentialsPath}${mode}`);
-  // The first profile, and a profile that the login chose itself, become the profile in use.
+  // The login switches to its profile when this is the first profile, or when the login chose the
+  // profile itself.
   const before = stored.active ?? DEFAULT_PROFILE;
   const isFirst = stored.profiles.size === 0 && stored.active === undefined;
   if (before === profile) return;
@@ -290,7 +300,7 @@ async function reportEnd(
   await notice(`the token expires ${when}${end}`);
 }
 
-/** Warns when another setting has priority over the saved token or addresses. */
+/** Warns when another setting overrides the saved token or addresses. */
 async function warn({ io, flags, notice }: Context, profile: string, token: string): Promise<void> {
   const saved = await loadStored(io.env);
   const settings = resolveSettings({ flags: { ...flags, profile }, env: io.env, stored: saved });

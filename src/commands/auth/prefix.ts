@@ -1,17 +1,19 @@
-// The prefix of the service's paths: "some samples prefix paths with /api and some do not"
-// (interface.md section 4).
+// The prefix of the service's paths. Some samples use `/api`: "some samples prefix paths with /api
+// and some do not" (interface.md section 4).
 
 import { hasTotal, readPage } from '../../http/pages.js';
 import { isHtml } from '../../http/server-text.js';
 import type { HttpAnswer, Page } from '../../http/types.js';
 
-/** The prefix that some samples have. */
+/** The prefix that some samples of the interface use. */
 const PREFIX = '/api';
 
 /**
- * Returns the first address that answers as the service does: with a list, or with a request for a
- * token. Tries the path with and without the prefix, and no path. Returns undefined when no address
- * answers so. `ask` requests the list of bicycles at an address.
+ * Returns the first address that answers like the service: with a list, or by asking for a token.
+ * Tries the path with and without the prefix, and an empty path. Returns undefined when no address
+ * answers like that.
+ *
+ * `ask` requests the list of bicycles at an address.
  */
 export async function findPrefix(
   baseUrl: URL,
@@ -28,14 +30,17 @@ export async function findPrefix(
   return undefined;
 }
 
-/** Whether the service itself refuses the token. An HTML page comes from another server. */
+/**
+ * Whether the service refused the token. An HTML page does not count, because it comes from another
+ * server.
+ */
 export function isRefusal({ status, text, headers }: HttpAnswer): boolean {
   return (status === 401 || status === 403) && !isHtml(text, headers['content-type']);
 }
 
 /**
- * Returns the number of bicycles for people: `57`, or `20 or more` when the service sends no total
- * and has more pages.
+ * Returns the number of bicycles as text, such as `57`. Returns `20 or more` when the service sends
+ * no total and there are more pages.
  */
 export function describeTotal(page: Page<unknown>): string {
   if (hasTotal(page)) return String(page.count);
@@ -43,8 +48,8 @@ export function describeTotal(page: Page<unknown>): string {
 }
 
 /**
- * Returns the number of items of a list, or at least of those on this page. Returns undefined when
- * the answer is not a list.
+ * Returns the number of items in a list. Without a total, counts only the items of this page.
+ * Returns undefined when the answer is not a list.
  */
 export function countOf(answer: HttpAnswer): number | undefined {
   if (answer.status !== 200) return undefined;

@@ -10,11 +10,11 @@ import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { clientOfLogin, type LoginPlace } from './check.js';
 
-/** What to do without a terminal. */
+/** What the user can do without a terminal. */
 const INSTEAD =
   'pass the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 
-/** Asks for an address. Returns undefined when the user types none. */
+/** Asks for an address. Returns undefined when the user enters nothing. */
 export async function askAddress(
   context: Context,
   message: string,
@@ -33,7 +33,7 @@ export async function askAddress(
   return 'value' in parsed ? parsed.value : undefined;
 }
 
-/** Asks for a token. `where` names the profile and the address. */
+/** Asks for a token. `where` describes the profile and the address. */
 export async function askToken(context: Context, where: string): Promise<string> {
   return askSecret(context, {
     message: `Access token for ${where}`,
@@ -51,16 +51,19 @@ export async function askPassword(context: Context, email: string, where: string
     instead: `pass the password on stdin: fleet auth login --email ${email} --password-stdin < FILE`,
     refuse(typed) {
       if (typed === '') return 'the password is empty';
-      // The terminal sent bytes that are not UTF-8. The password would not be sent as it was typed.
+      // The terminal sent bytes that are not UTF-8, so the password would be sent with wrong
+      // characters.
       return typed.includes('\uFFFD') ? 'the password is not UTF-8' : undefined;
     },
   });
 }
 
 /**
- * Asks for the default organization. It offers those in the token, or those of the service's list
- * when the token names none. Returns undefined when the user chooses none. When no organization is
- * known, it asks only if the address is new. Without a place it sends no request.
+ * Asks for the default organization. Offers the organizations in the token, or the service's list
+ * when the token names none. Returns undefined when the user chooses none.
+ *
+ * Without any known organization, asks only when the address is new. Without `place`, sends no
+ * request.
  */
 export async function askOrganization(
   context: Context,
@@ -69,7 +72,7 @@ export async function askOrganization(
   isNewPlace: boolean,
 ): Promise<string | undefined> {
   const client = place === undefined ? undefined : await clientOfLogin(context, place);
-  // The names of the organizations, if the service sends them quickly.
+  // The names of the organizations. Without them, the question shows only UUIDs.
   const names = await (client &&
     readNames(client, NAMED.organization).catch(() => context.signal.throwIfAborted()));
   const ofToken = organizationsOf(token);

@@ -1,5 +1,5 @@
-// `fleet auth status`, `token` and `logout`: the current token. Sends no request, apart from a
-// renewal of the token.
+// `fleet auth status`, `token` and `logout`: show or remove the current token. They send no
+// request, except to renew the token.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -37,9 +37,11 @@ export async function logout({ io, flags, notice }: Context): Promise<void> {
 }
 
 /**
- * `fleet auth status`: prints profile, address, token source, expiry and claims, but never the
- * token. After printing, throws when there is no token or its source fails (kind `config`, exit 3),
- * or when it has expired (Assumed: kind `auth`, exit 4, because the service would answer 401).
+ * `fleet auth status`: prints the profile, address, token source, expiry and claims, but never the
+ * token.
+ *
+ * After printing, throws when there is no token or its source fails (kind `config`, exit 3), or
+ * when the token has expired. Assumed: kind `auth`, exit 4, because the service would answer 401.
  */
 export async function showStatus(context: Context): Promise<void> {
   const { io, clock, flags } = context;
@@ -54,7 +56,7 @@ export async function showStatus(context: Context): Promise<void> {
   } catch (error) {
     failure = error;
   }
-  // A renewal may have changed the stored token.
+  // The stored token is read again, because it may have just been renewed.
   const place = await findTokenPlace(io.env, stored, settings);
   const status = tokenStatus(settings, place, token, now);
   const { expires } = status;
@@ -77,7 +79,7 @@ const STATUS: Shape<object> = {
   single: true,
 };
 
-/** Returns the object for `--json`. Unknown values are `null`. */
+/** Returns the status for `--json`. Unknown values are `null`. */
 function tokenStatus(
   settings: Settings,
   place: TokenPlace | undefined,
@@ -104,7 +106,7 @@ function tokenStatus(
   };
 }
 
-/** Formats a time: for people in a time zone, for programs in ISO 8601. */
+/** Formats a time: in a time zone for people, or in ISO 8601 for programs. */
 function showTime(iso: string, zone: TimeZone | undefined): string {
   return zone === undefined ? iso : showLocalTime(Date.parse(iso), zone);
 }
