@@ -1,4 +1,4 @@
-// Reads the age of a published feed, for `fleet gbfs --check`.
+// Computes the age of a published feed, for `fleet gbfs --check`.
 
 import { join } from 'node:path';
 import type { Context } from '../../context.js';
@@ -13,11 +13,13 @@ export interface Age {
 }
 
 /**
- * How long after its planned time a feed may be published before the old feed counts as too old.
+ * The tolerance for a new feed that is published late. Only after this time does the old feed count
+ * as too old.
  */
 const LATE_MS = 10_000;
 /**
- * A feed with a date that is further ahead was made with a wrong clock, so its age is not known.
+ * When the date of a feed is further ahead than this, the feed was made with a wrong clock. Such a
+ * feed counts as too old.
  */
 const AHEAD_MS = 60_000;
 
@@ -34,7 +36,7 @@ export function describeFeedAge({ clock }: Context, { updatedMs, ttlMs }: Age): 
 }
 
 /**
- * Reads the age of the feed in a folder. Returns undefined when the feed does not exist or does not
+ * Reads the age of the feed in a folder. Returns undefined when there is no feed or it does not
  * contain its age.
  */
 export async function readAge(

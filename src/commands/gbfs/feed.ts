@@ -1,5 +1,5 @@
-// Builds the documents of a GBFS feed from bicycles, zones and facts about the system. The
-// functions are pure, and no text of the service is published.
+// Builds the documents of a GBFS feed from bicycles, zones and facts about the rental system. All
+// functions are pure. No text of the service is published.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -10,14 +10,16 @@ import { numberOf, pointOf } from '../../terminal/values.js';
 import { sentOutline } from '../../views/named.js';
 import type { FeedVersion, System } from './system-fields.js';
 
-/** The selection of published bicycles. */
+/** The options that determine which bicycles are published. */
 export interface FeedSelection {
   readonly organization: string;
   readonly nowMs: number;
   readonly maxAgeMs: number | undefined;
   /** Whether bicycles in maintenance are included. */
   readonly withDisabled: boolean;
-  /** The range with a full battery in metres; undefined for a bicycle without a motor. */
+  /**
+   * Returns the range with a full battery in metres, or undefined for a bicycle without a motor.
+   */
   rangeOf(bicycle: Bicycle): number | undefined;
 }
 
@@ -31,40 +33,41 @@ interface Vehicle {
   readonly reportedMs: number | undefined;
 }
 
-/** The number of excluded bicycles for each reason. */
+/** The number of excluded bicycles, by reason. */
 export type LeftOut = { [reason: string]: number };
 
-/** The bicycles that are collected for a feed. */
+/** The vehicles of a feed while it is being built. */
 export interface Vehicles {
-  /** Vehicles by ID. */
+  /** The vehicles of the feed by ID. */
   readonly all: Map<string, Vehicle>;
   readonly leftOut: LeftOut;
 }
 
 /**
- * States that never appear in the feed, or only on request. The names of other states are not
- * published.
+ * Bicycles in these states are excluded; `in_maintenance` can be included on request. The names of
+ * other states are not published either.
  */
 const STATES_LEFT_OUT = ['rented', 'lost', 'unrecoverable', 'retired', 'in_maintenance'];
-/** Observed: both fields are times of the bicycle's last message. */
+/** The fields with the time of a bicycle's last message. Observed: both contain such a time. */
 const REPORTS = ['latest_gps_timestamp', 'last_cellular_update'] as const;
 /** The earliest time that GBFS allows: 15 December 2015. */
 const FIRST_MS = 1_450_155_600_000;
-/** Six decimals are 11 cm. */
+/** The precision of published positions. Six decimals are 11 cm. */
 const POSITION_DECIMALS = 6;
 
 /** The last rental of a bicycle. */
 export interface LastRental {
-  /** Returns an ID that changes after every rental, and from which the bicycle cannot be found. */
+  /** Returns a vehicle ID that changes after every rental and does not reveal the bicycle. */
   idOf(uuid: string): string;
   /**
-   * When the rental may have ended at the earliest. A report before this time, or in the same
-   * second, would connect the old ID with the new one, because the feed publishes whole seconds.
+   * The earliest time at which the rental may have ended. Earlier reports must not be published,
+   * because they would connect the old ID with the new one. Neither must reports in the same
+   * second, because the feed publishes whole seconds.
    */
   readonly sinceMs: number | undefined;
 }
 
-/** Adds a bicycle to the feed, or counts why it is excluded. */
+/** Adds a bicycle to the feed. Counts a bicycle that is excluded, with the reason. */
 export function addVehicle(
   { all, leftOut }: Vehicles,
   bicycle: Bicycle,
@@ -98,14 +101,14 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
     return STATES_LEFT_OUT.find((known) => known === state) ?? 'in a state that is not known';
   if (owner !== undefined && owner !== selection.organization) return 'of another organization';
   const place = point.map((degrees) => numberOf(degrees) ?? 0);
-  // Trackers report 0, 0 when they do not know their position.
+  // A tracker that does not know its position reports 0, 0.
   if (place.every((degrees) => degrees === 0)) return 'without a position';
   const [lon = 0, lat = 0] = place.map((degrees) => Number(degrees.toFixed(POSITION_DECIMALS)));
   const { nowMs, maxAgeMs = Number.POSITIVE_INFINITY } = selection;
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A report in the future comes from a clock that is ahead. It counts as a report of this moment.
+  // A report with a future time comes from a clock that is ahead, so it counts as made now.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
     return 'silent for longer than --max-age';
@@ -118,14 +121,15 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   return { lon, lat, is_reserved, is_disabled, current_range_meters, maxRangeMetres, reportedMs };
 }
 
-/** A published zone. */
+/** The outline of a published zone. */
 export type FeedArea = number[][][][];
 
 /**
  * Returns the service areas of an organization. Returns none when a part of an outline cannot be
- * read, because the feed would then forbid rides in that part. The rules of other types of zones
- * are not known, so such zones are counted as excluded. Assumed: the type of a service area
- * contains the word "service".
+ * read, because the feed would then forbid rides in that part.
+ *
+ * Zones of other types are counted as excluded, because their rules are unknown. Assumed: the type
+ * of a service area contains the word "service".
  */
 export function areasOf(
   zones: readonly Named[],
@@ -144,19 +148,19 @@ export function areasOf(
 export interface GbfsFeed {
   readonly version: FeedVersion;
   readonly system: System;
-  /** Vehicles by ID. */
+  /** The vehicles by ID. */
   readonly vehicles: readonly (readonly [id: string, vehicle: Vehicle])[];
-  /** The ranges of all vehicle types, including types that no vehicle has at the moment. */
+  /** The ranges of all vehicle types, including types that no vehicle currently has. */
   readonly ranges: readonly (number | undefined)[];
-  /** The areas of the whole fleet, including areas without a published vehicle. */
+  /** The service areas of the whole fleet, even if no published vehicle is inside. */
   readonly areas: readonly FeedArea[];
   readonly updatedMs: number;
   readonly ttlMs: number;
 }
 
 /**
- * Returns the files by name. `gbfs.json` is the last one, so that all files that it lists exist
- * when it is written.
+ * Returns the files by name. `gbfs.json` comes last, because it must not be written before the
+ * files that it lists.
  */
 export function drawFeed(feed: GbfsFeed): [name: string, document: object][] {
   const { version, system, vehicles, ranges, areas, updatedMs, ttlMs } = feed;
@@ -194,7 +198,7 @@ function oldSystem({ feed_url: _ours, opening_hours: _newer, ...system }: System
   return system;
 }
 
-/** From version 3.0, texts have languages. */
+/** Returns the system information for version 3.0 and later, where each text has a language. */
 function newSystem({ feed_url: _ours, language = '', name, operator, ...system }: System): object {
   const translated = (text: string | undefined) => text && [{ text, language }];
   return {
@@ -205,7 +209,10 @@ function newSystem({ feed_url: _ours, language = '', name, operator, ...system }
   };
 }
 
-/** Returns an ID that reveals no data of the service. Types differ only by their range. */
+/**
+ * Returns the ID of a vehicle type. The ID depends only on the range and reveals no data of the
+ * service.
+ */
 function typeId(maxRangeMetres: number | undefined): string {
   return maxRangeMetres === undefined ? 'bicycle' : `ebike-${maxRangeMetres}`;
 }
@@ -220,7 +227,9 @@ function drawType(range: number | undefined): object {
   };
 }
 
-/** The vehicles are sorted by ID, because another order could reveal which bicycle returned. */
+/**
+ * Returns the vehicles sorted by ID. Another order could reveal which bicycle returned from a ride.
+ */
 function drawVehicles(
   vehicles: GbfsFeed['vehicles'],
   idField: string,
@@ -236,8 +245,8 @@ function drawVehicles(
 }
 
 /**
- * Rides must begin and end in a service area, if there is one. Assumed: riding through other areas
- * is allowed.
+ * Returns the zones of the feed. If there is a service area, rides must begin and end inside one.
+ * Assumed: riding through other areas is allowed.
  */
 function drawZones(areas: readonly FeedArea[], isOld: boolean): object {
   const ruleOf = (isInside: boolean) =>

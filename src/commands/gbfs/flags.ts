@@ -11,7 +11,7 @@ import { FEED_VERSIONS } from './system-fields.js';
 
 const LEAST_EVERY_MS = 1000;
 
-/** Adds the flags of `fleet gbfs`. Times are in milliseconds, ranges in metres. */
+/** Adds the flags of `fleet gbfs`. Times are in milliseconds, and ranges in metres. */
 export function addGbfsFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -60,7 +60,7 @@ export function addGbfsFlags<A extends unknown[], O extends OptionValues>(
 
 export type GbfsOptions = FlagsOf<typeof addGbfsFlags<[], NoFlags>>;
 
-/** A parser for commander: `NAME=VALUE`; the flag can be repeated. */
+/** Parses a value of `NAME=VALUE` for commander. The flag can be repeated. */
 function readSet(text: string, before: { readonly [name: string]: string } = {}) {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)

@@ -23,17 +23,20 @@ import { readSystem } from './system.js';
 import type { System } from './system-fields.js';
 
 const DEFAULT_TTL_MS = 60_000;
-/** Models and zones rarely change, and services limit the number of requests. */
+/**
+ * How long models and zones are reused before they are read again. They rarely change, and services
+ * limit the number of requests.
+ */
 const NAMED_MS = 600_000;
 /**
- * Failures that another attempt may fix. After a first feed was published, every failure is tried
- * again, because a gateway may temporarily refuse a valid request.
+ * Kinds of failures that a retry may fix. After a first feed was published, every failure is
+ * retried, because a gateway may temporarily refuse a valid request.
  */
 const PASSING: readonly ErrorKind[] = ['network', 'service', 'partial'];
 
 /**
- * Publishes the feed. Throws the error that ends it. The error is of kind `partial` when the
- * existing feed is older than its ttl.
+ * Publishes the feed. Throws the error that ended the command. The error is of kind `partial` when
+ * the existing feed is older than its ttl.
  */
 export async function publishGbfs(context: Context, options: GbfsOptions): Promise<void> {
   const { out, every, serve, check } = options;
@@ -41,7 +44,7 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   await chooseLines(context, 'gbfs');
   const problems = checkFlags(context, options);
   if (check === true) return checkAge(context, out ?? '');
-  // Missing fields are reported before anything is sent or served.
+  // This reports missing fields before a request is sent and before the server starts.
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);
@@ -71,10 +74,10 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   }
 }
 
-/** A smaller number was probably meant in kilometres. */
+/** The smallest accepted range. A smaller number was probably meant in kilometres. */
 const LEAST_RANGE_METRES = 1000;
 
-/** Returns the missing flags. Throws for invalid ones. */
+/** Returns a problem for each missing flag. Throws for invalid flags. */
 function checkFlags(
   { flags: { jq } }: Context,
   { out, serve, check, range }: GbfsOptions,
@@ -100,8 +103,7 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs');
   const rangeMetres = range && Math.round(range);
-  // Ranges are never removed, because the vehicles that use them may still be in the feed that a
-  // reader has.
+  // Ranges are only added, because a reader may still have an older feed whose vehicles use them.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
@@ -125,7 +127,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The next feed is published at the earliest after the time that it took to build this one.
+    // The ttl is at least the time that building takes, because the next feed cannot be published
+    // sooner.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;
@@ -154,13 +157,13 @@ async function writeFiles(
     await rm(join(folder, name), { force: true });
 }
 
-/** Matches the names of feed files, and of drafts that killed runs left. */
+/** Matches the names of feed files, and of drafts that a killed process left behind. */
 const FILE =
   /^(?:gbfs|system_information|vehicle_types|vehicle_status|free_bike_status|geofencing_zones)\.json(?:\.[\w-]+\.draft)?$/;
 
 /**
- * Describes a failure, after which the old feed stays. The error reports the age of the feed, and
- * is of kind `partial` when the feed is older than its ttl.
+ * Returns the error for a failure after which the old feed stays in place. The message contains the
+ * age of the old feed. The error is of kind `partial` when the old feed is older than its ttl.
  */
 async function describeFailure(
   context: Context,
@@ -169,7 +172,8 @@ async function describeFailure(
 ): Promise<FleetError> {
   context.signal.throwIfAborted();
   const error = asFleetError(thrown);
-  // Errors such as a closed output are thrown unchanged, because they are not failures of the feed.
+  // Other errors, such as a closed output, are thrown unchanged, because they are not failures of
+  // the feed.
   if (error.kind === 'internal' || error.kind === 'usage') throw thrown;
   const age =
     before === undefined
@@ -181,8 +185,8 @@ async function describeFailure(
 }
 
 /**
- * Prints a JSON line for programs. For people, only the address is printed on stdout; all other
- * messages go to stderr.
+ * Prints a message. Programs get a JSON line on stdout. People get the address on stdout, and all
+ * other messages on stderr.
  */
 async function tell(
   { io, notice }: Context,

@@ -1,4 +1,5 @@
-// Reads the input of a feed: bicycles from a current mirror or from the list, and models and zones.
+// Reads the input of a feed. Bicycles come from a current mirror or from the service's list, and
+// models and zones from the service.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
@@ -16,8 +17,8 @@ import { eachWithRental } from './rentals.js';
 import { openVehicleIds } from './vehicle-ids.js';
 
 /**
- * Returns the published bicycles. `key` is the secret from which their IDs are made. Throws the
- * errors of a list, and a FleetError of kind `partial` for an incomplete list.
+ * Returns the bicycles to publish. Their IDs are derived from the secret `key`. Throws the errors
+ * of a list, and a FleetError of kind `partial` for an incomplete list.
  */
 export async function readVehicles(context: Context, selection: FeedSelection, key: string) {
   const { organization, nowMs } = selection;
@@ -63,13 +64,13 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
 
-/** How long it takes until the service has stored a report of a bicycle. */
+/** The longest expected time until the service has stored a report of a bicycle. */
 const REPORT_MS = 60_000;
 
-/** Assumed: models have their range in this field. */
+/** The field of a model with its range. Assumed: the service has this field. */
 const RANGE_FIELD = 'max_range_meters';
 
-/** Half the circumference of the earth. A larger range is a mistake. */
+/** The largest accepted range, which is half the circumference of the earth. */
 const FARTHEST_METRES = 20_000_000;
 
 /** Returns the known ranges of models in metres, by UUID. */
@@ -87,7 +88,7 @@ export function rangesOf(models: readonly Named[]): ReadonlyMap<string, number> 
 
 /**
  * Reads all models or zones. Returns none when the service does not have this list. Throws the
- * client's errors, and an error for an incomplete list.
+ * client's errors, and an error when the list is incomplete.
  */
 export async function readNamedRows(context: Context, kind: 'model' | 'zone'): Promise<Named[]> {
   const { path, many } = NAMED[kind];
@@ -97,7 +98,7 @@ export async function readNamedRows(context: Context, kind: 'model' | 'zone'): P
   const reading = readList<Named>(context, plan, { count: true }, (items) => {
     for (const { value } of items) found.push(value);
   });
-  // A later failure means that the list could not be read completely.
+  // After the first items, a missing page is an error, because the list is then incomplete.
   const incomplete = await ifOffered(reading, () => found.length === 0);
   if (incomplete !== undefined) throw incomplete;
   return found;

@@ -1,5 +1,5 @@
-// Reads the bicycles of a mirror with their last rentals. A feed gives a bicycle a new ID after
-// each rental.
+// Reads the bicycles of a mirror with their last rentals, because a bicycle gets a new ID in the
+// feed after each rental.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { parseJson } from '../../json/parse.js';
@@ -8,17 +8,20 @@ import { rangeOf } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 
 /**
- * A bicycle that moved by this many degrees (about 200 m) may have been rented without a message.
+ * A bicycle that moved by more than this many degrees (about 200 m) may have been rented, even if
+ * no message said so.
  */
 const RIDDEN_DEGREES = 0.002;
-/** A bicycle that stays in these states has not been rented. */
+/** The states of a bicycle that is not rented. */
 const AT_REST = `('"available"', '"reserved"', '"in_maintenance"')`;
 
 /**
- * Yields the bicycles of an organization with their last rentals. The identifier of the rental
- * changes after every ride and is never used again. A single statement reads a consistent state. A
- * bicycle may have been rented when it was in another state, moved, left the list, or during a gap.
- * Expired history is ignored, because gaps are deleted at once, but changes only bit by bit.
+ * Yields the bicycles of an organization with their last rentals. The identifier of a rental
+ * changes after every ride and is never reused.
+ *
+ * A bicycle may have been rented when it was in another state, moved, left the list, or during a
+ * gap. One single statement reads everything, so that the data is consistent. Expired changes are
+ * ignored, because they are deleted in small steps.
  */
 export async function* eachWithRental(
   { database }: Mirror,
@@ -42,11 +45,12 @@ export async function* eachWithRental(
       );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
-        /** Identifies the last rental, and tells when it may have ended. */
+        /** The identifier of the last rental, and the time when it may have ended. */
         ...{ rental, sinceMs: readTime(since) },
         /**
-         * Whether the bicycle left its state and its new state was not published, because only the
-         * rider gets messages about a ride. After a gap, the list has shown the state.
+         * Whether the bicycle may still be on a ride: it left its state, and no message contained
+         * the new state. Only the rider gets messages about a ride. After a gap this is false,
+         * because the list has shown the state again.
          */
         isAway: Boolean(away),
       };

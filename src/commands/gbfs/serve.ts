@@ -13,12 +13,13 @@ export interface Published extends Age {
   readonly files: readonly (readonly [name: string, text: string])[];
 }
 
-/** A reader that takes no data for this long is disconnected. */
+/** A client that reads no data for this long is disconnected. */
 const IDLE_MS = 30_000;
 
 /**
- * Returns whether an If-None-Match header matches a tag (RFC 9110, 13.1.2). The header is `*` or a
- * list of quoted tags. A proxy that compresses adds W/ to a tag; the comparison ignores it.
+ * Returns whether an If-None-Match header matches an ETag (RFC 9110, 13.1.2). The header is `*` or
+ * a list of quoted tags. The comparison ignores the prefix W/, which proxies add when they
+ * compress.
  */
 function matchesTag(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false;
@@ -27,7 +28,7 @@ function matchesTag(header: string | undefined, etag: string): boolean {
 }
 
 /**
- * Serves the feed to everyone, under any host name, until the command ends. Rejects with a
+ * Serves the feed to every client and under any host name, until the command ends. Rejects with a
  * FleetError of kind `usage` when the port cannot be used.
  */
 export async function serveFeed({ clock, atEnd }: Context, port: number) {
@@ -35,7 +36,7 @@ export async function serveFeed({ clock, atEnd }: Context, port: number) {
   let endMs = 0;
   const listen = { host: '127.0.0.1', port, flag: '--serve', idleMs: IDLE_MS };
   const { origin, close } = await openHttpServer(listen, (request, response) => {
-    // A proxy may send an absolute URL.
+    // A proxy may send an absolute URL instead of a path.
     const [path = ''] = (request.url ?? '').replace(/^https?:\/\/[^/]*/i, '').split('?', 1);
     const file = files.get(path);
     const refuse = (status: number, reason: string) =>

@@ -1,4 +1,4 @@
-// The fields of system_information.json that cannot be read from the service, with their checks.
+// The fields of system_information.json that the service does not provide, with their parsers.
 
 import { canonicalTimeZone } from '../../system/time-zone.js';
 
@@ -7,15 +7,18 @@ export const FEED_VERSIONS = ['3.0', '3.1', '2.3'] as const;
 export type FeedVersion = (typeof FEED_VERSIONS)[number];
 
 /**
- * A field: an example, and a parser. The parser returns the text in the form of the feed, or
- * undefined when it is not valid.
+ * A field with an example and a parser. The parser returns the text as it appears in the feed, or
+ * undefined when it is invalid.
  */
 type SystemField = readonly [example: string, parse: (text: string) => string | undefined];
 
 const matching = (pattern: RegExp) => (text: string) => (pattern.test(text) ? text : undefined);
 const anything = (text: string) => text;
 
-/** Accepts only the characters of RFC 3986, which every reader of the feed accepts. */
+/**
+ * Accepts a URL with only the characters of RFC 3986, because every reader of the feed accepts
+ * these.
+ */
 function parseUrl(text: string): string | undefined {
   return URL.canParse(text)
     ? matching(/^https?:\/\/[\w.~:/?#@!$&'()*+,;=%-]+$/i)(new URL(text).href)
@@ -30,7 +33,7 @@ function parseFolderUrl(text: string): string | undefined {
   return /[?#@]|\.json\/*$/i.test(text) ? undefined : parseUrl(text);
 }
 
-/** Returns the usual spelling of an IANA time zone. */
+/** Returns the standard spelling of an IANA time zone. */
 function parseTimezone(text: string): string | undefined {
   return /^[a-z][\w+-]*(?:\/[\w+-]+)*$/i.test(text) ? canonicalTimeZone(text) : undefined;
 }
@@ -44,11 +47,13 @@ function parseDate(text: string): string | undefined {
 
 const parseEmail = matching(/^[\w+-]+(?:\.[\w+-]+)*@[a-z\d]+(?:[.-][a-z\d]+)*\.[a-z]{2,}$/i);
 
-/** Matches days, hours and seasons. Valid opening hours contain at least one of these. */
+/**
+ * Matches a text with days, hours or seasons. Valid opening hours contain at least one of these.
+ */
 const OPENING_HOURS = /24\/7|\d\d:\d\d|\b(?:Mo|Tu|We|Th|Fr|Sa|Su|PH|sunrise|dawn)\b/;
 
 /**
- * All fields by their name in the feed. `feed_url` is not one of them in GBFS: it is the public
+ * All fields by their name in the feed. Only `feed_url` is not a GBFS field: it is the public
  * address of the files.
  */
 export const SYSTEM_FIELDS = {
@@ -80,5 +85,5 @@ export const NEEDED_FIELDS: { readonly [Version in FeedVersion]: readonly System
   '2.3': ALWAYS_NEEDED,
 };
 
-/** The known facts about the system. */
+/** The known facts about the rental system. */
 export type System = { readonly [Name in SystemName]?: string | undefined };

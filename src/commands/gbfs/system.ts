@@ -1,5 +1,5 @@
-// Collects the facts about the system from --set and a JSON file. Reports all invalid and missing
-// fields at once.
+// Collects the facts about the rental system from --set and a JSON file. Reports all invalid and
+// missing fields at once.
 
 import { nearest } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
@@ -16,9 +16,9 @@ const LONGEST_SHOWN_CHARACTERS = 80;
 type Fields = { readonly [name: string]: unknown };
 
 /**
- * Reads the facts about the system. Throws a FleetError of kind `usage` that lists all invalid and
- * missing fields after the given problems. A feed that fleet serves itself does not need its
- * address.
+ * Reads the facts about the rental system. Throws a FleetError of kind `usage` that lists the given
+ * problems, and all invalid and missing fields. `feed_url` is not required when fleet serves the
+ * feed itself.
  */
 export async function readSystem(
   context: Context,
@@ -30,7 +30,10 @@ export async function readSystem(
   }: Pick<GbfsOptions, 'version' | 'serve' | 'system' | 'set'>,
   problems: string[],
 ): Promise<System> {
-  /** Refused fields are present and have the value undefined. */
+  /**
+   * An invalid field is present with the value undefined, so that it is not also reported as
+   * missing.
+   */
   const system: { [Name in SystemName]?: string | undefined } = {};
   const take = (from: string, written: string, value: unknown) => {
     const name = SYSTEM_NAMES.find((each) => each === written.replaceAll('-', '_'));
