@@ -1,11 +1,11 @@
-// Converts a guide of docs/ into the form of a help page: each paragraph on one line, headings as
-// `Heading:`, and lists indented by two spaces.
+// Converts a guide of docs/ into the form of a help page: each paragraph is one line, a heading
+// becomes `Heading:`, and lists are indented by two spaces.
 
 import { showPairs } from '../../cli/help.js';
 
 /**
- * Converts the Markdown of a guide: headings, paragraphs, lists, tables with two columns and code
- * blocks. The title and pictures are left out.
+ * Converts the Markdown of a guide. Supports headings, paragraphs, lists, code blocks and tables
+ * with two columns. Leaves out the title and pictures.
  */
 export function guideText(markdown: string): string {
   const blocks = markdown
@@ -17,7 +17,7 @@ export function guideText(markdown: string): string {
     blocks
       .filter((block) => block !== '')
       .join('\n\n')
-      // There is no empty line between a heading and its list.
+      // Removes the empty line between a heading and its list.
       .replace(/^(\S.*:)\n\n(?= )/gm, '$1\n')
   );
 }
@@ -46,8 +46,8 @@ function readRow(line: string): [term: string, meaning: string] {
 }
 
 /**
- * Removes Markdown from text. Commands get quotes, and a link becomes the command that shows the
- * guide.
+ * Removes the Markdown markup from text. Commands get quotes, and a link becomes the command that
+ * shows the linked guide.
  */
 function inlineText(text: string): string {
   return text
@@ -58,7 +58,7 @@ function inlineText(text: string): string {
     .replaceAll('**', '');
 }
 
-/** Indents code by two spaces. The comment behind a shell line moves above it. */
+/** Indents code by two spaces. Moves the comment at the end of a shell line to a line above it. */
 function codeText(block: string): string {
   const [fence = '', ...lines] = block.split('\n').slice(0, -1);
   const isShell = fence === '```sh';

@@ -53,7 +53,9 @@ export function addHelp(program: Command, run: Run): void {
     );
 }
 
-/** Returns the command with this path. Throws a usage error that names the most similar one. */
+/**
+ * Returns the command with this path. Throws a usage error that suggests the most similar command.
+ */
 function findCommand(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {
@@ -77,13 +79,13 @@ function findCommand(program: Command, words: readonly string[]): Command {
   return command;
 }
 
-/** Offers the commands below the typed path, and topics as the first word. */
+/** Offers the commands below the typed path. As the first word, also offers topics. */
 function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);
   const topics = [
-    // A command and a topic with the same name share one page.
+    // A topic with the same name as a command is not offered again, because both share one page.
     ...TOPIC_NAMES.filter((name) => findBelow(at, name) === undefined).map((value) => ({
       value,
       description: TOPICS[value],

@@ -13,27 +13,31 @@ import { makeFolder } from '../../system/folder.js';
 import { programVersion } from '../../system/program-files.js';
 import { topicText } from './show-topic.js';
 
-/** The sections of the manual: commands, and guides. */
+/** The sections of the `man` pages: 1 for commands, and 7 for guides. */
 const COMMANDS = 1;
 const GUIDES = 7;
 
-/** The smallest usual width of a terminal. `man` does not wrap these lines. */
+/**
+ * The width of the pages, which fits the smallest usual terminal. `man` does not wrap these lines.
+ */
 const WIDTH_COLUMNS = 78;
 
 interface Page {
   name: string;
   section: number;
   summary: string;
-  /** The text as help shows it. */
+  /** The text in the form that help prints. */
   text: string;
   /** Related pages. */
   others: readonly (readonly [name: string, section: number])[];
 }
 
 /**
- * Writes the pages into a folder with the structure of man, and creates the folder:
- * `man1/fleet-bicycles-list.1`, `man7/fleet-exit-codes.7`. The pages have today's date, or that of
- * SOURCE_DATE_EPOCH for reproducible builds. Throws a FleetError of kind `output`.
+ * Writes the pages into a folder for `man`, such as `man1/fleet-bicycles-list.1` and
+ * `man7/fleet-exit-codes.7`. Creates the folder.
+ *
+ * The pages have today's date, or the date in SOURCE_DATE_EPOCH for reproducible builds. Throws a
+ * FleetError of kind `output`.
  */
 export async function writeManual(
   { io, clock, notice }: Context,
@@ -78,7 +82,7 @@ function innerOf(command: Command): Command[] {
   return command.createHelp().visibleCommands(command);
 }
 
-/** Returns the name of a page: `fleet-bicycles-list`. */
+/** Returns the name of a page, such as `fleet-bicycles-list`. */
 function nameOf(command: Command): string {
   return pathOf(command).replaceAll(' ', '-');
 }
@@ -98,7 +102,7 @@ function commandPage(command: Command): Page {
   };
 }
 
-/** Returns the page in roff: sections with a heading, and unchanged lines. */
+/** Returns the page in roff. Each section has a heading and unchanged lines. */
 function showPage({ name, section, summary, text, others }: Page, date: string): string {
   const body = text.trim().split('\n').map(plain).join('\n');
   return [
@@ -110,8 +114,8 @@ function showPage({ name, section, summary, text, others }: Page, date: string):
 }
 
 /**
- * Escapes for the special characters of roff, and for quotes and dashes, which roff would replace
- * by typographic ones.
+ * Escapes for special characters of roff. Also for quotes and dashes, because roff would replace
+ * them by typographic ones.
  */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',
@@ -124,8 +128,8 @@ const MARKS: { readonly [mark: string]: string } = {
 };
 
 /**
- * Escapes text for roff. Characters outside ASCII are written by their code point, because not
- * every `man` reads UTF-8.
+ * Escapes text for roff. Writes non-ASCII characters as code points, because not every `man` reads
+ * UTF-8.
  */
 function plain(text: string): string {
   return text
