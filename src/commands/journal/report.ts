@@ -1,5 +1,5 @@
-// `fleet journal show --file run.xlsx` and `--file run.html`: a report for readers who do not know
-// fleet.
+// `fleet journal show --file run.xlsx` and `--file run.html`: a report for readers who are not
+// familiar with fleet.
 
 import type { Journal, Person, RecordedRun } from '../../bulk/journal-records.js';
 import type { Context } from '../../context.js';
@@ -25,8 +25,8 @@ interface ReportInput {
 }
 
 /**
- * Returns the format of the report by the name of `--file`. Undefined when a plain table is
- * written, as with `--jq` or `--columns`.
+ * Returns the format of the report from the name in `--file`. Undefined when a plain table is
+ * written instead, as with `--jq` or `--columns`.
  */
 export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
   const { file, jq, columns, output } = flags;
@@ -36,7 +36,7 @@ export function chooseReportFile({ flags }: Context): ReportFormat | undefined {
   return isTable && /\.html?$/i.test(file) ? 'html' : undefined;
 }
 
-/** Writes the report into the file of `--file`. */
+/** Writes the report into the file that `--file` names. */
 export async function writeReport(context: Context, input: ReportInput): Promise<void> {
   const report = makeReport(context, input);
   const isWorkbook = input.reportFormat === 'xlsx';
@@ -72,7 +72,7 @@ function makeReport(context: Context, { journal, rows, noun }: ReportInput): Jou
 interface ReportColumn {
   header: string;
   text(row: JournalRow): string | null;
-  /** Only with `-o wide`. */
+  /** Whether the column appears only with `-o wide`. */
   isWide?: true;
 }
 
@@ -100,7 +100,10 @@ function columnsOf({ flags, zone }: Context): readonly ReportColumn[] {
   return columns.filter(({ isWide }) => isWide !== true || flags.wide === true);
 }
 
-/** The user of the service: the e-mail address, or another name that the service gave. */
+/**
+ * Returns the user of the service: the e-mail address, or another name from the token or the
+ * service.
+ */
 function nameOfUser(people: readonly Person[]): string {
   for (const kind of ['email', 'username', 'uuid', 'id']) {
     const names = new Set(
@@ -120,7 +123,7 @@ function describeTime({ zone }: Context, runs: readonly RecordedRun[]): string {
   return `${showLocalTime(first, zone)} to ${showLocalTime(last, zone)} (${name})`;
 }
 
-/** Says which runs were killed, and that the run after each of them continued. */
+/** Describes the runs. Says which runs were killed, and that the next run continued the work. */
 function describeRuns({ zone }: Context, runs: readonly RecordedRun[]): string {
   const sentences = runs.map(({ startedAtMs = 0, lastAtMs = startedAtMs, isEnded }, index) => {
     const verb = index === 0 ? 'started' : 'resumed';

@@ -1,4 +1,5 @@
-// `fleet journal show`: prints the outcome of each bicycle in a journal and the evidence for it.
+// `fleet journal show`: prints the outcome of each bicycle in a journal, and the evidence for this
+// outcome.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -17,8 +18,8 @@ import { type JournalRow, journalShape } from '../../views/journal.js';
 import { chooseReportFile, writeReport } from './report.js';
 
 /**
- * Prints one row for each bicycle and a summary. Throws a FleetError of kind `partial` after the
- * rows when the journal was changed.
+ * Prints one row for each bicycle and a summary. When the journal is not as fleet wrote it, throws
+ * a FleetError of kind `partial` after the rows.
  */
 export async function showJournal(context: Context, path: string): Promise<void> {
   const journal = await readJournalFile(path, context.clock.wallMs());
@@ -47,7 +48,7 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
   const isDone = judgeEntry(entry) === 'done';
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {
-    // The key of an edit consists of the UUID and the requested change.
+    // The key of an edit contains the UUID and the requested change.
     uuid: row === undefined ? (key.split(':', 1)[0] ?? key) : uuid,
     ...(row === undefined ? {} : { row: Number(row) }),
     name,
@@ -65,7 +66,10 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
   };
 }
 
-/** Returns the summary: `30 done (26 answered, 4 confirmed after a crash), 1 refused; 2 runs`. */
+/**
+ * Returns the summary, such as `30 done (26 answered, 4 confirmed after a crash), 1 refused; 2
+ * runs`.
+ */
 function sumUp({ numbers }: Journal, rows: readonly JournalRow[]): string {
   const counts = new Map<string, number>();
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);

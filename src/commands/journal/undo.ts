@@ -1,5 +1,5 @@
-// `fleet journal undo`: brings the bicycles of a run back to the states and values that its journal
-// recorded, unless another user has changed them since.
+// `fleet journal undo`: restores the states and values of bicycles from before a run, as its
+// journal recorded them. Bicycles that another user has changed since are skipped.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { readTransitions } from '../../api/history.js';
@@ -43,9 +43,10 @@ interface Kept {
 }
 
 /**
- * Undoes the run of a journal. Throws the errors of carryOut. Throws a FleetError of kind `usage`
- * for a journal that cannot be trusted or belongs to another service, and of kind `partial` when
- * some changes cannot be undone.
+ * Undoes the run of a journal. Throws the errors of carryOut.
+ *
+ * Throws a FleetError of kind `usage` for a journal that cannot be trusted or belongs to another
+ * service, and of kind `partial` when some changes cannot be undone.
  */
 export async function undoJournal(
   context: Context,
@@ -86,7 +87,7 @@ function doneChanges({ entries }: Journal): DoneChange[] {
   return [...entries]
     .filter(([, entry]) => judgeEntry(entry) === 'done')
     .map(([key, entry]) => ({
-      // The key of an edit or a creation also contains a hash of its body.
+      // The key of an edit or a creation also contains a hash of its body, after the colon.
       uuid: key.split(':', 1)[0] ?? key,
       name: entry.name,
       entry,
@@ -111,7 +112,7 @@ function keep({ uuid, name }: DoneChange, reason: string): Kept {
   return { label: clean(name ?? uuid), reason };
 }
 
-/** How many changes are listed by name before the question. */
+/** The maximum number of changes that are listed before the question. */
 const KEPT_SHOWN = 100;
 
 async function report({ notice }: Context, kept: readonly Kept[]): Promise<void> {
@@ -123,11 +124,14 @@ async function report({ notice }: Context, kept: readonly Kept[]): Promise<void>
 
 // Transitions
 
-/** A transition of the run, and the state before the transition. */
+/** A transition of the run that can be undone. */
 interface RunStep {
   change: DoneChange;
   verb: string;
-  /** When the request was sent, by the service's clock; undefined when it is not known. */
+  /**
+   * The earliest time when the request was sent, by the service's clock. Undefined when it is
+   * unknown.
+   */
   sentAtMs: number | undefined;
 }
 
@@ -171,14 +175,19 @@ async function undoActions(
   return kept;
 }
 
-/** The service's times have whole seconds. */
-/** Returns the earliest time at which a request may have been sent, by the service's clock. */
+/**
+ * Returns the earliest time at which a request may have been sent, by the service's clock. One
+ * second is subtracted, because the service's times have whole seconds.
+ */
 function sentAtMs({ sending }: JournalEntry): number | undefined {
   const startMs = readTime(sending.start.date);
   return startMs === undefined ? undefined : startMs + sending.afterMs - SECOND_MS;
 }
 
-/** Returns the target that brings a bicycle back, or the reason why this is not possible. */
+/**
+ * Returns the plan target that restores the previous state of a bicycle, or the reason why this is
+ * not possible.
+ */
 async function targetBack(context: Context, step: RunStep): Promise<PlanTarget | string> {
   const { change, verb } = step;
   const { uuid, name, entry } = change;
@@ -199,7 +208,7 @@ async function targetBack(context: Context, step: RunStep): Promise<PlanTarget |
 
 const HISTORY_PAGES = 5;
 
-/** Returns the state before the run's transition, from the service's history. */
+/** Returns the state of a bicycle before the run's transition, from the service's history. */
 async function stateInHistory(
   context: Context,
   { change, verb, sentAtMs: fromMs }: RunStep,
@@ -237,7 +246,10 @@ async function undoEdits(
   return kept;
 }
 
-/** Returns the fields that can get their old values back, and the reasons why the others cannot. */
+/**
+ * Returns a plan target that restores the old values, and the reasons why other fields cannot be
+ * restored.
+ */
 async function earlierValues(
   context: Context,
   { uuid, name, entry }: DoneChange,
