@@ -6,7 +6,10 @@ import { PMTiles, TileType } from 'pmtiles';
 import { reasonOf, usageError } from '../../errors.js';
 import type { Tiles } from '../../page/payload.js';
 
-/** A page with a larger archive would need too much memory in the browser. */
+/**
+ * The maximum size of an archive inside a page. The browser would need too much memory for a larger
+ * one.
+ */
 const LARGEST_EMBEDDED_BYTES = 64 * 1024 * 1024;
 const LONGEST_ATTRIBUTION_CHARACTERS = 200;
 const OPEN_STREET_MAP = '© OpenStreetMap contributors';
@@ -14,8 +17,8 @@ const OPEN_STREET_MAP = '© OpenStreetMap contributors';
 export type TileArchive = Awaited<ReturnType<typeof openArchive>>;
 
 /**
- * Opens an archive. Throws a FleetError of kind `usage` when the file cannot be read or is not a
- * PMTiles archive. The caller closes it.
+ * Opens an archive. The caller must close it. Throws a FleetError of kind `usage` when the file
+ * cannot be read or is not a PMTiles archive.
  */
 export async function openArchive(path: string, attribution: string | undefined) {
   const file = await open(path).catch((error) => {
@@ -36,12 +39,12 @@ export async function openArchive(path: string, attribution: string | undefined)
     };
     return {
       tiles,
-      /** Returns an uncompressed tile, or undefined when the archive does not contain it. */
+      /** Returns an uncompressed tile, or undefined when the archive does not contain the tile. */
       async read(z: number, x: number, y: number): Promise<Buffer | undefined> {
         const tile = await archive.getZxy(z, x, y);
         return tile === undefined ? undefined : Buffer.from(tile.data);
       },
-      /** Returns the whole archive in base64, so that a page can contain it. */
+      /** Returns the whole archive in base64, for a page that contains the archive. */
       async embed(): Promise<string> {
         const { size } = await file.stat();
         if (size > LARGEST_EMBEDDED_BYTES)
@@ -65,7 +68,7 @@ async function readBytes(file: FileHandle, offset: number, length: number): Prom
   return bytes.buffer.slice(0, bytesRead);
 }
 
-/** Returns the attribution in the archive, without its HTML. */
+/** Returns the attribution in the archive as plain text. */
 async function attributionOf(archive: PMTiles): Promise<string> {
   const metadata = (await archive.getMetadata()) as { attribution?: unknown } | undefined;
   const text = String(metadata?.attribution ?? '').replaceAll(/<[^>]*>/g, '');

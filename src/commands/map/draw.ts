@@ -1,4 +1,4 @@
-// Draws `fleet map` as text or as a picture: on a terminal, in a pipe or in a file.
+// Draws `fleet map` as text or as a picture. The output is a terminal, a pipe or a file.
 
 import { readFileSync } from 'node:fs';
 import type { Context } from '../../context.js';
@@ -15,30 +15,30 @@ import { drawMap } from '../../views/map/terminal.js';
 import type { Size } from './flags.js';
 import type { FleetPicture } from './read.js';
 
-/** The size for a pipe or a file, which have no size of their own. */
+/** The size of a drawing in a pipe or a file. */
 const PIPE_SIZE: Size = { width: 80, height: 24 };
-/** The rows that stay free below the drawing for the shell's prompt. */
+/** The rows below the drawing that stay free for the shell's prompt. */
 const PROMPT_ROWS = 1;
 const PICTURE_SIZE: Size = { width: 1200, height: 800 };
-/** A smaller picture has no room for its legend. */
+/** The smallest size of a picture. The legend would not fit into a smaller one. */
 const LEAST_PIXELS = 200;
 
 let world: Pick<MapInput, 'coast' | 'towns'> | undefined;
 
-/** Reads the coastline and the largest towns once. The build has written them. */
+/** Reads the coastline and the largest towns from files of the program. Reads them only once. */
 export function loadWorld() {
   const read = (name: string) => JSON.parse(readFileSync(distPath(name), 'utf8'));
   world ??= { coast: readCoast(read('coastline.json')), towns: readTowns(read('towns.json')) };
   return world;
 }
 
-/** Returns the input of a drawing. */
+/** Returns the data to draw. */
 function mapInputOf({ bicycles, title, takenAtMs, zone }: FleetPicture): MapInput {
   return {
     ...sceneOf(bicycles.map(({ value }) => value)),
     ...loadWorld(),
     title: `${countNoun(bicycles.length, { one: 'bicycle', many: 'bicycles' })}, ${title}`,
-    // With minutes: `2026-11-21 14:03`.
+    // The time without seconds, such as `2026-11-21 14:03`.
     moment: showLocalTime(takenAtMs, zone).slice(0, -3),
   };
 }
@@ -50,13 +50,13 @@ export function drawPicture(picture: FleetPicture, { width, height }: Size = PIC
 
 export interface TextOptions {
   size: Size | undefined;
-  /** A file is not a terminal that could be asked. */
+  /** Whether the drawing is written to a file. The properties of the terminal then do not apply. */
   isFile: boolean;
 }
 
 /**
- * Returns the lines of the drawing: in colour and Braille when the terminal supports them, and in
- * ASCII in a pipe.
+ * Returns the lines of the drawing. Uses colours and Braille characters when the terminal supports
+ * them, and ASCII in a pipe.
  */
 export async function drawText(
   context: Context,
@@ -75,7 +75,7 @@ export async function drawText(
     width,
     height: Math.max(1, height),
     hasColor: colorLevel > 0,
-    // A pipe gets ASCII, which every reader can show.
+    // A pipe gets ASCII, which every program can show.
     hasUnicode: isTerminal && stdout.hasUnicode,
   });
   const lines = canvasLines(canvas, await loadPaint(colorLevel));

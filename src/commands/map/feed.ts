@@ -1,5 +1,5 @@
-// The data for the tabs of a served page: the whole fleet first, then changes in numbered updates.
-// No I/O.
+// The data for the browser tabs of a served page: first the whole fleet, then changes in numbered
+// updates. No I/O.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
@@ -28,27 +28,27 @@ export interface FeedOptions {
   tiles: Tiles | null;
   zone: TimeZone;
   zones: readonly PageZone[];
-  /** The earliest time on the time slider; null without a mirror. */
+  /** The earliest time on the time slider, or null without a mirror. */
   pastFromMs: number | null;
   /**
-   * The number of the first update. It is greater than all numbers of an earlier run, which an open
-   * page may remember.
+   * The number of the first update. An open page may remember numbers of an earlier run, so this
+   * number is greater than all of them.
    */
   startMs: number;
-  /** Whether the filters include a bicycle. */
+  /** Whether a bicycle passes the filters. */
   keep(bicycle: Bicycle): boolean;
 }
 
-/** The fleet of a watch. */
+/** The properties of a watch that the feed reads. */
 type Watched = Pick<Watch, 'known' | 'store' | 'total' | 'doubt'>;
 
-/** The maximum number of log lines for a new tab, and in one update. */
+/** The maximum number of log entries for a new tab, and in one update. */
 const KEPT_EVENTS = 200;
 
 export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
-  /** The bicycles that the tabs have. */
+  /** The bicycles with the values that the tabs received last. */
   readonly #shown = new Map<string, Bicycle>();
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];
@@ -66,7 +66,7 @@ export class TabFeed {
     };
   }
 
-  /** Records what a step of the watch has changed. */
+  /** Records the effects of one step of the watch. */
   take(effects: readonly WatchEffect[], watch: Watched) {
     this.#watched = watch;
     for (const effect of effects) {
@@ -79,7 +79,7 @@ export class TabFeed {
     if (JSON.stringify(news) !== JSON.stringify(this.#alerts)) this.#alerts = news;
   }
 
-  /** Returns the changes since the last update, or undefined without changes. */
+  /** Returns the changes since the last update, or undefined when there are none. */
   flush(nowMs: number): Update | undefined {
     if (this.#watched === undefined) return undefined;
     const news = {
@@ -100,7 +100,7 @@ export class TabFeed {
     return { ...news, sequence, atMs: nowMs, alerts };
   }
 
-  /** Returns the fleet as of the last update. */
+  /** Returns the whole fleet in the state of the last update. */
   payload(atMs: number): Payload {
     const { title, tiles, pastFromMs, zone, zones } = this.#options;
     const rows = Array.from(this.#shown.values(), rowOf);
@@ -118,7 +118,7 @@ export class TabFeed {
     };
   }
 
-  /** Returns the same data with other bicycles, such as those of a moment in the past. */
+  /** Returns the same data for other bicycles, such as the fleet at a time in the past. */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles, zone, zones } = this.#options;
     const nothing = {
@@ -144,7 +144,7 @@ export class TabFeed {
     return bicycle === undefined ? undefined : packedFieldsOf({ json: '', value: bicycle });
   }
 
-  /** Returns the UUIDs of the shown bicycles. */
+  /** Returns the UUIDs of the bicycles on the page. */
   uuids(): ReadonlySet<string> {
     return new Set(this.#shown.keys());
   }
@@ -176,8 +176,8 @@ export class TabFeed {
   }
 
   /**
-   * Describes what is missing from the page: bicycles that are still being read, bicycles beyond
-   * the limit, and an incomplete comparison.
+   * Describes which bicycles are missing on the page. These are bicycles that are still being read,
+   * bicycles beyond the limit, and changes that an incomplete comparison may have missed.
    */
   #extent({ known, total = 0, doubt }: Watched) {
     const isFull = known.store.size() >= KNOWN_LIMIT && total > KNOWN_LIMIT;
@@ -193,8 +193,8 @@ export class TabFeed {
   }
 
   /**
-   * Bicycles are compared with the values that were shown last, because a change may not be visible
-   * on the page.
+   * Returns the changed rows and the removed bicycles. Compares only the values that the page
+   * shows, because other changes need no update.
    */
   #compare(watch: Watched) {
     const rows: PageRow[] = [];

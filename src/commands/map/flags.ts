@@ -8,16 +8,16 @@ import { addRoleFlag } from '../../follow/flags.js';
 import type { Tiles } from '../../page/payload.js';
 import { addFleetFilters } from '../bicycles/list-flags.js';
 
-/** Columns and rows of a terminal, or pixels of a picture. */
+/** A size in columns and rows of a terminal, or in pixels of a picture. */
 export interface Size {
   width: number;
   height: number;
 }
 
-/** Larger sizes are a mistake. */
+/** The largest accepted width or height. */
 const LARGEST = 10_000;
 
-/** A parser for commander: `120,40` or `120x40`. */
+/** Parses a size for commander: `120,40` or `120x40`. */
 export function readSize(text: string): Size {
   const [, width = 0, height = 0] = /^(\d{1,5})[,x](\d{1,5})$/.exec(text)?.map(Number) ?? [];
   if (width >= 1 && height >= 1 && Math.max(width, height) <= LARGEST) return { width, height };
@@ -25,8 +25,8 @@ export function readSize(text: string): Size {
 }
 
 /**
- * Matches a host that can be written into the security policy of a page: without a wildcard, and
- * without a character that ends a directive or an attribute.
+ * Matches a host that is safe in the security policy of a page. It has no wildcard, and no
+ * character that ends a directive or an attribute.
  */
 const HOST = /^(?:[a-z0-9_-]+\.)*[a-z0-9_-]+\.?$|^\[[0-9a-f:.]+\]$/;
 
@@ -35,7 +35,7 @@ export function isArchivePath(text: string): boolean {
   return /\.pmtiles$/i.test(text) && !/^https?:/i.test(text);
 }
 
-/** A parser for commander: the URL template of a tile server, or the path of a PMTiles archive. */
+/** Parses the URL template of a tile server, or the path of a PMTiles archive, for commander. */
 export function readTiles(text: string): string {
   if (isArchivePath(text)) return text;
   const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -56,7 +56,7 @@ export function readTiles(text: string): string {
   throw usageError(`--tiles needs a raster tile URL with {z}, {x} and {y}, not "${text}"`, example);
 }
 
-/** Returns the settings of the tiles for the page. */
+/** Returns how the page loads its tiles from this URL template. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
   const { hostname } = new URL(url);
   const isOpenStreetMap =
@@ -69,7 +69,7 @@ export function tilesOf(url: string, attribution: string | undefined): Tiles {
   };
 }
 
-/** The port of --serve when the user names none. */
+/** The default port of --serve. */
 export const DEFAULT_PORT = 4030;
 
 /** Adds the flags of `fleet map`. */
@@ -93,7 +93,7 @@ export function addMapFlags<A extends unknown[], O extends OptionValues>(
     .option('--attribution <text>', 'credit for the tiles, shown on the page');
 }
 
-/** The parsed flags. `serve` is the port; 0 chooses any free port. */
+/** The parsed flags. `serve` is the port; 0 means any free port. */
 export type MapOptions = Omit<FlagsOf<typeof addMapFlags<[], NoFlags>>, 'serve'> & {
   serve?: number;
 };

@@ -1,4 +1,4 @@
-// `fleet map -o html`: the fleet as a single page that contains everything it needs.
+// `fleet map -o html`: writes the fleet as a single HTML file that needs no other files.
 
 import { readFile } from 'node:fs/promises';
 import type { PageZone, Payload } from '../../page/payload.js';
@@ -10,15 +10,15 @@ import { tilesOf } from './flags.js';
 import type { FleetFacts } from './read.js';
 
 export interface HtmlOptions {
-  /** The URL template of a tile server. Without it, the page loads nothing from other servers. */
+  /** The URL template of a tile server. Undefined: the page loads nothing from other servers. */
   tiles: string | undefined;
-  /** The attribution of the tiles. It is needed when the server is not one of the known servers. */
+  /** The attribution of the tiles. The default depends on the archive or the server. */
   attribution?: string | undefined;
 }
 
 export interface PageContent extends HtmlOptions {
   zones: readonly PageZone[];
-  /** The archive that the page contains; undefined without one. */
+  /** The archive to embed in the page, if there is one. */
   archive: TileArchive | undefined;
 }
 
@@ -45,7 +45,7 @@ export async function writePage(
     await write(piece);
 }
 
-/** The values for a page without updates. */
+/** The values of a page that gets no updates. */
 export const STILL = {
   sequence: 0,
   gone: [],
@@ -56,8 +56,8 @@ export const STILL = {
 } as const;
 
 /**
- * Reads the page that was built from `src/page/`. It contains placeholders `{{fleet:…}}` for the
- * data.
+ * Reads the template of the page, which the build made from `src/page/`. The template contains
+ * placeholders `{{fleet:…}}` for the data.
  */
 export function readTemplate(): Promise<string> {
   return readFile(distPath('page.html'), 'utf8');
@@ -65,17 +65,21 @@ export function readTemplate(): Promise<string> {
 
 const TOKEN = /{{fleet:(\w+)}}/;
 
-/** The large parts of a page on disk. A served page requests them from fleet. */
+/**
+ * The large parts of a page in a file. A served page does not contain them and requests them from
+ * fleet.
+ */
 interface PageData extends PackedFleet {
-  /** The archive of the tiles in base64; empty without one. */
+  /** The archive of the tiles in base64. Empty without an archive. */
   embeddedTiles: string;
 }
 
-/** The large parts of a page that requests its data from fleet. */
+/** The empty data of a served page, which requests its data from fleet. */
 export const NO_DATA: PageData = { rows: [], details: [], embeddedTiles: '' };
 
 /**
- * Yields the page with the data of this fleet, in pieces. The `rows` of the payload are ignored.
+ * Yields the page with its data, in pieces. The rows come from `rows`, and `payload.rows` is
+ * ignored.
  */
 export function* drawPage(
   template: string,
@@ -89,14 +93,15 @@ export function* drawPage(
     details: () => [inScript(details)],
     tiles: () => [embeddedTiles],
   };
-  // Every second piece is the name of a placeholder. The other pieces are text of the template.
+  // After the split, pieces with an odd index are names of placeholders. The others are text of the
+  // template.
   for (const [index, piece] of template.split(TOKEN).entries()) {
     if (index % 2 === 0) yield piece;
     else yield* texts[piece]?.() ?? [];
   }
 }
 
-/** Yields the JSON of the payload with its rows. The rows are given as JSON text. */
+/** Yields the JSON of the payload with these rows, which are JSON texts. */
 function* dataWithRows(payload: Payload, rows: readonly string[]) {
   const { rows: _rows, ...others } = payload;
   yield `${inScript(others).slice(0, -1)},"rows":[`;
@@ -105,8 +110,8 @@ function* dataWithRows(payload: Payload, rows: readonly string[]) {
 }
 
 /**
- * Returns the servers that the page may contact: the tile server, and for a served page fleet
- * itself.
+ * Returns the servers that the page may contact: the tile server, and fleet itself for a served
+ * page.
  */
 function elsewhereOf({ tiles, link }: Payload): string {
   return [
@@ -118,14 +123,14 @@ function elsewhereOf({ tiles, link }: Payload): string {
 }
 
 /**
- * Returns JSON for a script element. The text cannot end the element, begin a comment or end a line
- * of the script.
+ * Returns a value as JSON that is safe in a script element. The text cannot end the element, begin
+ * a comment or end a line of the script.
  */
 export function inScript(value: unknown): string {
   return inScriptText(JSON.stringify(value));
 }
 
-/** Does the same for a JSON text. */
+/** Makes a JSON text safe in a script element. */
 function inScriptText(json: string): string {
   return json
     .replaceAll('<', '\\u003c')

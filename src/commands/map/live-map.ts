@@ -1,4 +1,5 @@
-// The map of `--live`: draws the known fleet as a frame, and finds the targets of keys.
+// The map of `--live`: draws the fleet as a frame on the terminal, and finds the bicycles that a
+// key selects.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import { eastOf, type View } from '../../globe/projection.js';
@@ -13,8 +14,8 @@ export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
   /**
-   * Whether every bicycle is known. From then on, the view stays the same until a bicycle leaves
-   * it.
+   * Whether the whole fleet has been read. If true, the automatic view stays the same until a
+   * bicycle leaves it.
    */
   isWhole: boolean;
   title: string;
@@ -23,7 +24,7 @@ export interface LiveMapInput {
   look: Look;
 }
 
-/** Opens a map whose automatic view stays the same from one frame to the next. */
+/** Returns a map. Its automatic view stays the same from one frame to the next when possible. */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;
   return {
@@ -59,7 +60,7 @@ function seenOf({ layout, view, extent }: DrawnMap, scene: Scene): MapSeen {
       if (layout.clusters.length > 0)
         return layout.clusters.map(({ members }) => targetOf(members));
       const far = ({ x, y }: BicyclePoint) => Math.hypot(eastOf(view, x), y - view.y);
-      // Nearest to the middle first.
+      // The bicycles nearest to the middle come first.
       const places = layout.dots.map(({ place }) => place).sort((a, b) => far(a) - far(b));
       return places.map((place) => targetOf([place]));
     },

@@ -1,5 +1,5 @@
-// `fleet map --live`, and the filters for the bicycles of a map. They are the filters of `bicycles
-// list`; for pushed messages fleet evaluates them itself.
+// `fleet map --live`, and the filters for the bicycles of a followed map. The filters are those of
+// `bicycles list`. fleet itself applies them to pushed messages.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { TopicRole } from '../../api/push.js';
@@ -14,7 +14,7 @@ import { makePlan } from '../watch/plan.js';
 import { runWatch } from '../watch/watch.js';
 import { describeFleet, type MapFilters } from './read.js';
 
-/** Draws the map on the whole terminal until the user leaves it. Throws like a watch. */
+/** Draws the map on the whole terminal until the user quits. Throws the errors of a watch. */
 export async function followMap(
   context: Context,
   asked: MapFilters,
@@ -31,8 +31,8 @@ export async function followMap(
 }
 
 /**
- * Returns the part of the fleet that the map follows. Errors name `flag`. Throws a usage error for
- * a zone filter.
+ * Returns the part of the fleet that the map follows. Throws a usage error for a zone filter.
+ * `flag` is the flag that errors name.
  */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {

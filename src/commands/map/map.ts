@@ -1,4 +1,4 @@
-// `fleet map`: reads the fleet and draws it on a terminal, as a picture, as a page or in a file.
+// `fleet map`: reads the fleet and draws it as text, as a picture or as an HTML page.
 
 import { extname } from 'node:path';
 import type { Context } from '../../context.js';
@@ -9,12 +9,12 @@ import { isArchivePath } from './flags.js';
 import type { HtmlOptions } from './html.js';
 import { type MapFilters, readFacts, readFleet } from './read.js';
 
-/** The form of the drawing. */
+/** The output formats of the map. */
 type Form = 'text' | 'svg' | 'html';
 
 /**
- * The size of the largest drawing as text. 10,000 columns and 10,000 rows would need 8 GB of
- * memory.
+ * The maximum number of characters of a drawing as text. With 10,000 columns and 10,000 rows, a
+ * drawing would need 8 GB of memory.
  */
 const MOST_CELLS = 1_000_000;
 
@@ -26,8 +26,8 @@ const FORMS_BY_ENDING: Readonly<Record<string, Form>> = {
 };
 
 /**
- * Draws the fleet. Throws the errors of a list. An incomplete list is drawn, and then an error of
- * kind `partial` is thrown.
+ * Draws the fleet. Throws the errors of a list. Draws an incomplete list too, and then throws an
+ * error of kind `partial`.
  */
 export async function showMap(context: Context, options: MapOptions): Promise<void> {
   const { file } = context.flags;
@@ -52,7 +52,7 @@ export async function showMap(context: Context, options: MapOptions): Promise<vo
   if (picture.incomplete !== undefined) throw picture.incomplete;
 }
 
-/** Writes the fleet as a page. Throws like `showMap`. */
+/** Writes the fleet as an HTML page. Throws the same errors as `showMap`. */
 async function writeMapPage(
   context: Context,
   filters: MapFilters,
@@ -72,14 +72,17 @@ async function writeMapPage(
   if (facts.incomplete !== undefined) throw facts.incomplete;
 }
 
-/** Opens the archive of `--tiles` before anything is sent. Returns undefined for a tile server. */
+/**
+ * Opens the archive of `--tiles`. Call this before any request is sent, because the file may be
+ * invalid. Returns undefined for a tile server.
+ */
 export async function archiveOf(tiles: string | undefined, attribution: string | undefined) {
   if (tiles === undefined || !isArchivePath(tiles)) return undefined;
   const { openArchive } = await import('./archive.js');
   return openArchive(tiles, attribution);
 }
 
-/** Chooses the form from the flags. Throws a usage error for flags that exclude each other. */
+/** Chooses the output format from the flags. Throws a usage error for mutually exclusive flags. */
 function chooseForm({ flags, io }: Context, options: MapOptions): Form {
   const { file, picture, columns, json, jq, output = 'table' } = flags;
   const { live, offline, serve, role, tiles, attribution, size } = options;

@@ -1,5 +1,5 @@
-// The HTTP server of `--serve`. It listens on loopback, and its address contains a secret. Tabs
-// receive updates as server-sent events.
+// The HTTP server of `--serve`. It listens on loopback, and its address contains a secret. Browser
+// tabs receive updates as server-sent events.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -9,25 +9,25 @@ import { openHttpServer } from '../../system/http-server.js';
 import { drawPage, NO_DATA } from './html.js';
 
 export interface PageServerOptions {
-  /** 0 chooses any free port. */
+  /** The port to listen on; 0 means any free port. */
   port: number;
-  /** The secret part of the address. */
+  /** The secret part of the server's address. */
   key: string;
   template: string;
   payload(): Payload;
   fields(uuid: string): FieldTexts | undefined;
-  /** Returns the fleet at a moment in the past; undefined without a mirror. */
+  /** Returns the fleet at a time in the past. Undefined without a mirror. */
   past: ((atMs: number) => Promise<Payload>) | undefined;
-  /** Returns a tile of the archive; undefined without an archive. */
+  /** Returns a tile of the archive. Undefined without an archive. */
   readTile?: ((z: number, x: number, y: number) => Promise<Buffer | undefined>) | undefined;
-  /** A tab that does not read for this long is closed. */
+  /** How long a tab may not read before it is disconnected. */
   idleMs?: number;
 }
 
 const HOST = '127.0.0.1';
 /**
- * The maximum size of the updates that are kept for tabs that are behind. When the updates since
- * the fleet was packed exceed it, the fleet is packed again for the next tab.
+ * The maximum total size of the updates in memory, which slow tabs still need. Above this size, old
+ * updates are dropped, and a new tab gets a new copy of the whole fleet.
  */
 const LOG_LIMIT_BYTES = 4 * 1024 * 1024;
 const ROWS_A_PIECE = 500;
@@ -39,14 +39,12 @@ const MOST_ZOOM = 26;
 export async function openPageServer(options: PageServerOptions) {
   const { port, key, template, payload, fields, past, readTile, idleMs = IDLE_LIMIT_MS } = options;
   const fleet = openFleetCopy(payload);
-  /** The open tabs, with the number of the last update that was sent to each. */
+  /** The connected tabs, each with the number of the last update that was sent to it. */
   const tabs = new Map<ServerResponse, number>();
-  // The page contains no bicycles but requests them, so that the same page can be sent to all tabs.
+  // The page requests the bicycles separately, so that the same page can be sent to all tabs.
   const page = Buffer.from([...drawPage(template, { ...payload(), events: [] }, NO_DATA)].join(''));
 
-  /**
-   * Sends a tab the updates that it has missed. While a tab does not read, nothing is sent to it.
-   */
+  /** Sends the updates that a tab has missed. Skips a tab whose connection is blocked. */
   const catchUp = (tab: ServerResponse) => {
     if (tab.writableNeedDrain) return;
     const { events, sequence } = fleet.since(tabs.get(tab) ?? 0);
@@ -76,8 +74,8 @@ export async function openPageServer(options: PageServerOptions) {
         'Content-Encoding': 'gzip',
       });
     if (path === 'events') {
-      // A browser that reconnects uses the original address, and sends the number of the last
-      // update that it received.
+      // After a reconnect, the browser sends the number of the last update in a header. The number
+      // in the address is then out of date.
       const after = Number(
         response.req.headers['last-event-id'] ?? query.get('after') ?? Number.NaN,
       );
@@ -89,7 +87,7 @@ export async function openPageServer(options: PageServerOptions) {
     const tile = /^tiles\/(\d{1,2})\/(\d{1,8})\/(\d{1,8})$/.exec(path);
     if (tile !== null && readTile !== undefined) {
       const [z = 0, x = 0, y = 0] = tile.slice(1).map(Number);
-      // The archive has no such tile at this zoom.
+      // Coordinates outside the zoom level have no tile.
       if (z > MOST_ZOOM || x >= 2 ** z || y >= 2 ** z) return refuse(response, 404, 'not found');
       const bytes = (await readTile(z, x, y)) ?? Buffer.alloc(0);
       return send(response, 200, bytes, TILE_HEADERS);
@@ -104,7 +102,7 @@ export async function openPageServer(options: PageServerOptions) {
       : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  // Slow tabs are closed. Otherwise their data would have to be kept forever.
+  // Slow tabs are disconnected after a time, because their updates cannot be kept forever.
   const server = await openHttpServer(
     { host: HOST, port, flag: '--serve', idleMs },
     (request, response) => {
@@ -122,7 +120,7 @@ export async function openPageServer(options: PageServerOptions) {
       fleet.add(update);
       for (const tab of tabs.keys()) catchUp(tab);
     },
-    /** Sends a heartbeat, because proxies close a connection without traffic. */
+    /** Sends a heartbeat to every tab, because proxies close idle connections. */
     beat() {
       for (const tab of tabs.keys()) if (tab.writableLength === 0) tab.write(':\n\n');
     },
@@ -135,13 +133,16 @@ export async function openPageServer(options: PageServerOptions) {
 
 export type PageServer = Awaited<ReturnType<typeof openPageServer>>;
 
-/** Keeps one packed copy of the fleet and the last updates. The same bytes are sent to all tabs. */
+/**
+ * Keeps one compressed copy of the fleet and the latest updates in memory. All tabs get the same
+ * bytes.
+ */
 function openFleetCopy(payload: () => Payload) {
   let { sequence } = payload();
   let copy: { sequence: number; bytes: Promise<Buffer> } | undefined;
   const log: { sequence: number; event: Buffer }[] = [];
   let logBytes = 0;
-  /** Whether all updates after the given number are kept. */
+  /** Whether the log still contains all updates after this number. */
   const isLogged = (known: number) =>
     known <= sequence && known + 1 >= (log[0]?.sequence ?? sequence + 1);
   return {
@@ -158,8 +159,8 @@ function openFleetCopy(payload: () => Payload) {
       while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
     /**
-     * Returns the updates that a tab has missed. The event `fleet` tells the tab to request
-     * everything again.
+     * Returns the updates that a tab has missed. When some of them are no longer in the log,
+     * returns the event `fleet`, which tells the tab to request the whole fleet again.
      */
     since(known: number): { events: Buffer[]; sequence: number } {
       const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));
@@ -168,7 +169,10 @@ function openFleetCopy(payload: () => Payload) {
   };
 }
 
-/** Packs the fleet in pieces, because its whole text would need more memory than all other data. */
+/**
+ * Compresses the fleet in pieces, because its whole text would need more memory than all other
+ * data.
+ */
 async function packPayload({ rows, ...head }: Payload): Promise<Buffer> {
   const pieces = function* () {
     yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
@@ -187,7 +191,10 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
   return Buffer.from(`id: ${data.sequence}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** Returns the part of a request's address after the secret, and its query. */
+/**
+ * Returns the path after the secret and the query of a request, or undefined when the secret is
+ * wrong.
+ */
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   const own = `/${key}/`;
@@ -211,9 +218,10 @@ function refuse(response: ServerResponse, status: number, reason: string): void 
 }
 
 /**
- * Returns why a request is refused: the page did not send it from a browser on this machine.
- * Another website can send requests from its own host name, or from a host name that resolves to
- * loopback.
+ * Returns why a request is refused, or undefined when fleet's own page may have sent it.
+ *
+ * Another website could send requests from its own host name, or through a host name that resolves
+ * to loopback.
  */
 function refusalOf({
   headers,

@@ -1,4 +1,4 @@
-// The past of the fleet from a mirror, for the time slider of a served page.
+// Reads the past of the fleet from a mirror, for the time slider of a served page.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -7,8 +7,8 @@ import { queue } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 
 /**
- * Opens the past. Returns undefined when there is no mirror of this service or when it has no
- * records. The page then has no slider.
+ * Opens the history of a mirror. Returns undefined when there is no mirror of this service, or when
+ * the mirror is empty. The page then has no time slider.
  */
 export async function openPast(
   context: Context,
@@ -27,7 +27,7 @@ export async function openPast(
     return undefined;
   }
   const isOwn = new Set(organizations);
-  /** Readings run one at a time, because each one loads the whole fleet. */
+  /** Reads run one at a time, because each one loads the whole fleet into memory. */
   const inTurn = queue();
   const read = async (atMs: number): Promise<Bicycle[]> => {
     const fleet = await readPast(database, rangeOf(atMs));
@@ -39,7 +39,7 @@ export async function openPast(
     /** The earliest recorded time, in milliseconds since the epoch. */
     fromMs,
     close,
-    /** Returns the bicycles at that moment that match the filters. */
+    /** Returns the bicycles at this time that match the filters. */
     read: (atMs: number) => inTurn(() => read(atMs)),
   };
 }

@@ -17,22 +17,22 @@ import { planBicycles } from '../bicycles/list.js';
 import type { addFleetFilters } from '../bicycles/list-flags.js';
 import type { MapOptions } from './flags.js';
 
-/** The filters for the drawn bicycles, and the title. */
+/** The filters that select the bicycles to draw, and the title. */
 export type MapFilters = FlagsOf<typeof addFleetFilters<[], NoFlags>> & Pick<MapOptions, 'title'>;
 
-/** The facts about a drawn fleet, without its bicycles. */
+/** What was read for a drawing, except the bicycles. */
 export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** The input of a drawing on a terminal or in a picture. */
+/** Everything that was read for a drawing on a terminal or as a picture. */
 export interface FleetPicture extends FleetFacts {
   /**
-   * Every bicycle, including those without a position. `json` is the JSON text of the bicycle with
-   * exact numbers.
+   * All bicycles, including those without a position. `json` is the JSON text of a bicycle; its
+   * numbers keep all their digits.
    */
   bicycles: readonly ListedItem<Bicycle>[];
 }
 
-/** Reads everything that is drawn. Throws the errors of a list. */
+/** Reads the fleet and the facts for a drawing. Throws the errors of a list. */
 export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const bicycles: ListedItem<Bicycle>[] = [];
   const facts = await readFacts(context, asked, (items) => {
@@ -42,7 +42,7 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
 }
 
 /**
- * Reads everything that is drawn. Passes the bicycles to `take` as they arrive, including those
+ * Reads the facts for a drawing. Passes the bicycles to `take` as they arrive, including those
  * without a position. Throws the errors of a list.
  */
 export async function readFacts(
@@ -68,26 +68,26 @@ export async function readFacts(
       ? ''
       : `, from the mirror, ${ageMs < 1000 ? 'less than 1 s' : showDuration(ageMs)} old`;
   return {
-    /** The title, in the words of the command line, before control characters are removed. */
+    /** The title, made from the command line. It may contain control characters. */
     title: `${await describeFleet(context, filters)}${age}`,
     /** When the fleet was read, by the machine's clock in milliseconds since the epoch. */
     takenAtMs,
     zone: context.zone,
-    /** The UUID of the organization that is drawn; undefined for all organizations. */
+    /** The UUID of the organization to draw. Undefined for all organizations. */
     organization,
-    /** New and escalated alerts of these bicycles; undefined when they could not be read. */
+    /** New and escalated alerts of these bicycles. Undefined when they could not be read. */
     alerts: await readOpenAlerts(context, organization, uuids),
     /**
-     * The error of kind `partial` to throw after drawing, when the service counts more bicycles
-     * than arrived.
+     * An error of kind `partial`, when fewer bicycles arrived than the service counts. It is thrown
+     * after drawing.
      */
     incomplete,
   };
 }
 
 /**
- * Returns the title of `--title`, or the organization and the typed filters. `organization` is a
- * UUID.
+ * Returns the title from `--title`. Without that flag, returns the organization and the typed
+ * filters. `organization` is a UUID.
  */
 export async function describeFleet(context: Context, filters: MapFilters): Promise<string> {
   const { title, organization, state, name, model, near, radius, zone, bbox, where } = filters;

@@ -1,5 +1,5 @@
-// `fleet map --serve`: serves a live page on loopback. When a fleet has more than KNOWN_LIMIT
-// bicycles (follower/memory-store.ts), it follows only this many.
+// `fleet map --serve`: serves a live page on loopback. The page shows at most KNOWN_LIMIT bicycles
+// (follower/memory-store.ts) of a larger fleet.
 
 import type { TopicRole } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -26,20 +26,23 @@ export interface ServeOptions extends HtmlOptions {
   filters: MapFilters;
   role: TopicRole | undefined;
   archive: TileArchive | undefined;
-  /** 0 chooses any free port. */
+  /** The port to listen on; 0 means any free port. */
   port: number;
 }
 
-/** There are ten updates a second. Each takes a few milliseconds. */
+/**
+ * The pause between two updates. Each update takes a few milliseconds, so there are about ten a
+ * second.
+ */
 const FLUSH_MS = 95;
 /**
- * Alerts are read again and again, because the interface does not list a topic that pushes them
- * (section 6.1).
+ * The pause between two reads of the alerts. They are polled, because the interface does not list a
+ * topic that pushes them (section 6.1).
  */
 const ALERTS_PAUSE_MS = 30_000;
 const BEAT_PAUSE_MS = 15_000;
 
-/** Serves the page until the command is interrupted. */
+/** Serves the page until the user interrupts the command. */
 export async function servePage(context: Context, options: ServeOptions): Promise<void> {
   const { filters, role, port, tiles, attribution, archive } = options;
   const part = await choosePart(context, filters, '--serve');
@@ -50,7 +53,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  // When the token source fails, the first request of the page waits for it.
+  // When the token source fails, the first request waits until the source works again.
   const patient = await beginFollowing(context, undefined);
   const zones = await readZones(patient, organization);
   const key = await keptKey(context, 'page.key', 'the address');
@@ -83,7 +86,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   await runWatch(context, { ...watched, form: 'page' }, { openDisplay });
 }
 
-/** Passes the results of the watch to the page, but not more often than tabs can process. */
+/** Passes the results of the watch to the page, at a rate that tabs can process. */
 function followPage(
   { context, session: { signal }, watched }: LiveOptions,
   feed: TabFeed,
@@ -93,8 +96,8 @@ function followPage(
   const { clock } = context;
   let isTold = false;
   /**
-   * Reports once that alerts cannot be read, and not twice a minute. The next regular reading tries
-   * again.
+   * A context that prints only the first notice. Otherwise a failure to read the alerts would be
+   * reported twice a minute. The request is not retried, because the next read follows soon.
    */
   const quiet: Context = {
     ...context,
@@ -108,7 +111,7 @@ function followPage(
     try {
       feed.takeAlerts(packAlerts(await readOpenAlertFeed(quiet, organization, feed.uuids())));
     } catch {
-      // The command has ended.
+      // The read fails when the command ends. Nothing is left to do then.
     }
   };
   const flush = () => {

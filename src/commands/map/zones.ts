@@ -9,21 +9,22 @@ import { textOf } from '../../terminal/values.js';
 import { sentOutline } from '../../views/named.js';
 import { readNamedRows } from '../gbfs/read.js';
 
-/** Six decimals are 11 cm. */
+/** The precision of positions. Six decimals are 11 cm. */
 const DECIMALS = 6;
 const LONGEST_NAME_CHARACTERS = 80;
 
 /**
- * Returns the zones of an organization, or of all organizations when it is undefined. Returns an
- * empty array when the service has no zones, when they cannot be read, and for a mirror, which does
- * not contain zones.
+ * Returns the zones of an organization, or of all organizations when `organization` is undefined.
+ *
+ * Returns an empty array when the service has no zones or they cannot be read. A mirror contains no
+ * zones.
  */
 export async function readZones(
   context: Context,
   organization: string | undefined,
 ): Promise<PageZone[]> {
   if (mirrorOf(await context.client()) !== undefined) return [];
-  // A map is useful without zones, so fleet does not retry the request.
+  // The request is not retried, because a map is also useful without zones.
   const once: Context = { ...context, client: () => context.client({ retries: 0 }) };
   const rows = await readNamedRows(once, 'zone').catch(() => []);
   context.signal.throwIfAborted();
