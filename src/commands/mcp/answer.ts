@@ -1,5 +1,5 @@
-// The answers of the tools. They begin with totals, have at most 20,000 bytes, and say how to get
-// the rest.
+// The answers of the MCP tools. An answer begins with totals and has at most 20,000 bytes. A longer
+// result contains the cursor for the next call.
 
 import { spellingOf, writeJson, writtenNumber } from '../../json/exact.js';
 import { isObject } from '../../json/parse.js';
@@ -9,24 +9,24 @@ import type { ToolError } from './run-line.js';
 /** The maximum length of the text of an answer, in bytes of UTF-8. */
 export const MOST_BYTES = 20_000;
 
-/** A row of the service, with exact numbers. */
+/** A row from the service. Numbers keep all their digits. */
 export type ToolRow = { readonly [field: string]: unknown };
 
 /** The answer of a tool that returns rows. */
 export interface RowsAnswer {
-  /** The total number of rows; null when the service does not count them. */
+  /** The total number of rows, or null when the service does not count them. */
   readonly total: number | null;
   readonly shown: number;
-  /** How many rows follow; null when that is not known. */
+  /** The number of rows after these, or null when it is unknown. */
   readonly more: number | null;
-  /** For the next call; null at the end. */
+  /** The cursor for the next call, or null at the end. */
   readonly cursor: string | null;
   readonly rows: readonly ToolRow[];
 }
 
 /**
- * Returns as many of the rows as fit into an answer. `offset` is the position of the first of them
- * in the whole list. `hasMore` says that the list continues after the last of them.
+ * Returns as many of the rows as fit into an answer. `offset` is the position of the first row in
+ * the whole list. `hasMore` means that the list continues after the last row.
  */
 export function fitRows(
   rows: readonly ToolRow[],
@@ -47,8 +47,8 @@ export function fitRows(
 }
 
 /**
- * Returns a report with as many of its figures as fit. The figures of the whole period come first.
- * A note says how many figures were left out.
+ * Returns a report with as many of its figures as fit into an answer. The figures of the whole
+ * period come first. A note contains the number of omitted figures.
  */
 export function fitFigures(report: unknown): unknown {
   if (!isObject(report) || !Array.isArray(report['figures'])) return report;
@@ -68,19 +68,18 @@ function sizeOf(value: unknown): number {
 }
 
 /**
- * Returns the result of a call. It contains the same object twice: as text and as structured
- * content.
+ * Returns the result of a call. The result contains the same object twice: as text, and as
+ * structured content.
  */
 export function answerWith(value: object) {
   return {
-    // Hidden characters in names are escaped, so that the reader sees every character of the
-    // name.
+    // Hidden characters in names are escaped, so that the reader sees every character.
     content: [{ type: 'text' as const, text: escapeJson(writeJson(value)) }],
     structuredContent: plainJson(value) as { [field: string]: unknown },
   };
 }
 
-/** Cuts a value whose text would be too long to the limit, and adds a note. */
+/** Shortens a value that is too long for an answer, and adds a note. */
 export function cutValue(value: unknown): unknown {
   if (sizeOf(value) <= MOST_BYTES) return value;
   if (!isObject(value)) return { left_out: 'the value is larger than 20,000 bytes' };
@@ -102,10 +101,7 @@ export function answerError(error: ToolError) {
   };
 }
 
-/**
- * Replaces exact numbers by ordinary numbers, or by texts when an ordinary number would lose
- * digits.
- */
+/** Replaces exact numbers by ordinary numbers. A number that would lose digits becomes a text. */
 function plainJson(value: unknown): unknown {
   const written = writtenNumber(value);
   if (written !== undefined) {

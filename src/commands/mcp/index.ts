@@ -1,4 +1,4 @@
-// Declares `fleet mcp`, which serves assistants.
+// Declares `fleet mcp`, a server for AI assistants.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

@@ -1,18 +1,18 @@
-// Runs a command line of fleet for a tool, and collects what it prints.
+// Runs a command line of fleet for an MCP tool, and collects its output.
 
 import { EventEmitter } from 'node:events';
 import { Readable, Writable } from 'node:stream';
 import type { Context } from '../../context.js';
 import { isObject, parseJson } from '../../json/parse.js';
 
-/** What a command line printed. */
+/** The output of a command line. */
 export interface LineResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** An error of fleet in the form of `--json` (cli.md section 3). */
+/** An error of fleet with the same fields as in `--json` output (cli.md section 3). */
 export interface ToolError {
   readonly kind: string;
   readonly message: string;
@@ -23,15 +23,18 @@ export interface ToolError {
 
 export interface LineOptions {
   readonly stdin?: string;
-  /** Aborted when the client cancels the call. */
+  /** A signal that is aborted when the client cancels the call. */
   readonly signal: AbortSignal;
-  /** Whether every client of the command refuses changes. Default: true. */
+  /**
+   * Whether the command may only read. Its HTTP clients then refuse requests that change data.
+   * Default: true.
+   */
   readonly onlyReads?: boolean;
 }
 
 /**
- * Runs a command line with `--json`, without a terminal and without questions. When a call is
- * cancelled, the command ends as after SIGTERM.
+ * Runs a command line with `--json`, without a terminal and without questions. A cancelled call
+ * ends the command like SIGTERM.
  */
 export async function runToolLine(
   { io, clock, runLine }: Context,

@@ -1,5 +1,5 @@
-// The tools of `fleet mcp`. Each one runs a command of fleet that only reads, with the flags of
-// that command.
+// The tools of `fleet mcp`. Each tool runs a read-only command of fleet, with flags of that
+// command.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -16,24 +16,24 @@ import { PARTS } from '../report/parts.js';
 import { answerError, answerWith, cutValue, fitFigures, fitRows, type ToolRow } from './answer.js';
 import { errorOfLine, type LineResult, runToolLine, type ToolError } from './run-line.js';
 
-/** A call of a tool. */
+/** The context in which a tool is called. */
 interface Call {
   readonly context: Context;
-  /** The global flags of the server, such as `--profile`. */
+  /** The server's own global flags, such as `--profile`. Every command gets them. */
   readonly globals: readonly string[];
   readonly signal: AbortSignal;
 }
 
-/** A tool with its schemas. `run` gets arguments that were checked. */
+/** A tool with its schemas. `run` receives arguments that were validated. */
 export interface Tool {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   readonly input: Zod.ZodObject;
   readonly output: Zod.ZodObject;
-  /** Whether the tool belongs to the toolset `plan` in addition to `all`. */
+  /** Whether the tool is in the toolset `plan`. The toolset `all` contains every tool. */
   readonly isForPlans: boolean;
-  /** Whether the tool belongs to the toolset `read` in addition to `all`. */
+  /** Whether the tool is in the toolset `read`. The toolset `all` contains every tool. */
   readonly isForReading: boolean;
   run(call: Call, args: Arguments): Promise<ToolAnswer>;
 }
@@ -42,7 +42,7 @@ export type ToolAnswer = ReturnType<typeof answerWith> | ReturnType<typeof answe
 
 type Arguments = { readonly [name: string]: unknown };
 
-/** The ten columns of a list of bicycles. */
+/** The columns that a list of bicycles contains. */
 const BICYCLE_COLUMNS = [
   'uuid',
   'name',
@@ -70,13 +70,13 @@ const ALERT_COLUMNS = [
 
 const USUAL_ROWS = 20;
 const MOST_ROWS = 200;
-/** The maximum number of bicycles in a plan. Larger plans must be written with the command line. */
+/** The maximum number of bicycles in a plan. A larger plan must be made on the command line. */
 const MOST_PLANNED = 1_000;
 
-/** The exit codes of a check whose rules are not all ok, and of other incomplete results. */
+/** The exit code of a check with a violated or unknown rule, and of other incomplete results. */
 const PARTIAL = 9;
 
-/** Creates the tools. `z` is zod, which only this command loads. */
+/** Returns all tools. `z` is zod, which only this command loads. */
 export function makeTools(z: typeof Zod): Tool[] {
   const text = z.string().max(10_000);
   const texts = (what: string) => z.array(text).max(100).describe(what).optional();
@@ -267,7 +267,7 @@ export function makeTools(z: typeof Zod): Tool[] {
   ];
 }
 
-/** Writes a flag and its value as one word, so that the value cannot be read as a flag. */
+/** Joins a flag and its value into one word, so that the value cannot be parsed as another flag. */
 function one(flag: string, value: unknown): string[] {
   return value === undefined ? [] : [`${flag}=${String(value)}`];
 }
@@ -280,13 +280,13 @@ function filtersOf({ state, where, zone }: Arguments): string[] {
   return [...many('--state', state), ...many('--where', where), ...one('--zone', zone)];
 }
 
-/** Runs a command line. When the command fails, throws its result. */
+/** Runs a command line. Throws a FailedLine when the command fails. */
 async function runOrThrow(
   { context, globals, signal }: Call,
   words: readonly string[],
   { stdin, accepts }: { stdin?: string; accepts?: number } = {},
 ): Promise<LineResult> {
-  // Global flags come before `--`. Everything after `--` is an operand.
+  // The global flags must come before `--`, because every word after `--` is an operand.
   const [noun = '', ...rest] = words;
   const argv = [noun, ...globals, '--json', '--no-input', ...rest];
   const result = await runToolLine(context, argv, {
@@ -297,14 +297,14 @@ async function runOrThrow(
   return result;
 }
 
-/** The failure of a command line. */
+/** The error of a command line that failed. */
 class FailedLine extends Error {
   constructor(readonly failure: ToolError) {
     super(failure.message);
   }
 }
 
-/** Returns the answer of a failed call. Throws other errors. */
+/** Returns the answer of a failed call. Throws other errors again. */
 export function answerThrown(thrown: unknown): ToolAnswer {
   if (thrown instanceof FailedLine) return answerError(thrown.failure);
   throw thrown;
@@ -322,7 +322,7 @@ async function runObject(
   return answerWith(isObject(value) ? value : { value });
 }
 
-/** Runs a list command for the rows from the cursor on, and counts all rows. */
+/** Runs a list command, and returns the rows after the cursor and the total number of rows. */
 async function runList(
   call: Call,
   words: readonly string[],
@@ -349,7 +349,7 @@ async function countRows(call: Call, words: readonly string[]): Promise<number |
   return Number.isFinite(count) ? count : null;
 }
 
-/** Runs a command that prints all rows at once. */
+/** Runs a command that prints all rows, and returns the rows after the cursor. */
 async function runWhole(
   call: Call,
   words: readonly string[],
@@ -370,7 +370,7 @@ function pageOf({ cursor, limit }: Arguments): { offset: number; limit: number }
   };
 }
 
-/** Reads a JSON array, or JSON lines. */
+/** Parses a JSON array or JSON lines. */
 function rowsOf(stdout: string): ToolRow[] {
   const text = stdout.trim();
   if (text === '') return [];
@@ -380,7 +380,7 @@ function rowsOf(stdout: string): ToolRow[] {
   return Array.isArray(values) ? values.filter(isObject) : [];
 }
 
-/** Writes a plan into the state folder. */
+/** Writes a plan file into the state folder. */
 async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
   const { context, globals } = call;
   const settings = await context.settings();
@@ -438,18 +438,19 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
         stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
         ...accepted,
       });
-  // Bicycles that the service does not show are left out of the plan.
+  // The plan leaves out bicycles that the service does not show. If there is no plan file at all,
+  // the command has failed.
   if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
   const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
   const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');
   return answerWith({ path, summary: [summaryOf(result), ...missing].join('; '), apply });
 }
 
-/** Returns why the new values of fields cannot be planned. */
+/** Returns why the new values cannot be planned, or undefined when they can. */
 function findRefusedField(fields: { readonly [field: string]: unknown }): string | undefined {
   for (const [field, value] of Object.entries(fields)) {
     if (field.toLowerCase() === 'uuid') return 'the field "uuid" of a bicycle cannot be changed';
-    // The protocol reads numbers as doubles, which lose digits of large integers.
+    // MCP reads numbers as doubles, which lose digits of large integers.
     if (typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER)
       return `the number in "${field}" has too many digits: write it as a text`;
   }
@@ -457,7 +458,7 @@ function findRefusedField(fields: { readonly [field: string]: unknown }): string
 }
 
 /**
- * Finds the bicycles as a command line does. This is also needed for `edit`, because its rows
+ * Finds the bicycles in the same way as a command line. `edit` needs this too, because its rows
  * accept only exact names.
  */
 async function findUuids(call: Call, bicycles: readonly string[]): Promise<string[]> {
