@@ -12,8 +12,8 @@ import type { MirrorSession } from './session.js';
 const ALERTS_MS = 30_000;
 
 /**
- * Reads the alerts now and then every 30 seconds. A failure is reported once, and the reading is
- * tried again.
+ * Reads the alerts immediately, and then every 30 seconds. Reports a failure once, and reads again
+ * after the usual pause.
  */
 export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
   const { signal, report, context } = session;
@@ -37,9 +37,11 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /**
- * Reads the alerts of each organization until a page contains only known alerts. When the list was
- * never read completely, reads it to its end. A reading that may have missed an alert does not
- * count as complete, so the next one reads to the end.
+ * Reads the newest alerts of each organization, until all alerts of a page are known. When the list
+ * was never read completely, reads it to its end.
+ *
+ * A reading that may have missed an alert does not count as complete. The next reading then goes to
+ * the end of the list.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;

@@ -11,7 +11,7 @@ import { addFilters } from '../bicycles/list-flags.js';
 import { ALL_FLAG } from '../watch/flags.js';
 
 /**
- * Adds the flags that `run` and `once` have in common. History that is older than `keep`
+ * Adds the flags that `run` and `once` have in common. With `keep`, history older than this many
  * milliseconds is deleted.
  */
 export function addWriterFlags<A extends unknown[], O extends OptionValues>(
@@ -42,13 +42,13 @@ export function addMirrorRunFlags<A extends unknown[], O extends OptionValues>(
 
 export type MirrorRunOptions = FlagsOf<typeof addMirrorRunFlags<[], NoFlags>>;
 
-/** The flags of a writer. Only `run` has `standby`. */
+/** The flags of `run` and `once`. Only `run` has `standby`. */
 export type WriterOptions = OnceOptions & Pick<MirrorRunOptions, 'standby'>;
 
-/** One hour takes one minute. */
+/** The default speed of a replay: one hour of history takes one minute. */
 const DEFAULT_SPEED = 60;
 
-/** Adds the flags of `replay`. With the `speed` Infinity it plays without pauses. */
+/** Adds the flags of `replay`. At the speed Infinity, the replay has no pauses. */
 export function addReplayFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

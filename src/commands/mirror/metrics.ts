@@ -1,4 +1,4 @@
-// The metrics of the mirror's writer for a monitoring system.
+// The metrics of `fleet mirror run` for a monitoring system.
 
 import { MOST_BEHIND_MS, MOST_LIST_AGE_MS } from '../../mirror/status.js';
 import { LEASE_MS } from '../../mirror/writers.js';
@@ -54,7 +54,7 @@ function metricsOf(
   });
 }
 
-/** Returns why the mirror is not current, or undefined when it is. */
+/** Returns why the mirror is not current, or undefined when it is current. */
 function problemOf({
   follower,
   counters,
@@ -70,7 +70,7 @@ function problemOf({
   if (!shown.seesAll && listMs > MOST_LIST_AGE_MS) return 'the last whole reading is too old';
   if (!follower.isConnected) return 'the push channel is down';
   if (!follower.isCurrent) return 'a gap is still open';
-  // When the database cannot be reached, the last heartbeat becomes too old.
+  // When the database cannot be reached, no heartbeat is written, and the last one becomes too old.
   return context.clock.monotonicMs() - written.at.monotonicMs < LEASE_MS
     ? undefined
     : 'the writer is not writing';

@@ -10,7 +10,7 @@ import type { MirrorSession } from './session.js';
 
 const NAMES_MS = 600_000;
 
-/** Reads the names now and then every ten minutes. */
+/** Reads the names immediately, and then about every ten minutes. */
 export async function mirrorNames(session: MirrorSession, client: Client): Promise<void> {
   const { signal, context } = session;
   while (!signal.aborted) {
@@ -22,8 +22,8 @@ export async function mirrorNames(session: MirrorSession, client: Client): Promi
 }
 
 /**
- * Reads the names once. A list that cannot be read is skipped: names are needed only to find an
- * organization with `--offline`, and not every service has these lists.
+ * Reads the names once. Skips a list that cannot be read, because not every service has these
+ * lists. The names are only needed for `--offline`, to find an organization.
  */
 export async function readNameLists(session: MirrorSession, client: Client): Promise<void> {
   for (const kind of MIRRORED_NAMES) {
@@ -33,7 +33,7 @@ export async function readNameLists(session: MirrorSession, client: Client): Pro
   }
 }
 
-/** Returns the most readable name for each UUID. Returns none when the list cannot be read. */
+/** Returns the main name for each UUID. Returns no names when the list cannot be read. */
 async function readNamesOf(client: Client, kind: NamedKind): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   try {

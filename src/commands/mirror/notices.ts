@@ -1,5 +1,5 @@
-// The counters of the mirror's writer and its messages on stderr: lines for people, JSON lines for
-// programs, and one status line on a terminal.
+// The counters and messages of the process that writes a mirror. On stderr, people get lines and a
+// status line, and programs get JSON lines.
 
 import type { Context } from '../../context.js';
 import type { LogFields, Stderr } from '../../follow/stderr.js';
@@ -12,14 +12,14 @@ import { errorFields } from '../../views/connection.js';
 
 export type Counters = ReturnType<typeof openCounters>;
 
-/** Creates the counters. The writer changes this object. Times are in milliseconds. */
+/** Creates the counters. The writer updates them in place. Times are in milliseconds. */
 export function openCounters() {
   return {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
     /**
-     * How far the written data is behind the service, by the times in messages. It is at least the
-     * time from the arrival of the oldest message to its commit.
+     * How far the written data is behind the service. This is computed from the times in messages.
+     * It is at least the time from the arrival of the oldest message until its commit.
      */
     lagMs: 0,
   };
@@ -27,10 +27,12 @@ export function openCounters() {
 
 export type MirrorReport = ReturnType<typeof openMirrorReport>;
 
-/** How often progress is printed when stderr is not a terminal. */
+/** The pause between two progress messages when stderr is not a terminal. */
 const PROGRESS_LINE_MS = 10_000;
 
-/** `follows` is false for `mirror once`, which does not repeat a failed reading. */
+/**
+ * Opens the messages. `follows` is false for `mirror once`, which does not retry a failed reading.
+ */
 export function openMirrorReport(
   context: Context,
   stderr: Stderr,
@@ -42,12 +44,17 @@ export function openMirrorReport(
   const status = openProgress(context, { draw });
   let lineAtMs = context.clock.monotonicMs();
 
-  /** Prints a line for people or an event for programs. `always` prints even with `--quiet`. */
+  /**
+   * Prints a line for people, or an event for programs. With `always`, prints even with `--quiet`.
+   */
   const print = (always: boolean, event: string, message: string, more: LogFields = {}) =>
     stderr.print(always, { event, message, ...more }, stderr.atNow(message));
   return {
     print,
-    /** Reports the progress of the catch-up and of reading the whole list. */
+    /**
+     * Reports an effect about reading the list: lost changes that were found, failures, and other
+     * notices.
+     */
     effect(effect: FollowerOutput) {
       if (effect.type === 'notice') print(effect.event !== 'whole', effect.event, effect.message);
       if (effect.type === 'gap-close')
@@ -66,7 +73,10 @@ export function openMirrorReport(
     },
     retry: (reason: string, pauseMs: number) =>
       print(false, 'retry', `${reason}; trying again in ${showDuration(pauseMs)}`),
-    /** Updates the state in the status line. */
+    /**
+     * Updates the status line. Without a terminal, prints a progress message from time to time
+     * while the whole list is being read.
+     */
     show(next: Follower) {
       state = next;
       const nowMs = context.clock.monotonicMs();
@@ -76,8 +86,7 @@ export function openMirrorReport(
         nowMs < lineAtMs + PROGRESS_LINE_MS
       )
         return;
-      // While the list is read, the log of a service gets a line from time to time. Afterwards it
-      // gets none.
+      // A service log gets progress messages only while the whole list is being read.
       lineAtMs = nowMs;
       print(false, 'progress', draw());
     },

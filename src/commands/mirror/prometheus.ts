@@ -1,4 +1,4 @@
-// Serves counters as Prometheus text, and a health check, on loopback.
+// An HTTP server on loopback for counters in the Prometheus text format, and for a health check.
 
 import { type OwnServer, openHttpServer } from '../../system/http-server.js';
 
@@ -11,12 +11,12 @@ export type Metric = readonly [
   labels?: string | undefined,
 ];
 
-/** The state that is served. */
+/** The metrics and the health of the process. */
 export interface Health {
   readonly metrics: readonly Metric[];
-  /** Why the process is not healthy; undefined when it is healthy. */
+  /** Why the process is unhealthy, or undefined when it is healthy. */
   readonly problem: string | undefined;
-  /** The health check's text when the process is healthy. */
+  /** The answer of the health check when the process is healthy. */
   readonly fine: string;
 }
 

@@ -1,4 +1,4 @@
-// `fleet mirror query`: runs one read-only SQL statement and prints its rows in any format as they
+// `fleet mirror query`: runs one read-only SQL statement, and prints its rows in any format as they
 // arrive.
 
 import type { Context } from '../../context.js';
@@ -15,32 +15,34 @@ import type { ListedItem, Shape } from '../../terminal/formats.js';
 import { readStdin } from '../../terminal/stdin.js';
 import { isJsonNumber, MISSING, pointOf, textOf } from '../../terminal/values.js';
 
-/** A row as an object, with parsed JSON columns. */
+/** A row as an object. The JSON columns are parsed. */
 type Record = { readonly [column: string]: unknown };
 
-/** Columns of the mirror that contain JSON, which is printed as JSON instead of as a string. */
+/**
+ * Columns of the mirror that contain JSON. Their values are printed as JSON instead of as strings.
+ */
 const JSON_COLUMNS: readonly string[] = ['raw', 'old', 'new', 'extra', 'roles'];
 
 /**
- * Matches quoted texts and names, comments, and dollar-quoted texts. A semicolon inside them does
- * not end a statement.
+ * Matches quoted texts, quoted names, comments and dollar-quoted texts. A semicolon inside one of
+ * these does not end a statement.
  */
 const SKIPPED =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|--[^\n]*|\/\*(?:[^*]|\*(?!\/))*(?:\*\/|$)|\$([A-Za-z_]\w*)?\$[\s\S]*?(?:\$\1\$|$)/g;
-/** Matches a statement up to its end, and captures its first word. */
+/** Matches one statement, and captures its first word. */
 const STATEMENT = /^\W*(\w*)[^;]*/;
-/** The first words of statements that only read. */
+/** The first words of statements that cannot write. */
 const READING = ['SELECT', 'WITH', 'VALUES', 'EXPLAIN', 'PRAGMA', 'SHOW', 'TABLE'];
 /**
- * Functions of libsql that access files or extensions and cannot be switched off. Their names
- * cannot be written in another way.
+ * Matches functions of libsql that access files or extensions and cannot be disabled. SQL has no
+ * other spelling for these names.
  */
 const BEYOND = /\b(writefile|readfile|fsdir|fts3_tokenizer|sqlite3mc_\w+)\b/i;
 const LONGEST_CHARACTERS = 100_000;
 
 /**
- * Returns the single statement of a query without its final semicolon. Throws a usage error for no
- * statement, for several statements, and for a statement that writes.
+ * Returns the only statement of a query, without its final semicolon. Throws a usage error when
+ * there is no statement or more than one, and for a statement that writes.
  */
 export function readStatement(text: string): string {
   if (text.length > LONGEST_CHARACTERS)
@@ -82,10 +84,11 @@ export async function runQuery(
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async (mirror) => {
     const { database } = mirror;
-    // SQLite runs in this thread, so it would not notice a signal.
+    // SQLite runs in this thread, so a signal could not interrupt it here.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
-    // The database role of a query may not have the right to read the tables of the status.
+    // The user's database role may not be allowed to read the tables of the status, so a failure is
+    // ignored.
     const status = await mirror.status().catch(() => undefined);
     context.signal.throwIfAborted();
     if (status !== undefined) await noticeOldMirror(context, status);
@@ -94,15 +97,15 @@ export async function runQuery(
 }
 
 /**
- * Whether the role of the session is a superuser, or a member of a superuser role, because a member
- * could take its rights inside the query.
+ * Whether the user of the session is a superuser, or a member of a superuser role. A member could
+ * switch to that role inside the query.
  */
 const IS_SUPERUSER =
   "SELECT 1 FROM pg_roles WHERE rolsuper AND pg_has_role(session_user, oid, 'MEMBER') LIMIT 1";
 
 /**
- * Refuses a superuser. Even in a read-only transaction, its queries can read files of the server
- * and change settings.
+ * Refuses a superuser, because its queries can read files of the server and change settings even in
+ * a read-only transaction.
  */
 async function refuseSuperuser(database: Database): Promise<void> {
   if ((await database.all(IS_SUPERUSER)).length === 0) return;
@@ -126,7 +129,7 @@ async function print(context: Context, { columns, chunks }: Answer): Promise<voi
 }
 
 /**
- * Makes the names of columns unique, because an object can have each name only once. A second `id`
+ * Makes column names unique, because an object cannot have the same key twice. A second `id`
  * becomes `id_2`.
  */
 function uniqueNames(columns: readonly TableColumn[]): string[] {
@@ -159,8 +162,8 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 }
 
 /**
- * Returns a row as JSON. Its numbers keep all digits. The value is parsed only when a table or
- * another format with columns needs it.
+ * Returns a row as JSON. Numbers keep all their digits. The JSON is parsed only when the output
+ * format needs single columns.
  */
 function rowOf(
   names: readonly string[],
@@ -176,7 +179,7 @@ function rowOf(
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
   if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  // A column with this name may come from another table and contain other text.
+  // A column of another table can have the same name and contain text that is not JSON.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }

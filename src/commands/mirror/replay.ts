@@ -1,4 +1,4 @@
-// `fleet mirror replay`: plays recorded changes as a watch shows them, at any speed.
+// `fleet mirror replay`: replays recorded changes in the display of a watch, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';
@@ -24,10 +24,10 @@ import type { WatchEvent } from '../watch/state.js';
 import { runWatch } from '../watch/watch.js';
 import type { ReplayOptions } from './flags.js';
 
-/** More gaps than a replay can show. */
+/** The maximum number of gaps to read. A replay cannot show as many. */
 const MOST_GAPS = 10_000;
 
-/** Plays the recorded changes until their end or Ctrl-C. */
+/** Replays the recorded changes until their end, or until the user presses Ctrl-C. */
 export async function replayMirror(context: Context, options: ReplayOptions): Promise<void> {
   const now = context.now();
   const sinceMs =
@@ -67,19 +67,19 @@ export async function replayMirror(context: Context, options: ReplayOptions): Pr
     };
     const source = async (sink: EventSink<WatchEvent>) => {
       await play({ ...context, speed }, mirror, topics, range, sink);
-      // The board stays open until the user leaves it.
+      // The board stays open at the end of the recording, until the user quits.
       if (form !== 'board') sink.emit({ type: 'stop', end: 'replayed' });
     };
     await runWatch({ ...context, client: async () => NOBODY }, plan, { source });
   });
 }
 
-/** A client that sends no requests. */
+/** A client that sends no requests, because a replay must not read from the service. */
 const NOBODY = { pages: async function* () {} } as unknown as Client;
 
 /**
- * Passes the past to the watch: first the fleet at the start, and then each change and gap at its
- * time.
+ * Passes recorded data to the watch: first the fleet at the start, and then each change and gap at
+ * its time.
  */
 async function play(
   { clock, speed }: Pick<Context, 'clock'> & { readonly speed: number },
@@ -134,8 +134,8 @@ async function play(
 }
 
 /**
- * Assumed: the service has no message for a bicycle that left the list or came back, so its sender
- * is `mirror`.
+ * Returns a recorded change as a pushed envelope. Assumed: the service sends no message when a
+ * bicycle leaves the list or returns, so the sender of such a change is `mirror`.
  */
 function envelopeOf(happening: Happening, organization: string): string {
   const topic = JSON.stringify(bicycleTopic(organization, happening.bicycle));
@@ -144,8 +144,8 @@ function envelopeOf(happening: Happening, organization: string): string {
 }
 
 /**
- * Returns recorded changes in the JSON of a pushed message. The message has the changed fields, or
- * the whole bicycle when it was new.
+ * Returns recorded changes as the JSON of a pushed message. The message contains the changed
+ * fields, or all fields of a new bicycle.
  */
 function messageAt({ bicycle, at, version, changes }: Happening): string {
   const whole = changes.find(([field]) => field === '*')?.[1];

@@ -1,5 +1,5 @@
-// `fleet mirror run` and `fleet mirror once`: which bicycles they follow, and the tasks that run
-// next to the writer.
+// `fleet mirror run` and `fleet mirror once`: choose the bicycles to follow, and start the tasks
+// that run in parallel to the writer.
 
 import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
@@ -29,9 +29,9 @@ import { type MirrorSession, runSession, withMirrorSession } from './session.js'
 import { wholeSeconds } from './status.js';
 
 /**
- * Keeps the mirror until it is stopped. Starts again when an older state of the database was
- * restored, and with `--standby` when another writer took over. Throws the error that ended it
- * (cli.md, mirror).
+ * Updates the mirror until the user stops it. Starts again after an older state of the database was
+ * restored. With `--standby`, also starts again after another writer took over. Throws the error
+ * that ended it (cli.md, mirror).
  */
 export async function runMirror(context: Context, options: MirrorRunOptions): Promise<void> {
   let isSetBack = false;
@@ -87,15 +87,18 @@ async function follow(
   });
 }
 
-/** How often a waiting writer checks whether the previous writer is alive. */
+/** The pause between two checks whether the previous writer is alive. */
 const LOOK_MS = 1_000;
 
 /**
- * Takes the lease and finds the position from which to continue. A writer that was killed cannot
- * release its lease. Whether it is alive is known when its next heartbeat is due. When an older
- * state of the database was restored, a gap begins at the position in that state, and the whole
- * list is read. Throws a FleetError of kind `config` when another writer is alive, unless this
- * writer is a standby.
+ * Takes the lease of the mirror, and finds the position from which to continue.
+ *
+ * A killed writer does not release its lease. Whether it is alive is known when its next heartbeat
+ * is due. After an older state of the database was restored, a gap begins at the position in that
+ * state, and the whole list is read.
+ *
+ * Throws a FleetError of kind `config` when another writer is alive, unless this writer is a
+ * standby.
  */
 async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise<void> {
   const { context, keeper, writer, report, ledger, atEnd, written } = session;
@@ -129,8 +132,8 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 }
 
 /**
- * Returns a position without a past when nothing was ever read, for example because the service
- * refused the first run. Nothing can be missing from such a mirror.
+ * Returns a position without a start time when nothing was ever read, for example because the
+ * service refused the first run. Nothing can be missing in an empty mirror, so there is no gap.
  */
 function startOfNew(found: Found): Found {
   const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;
@@ -138,8 +141,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position after an older state of the database was restored. The known data is then
- * uncertain, and the gap begins when that state was written.
+ * Returns the position after an older state of the database was restored. The data is then
+ * uncertain, and a gap begins at the time of the restored state.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);
@@ -165,8 +168,8 @@ function sumUp({ report, counters, startedAt, context }: MirrorSession): void {
 }
 
 /**
- * Brings the mirror up to date and ends. Throws a FleetError of kind `partial` when some data could
- * not be read.
+ * Brings the mirror up to date and returns. Throws a FleetError of kind `partial` when some data
+ * could not be read.
  */
 export async function mirrorOnce(context: Context, options: OnceOptions): Promise<void> {
   try {

@@ -1,5 +1,5 @@
-// The loop of the mirror's writer. It collects events in batches, passes each batch to the
-// follower, and writes the batch in one transaction.
+// The main loop of the process that writes a mirror. It collects events in batches, merges each
+// batch into the known data, and writes the batch in one transaction.
 
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
@@ -42,7 +42,7 @@ import type { WriterOptions } from './flags.js';
 import { type Counters, type MirrorReport, openCounters, openMirrorReport } from './notices.js';
 import { type Keeper, openKeeper } from './writer-database.js';
 
-/** The events that wait to be written. */
+/** The events that wait to be processed. */
 type SessionEvent = StreamEvent | FollowerEvent | Stop;
 
 interface Lateness {
@@ -51,7 +51,10 @@ interface Lateness {
   readonly monotonicMs: number;
 }
 
-/** A parsed message. Its numbers keep their digits. `reason` says why a message cannot be read. */
+/**
+ * A parsed message. Its numbers keep their digits. When the message is not valid, `reason` says
+ * why.
+ */
 interface ParsedMessage {
   readonly type: 'parsed';
   readonly event: Message;
@@ -62,7 +65,7 @@ interface ParsedMessage {
 
 type ReadEvent = Exclude<SessionEvent, Message> | ParsedMessage;
 
-/** The state that the parts of the writer share. */
+/** The state that all parts of the writer share. */
 export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeof openState> {
   readonly context: Context;
   readonly options: WriterOptions;
@@ -72,38 +75,41 @@ export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeo
 }
 
 /**
- * How much data may wait to be written. Under load, a batch has this size, so that a page of an
- * index is written once for many messages.
+ * The maximum amount of data in the queue. Under load, batches become this large. The database then
+ * writes each page of an index once for many messages.
  */
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
-/** How long messages are collected before they are written. */
+/** How long messages are collected before the batch is written. */
 const GATHER_MS = 100;
-/** How many events of a batch are loaded together. Their bicycles are read with one query. */
+/**
+ * The maximum number of events that are loaded together. One query reads the rows of all their
+ * bicycles.
+ */
 const PART_EVENTS = 500;
 const TICK_MS = 1_000;
 /**
- * How long a page of the list waits before it is processed. Messages about the same changes should
- * be processed first.
+ * How long a page of the list waits before it is processed. In this time, messages about the same
+ * changes can arrive and be processed first.
  */
 const OVERTAKING_MS = 500;
-/** How often old history is deleted. */
+/** The pause between two deletions of old history. */
 const PRUNE_MS = 3_600_000;
 
 /**
- * When a catch-up would need more pages of an organization, the whole list is read, several pages
- * at a time.
+ * The maximum number of pages for a catch-up of one organization. Beyond it, the whole list is read
+ * instead, several pages at a time.
  */
 const MOST_PAGES = 200;
 /**
- * By how much a list can be ahead of messages that are on their way. A message that arrives much
- * later was sent again.
+ * How much newer a list can be than messages that are still on their way. An even older message was
+ * sent a second time.
  */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
 
 /**
- * Opens the mirror as its only writer, and a client whose retries are reported. Closes the database
- * when `use` has ended. Without `follows`, only lists are read.
+ * Opens the mirror for writing, and creates a client that reports its retries. Closes the database
+ * after `use`. With `follows` false, only lists are read and no messages are received.
  */
 export async function withMirrorSession(
   context: Context,
@@ -139,7 +145,7 @@ export async function withMirrorSession(
   });
 }
 
-/** Creates the state of the writer. The object is changed in place. */
+/** Creates the state of the writer. The writer changes it in place. */
 function openState(
   clock: Clock,
   topics: ReadonlyMap<string, string>,
@@ -147,10 +153,10 @@ function openState(
 ) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
   const ledger = new Ledger();
-  /** The follower's outputs since the last check. */
+  /** Outputs of the follower that were not handled yet. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
-  /** Whether the lists show all bicycles, by the claims of the token. */
+  /** Whether the lists contain all bicycles. This depends on the claims of the token. */
   const shown = { seesAll: true };
   const followed = {
     topics,
@@ -175,44 +181,52 @@ function openState(
       shown,
     },
     /**
-     * The state of the database when this process became the writer. The previous writer had
-     * written everything that it received.
+     * The state of the database when this process became the writer. It includes everything that
+     * the previous writer received.
      */
     found: undefined as Found | undefined,
-    /** The time of the last message or comment on each topic, by the machine's clock. */
+    /** When the last message or comment arrived on each topic, by the machine's clock. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
-    /** The service's time in its last answer on the push channel, and when this answer arrived. */
+    /**
+     * The service's time in its last answer on the push channel, and the time of arrival of this
+     * answer.
+     */
     serviceAt: undefined as
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
     /**
-     * How late the last message was when it arrived, by the service's clock. Undefined until a
-     * message arrives, and after a gap.
+     * How late the last message arrived, by the service's clock. Undefined before the first message
+     * and after a gap.
      */
     lateness: undefined as Lateness | undefined,
-    /** Bicycles with changes that messages left out, with their organizations. */
+    /**
+     * Bicycles with a change that a message did not contain. The values are their organizations.
+     */
     refresh: { outdated: new Map<string, string>(), isReading: false },
-    /** The state of the database after the last batch. */
+    /** What the last batch has written. */
     written: {
-      /** The gap that the last batch left open. */
+      /** The gap that was still open after the last batch. */
       gap: undefined as OpenGap | undefined,
-      /** The ids of the last batch of each organization. */
+      /** The ids of the last batch, one for each organization. */
       batchIds: [] as BatchIds,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When old history is deleted next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
-      /** All messages up to this time were received, by the machine's clock. */
+      /** The time up to which all messages were received, by the machine's clock. */
       heardMs: 0,
-      /** Whether no reading was pending after the last batch. */
+      /**
+       * Whether all lists were read completely since the last batch. Only set when no messages are
+       * received.
+       */
       isSettled: false,
     },
   };
 }
 
 /**
- * Writes until the end. Throws the error that ended it. When only lists are read, `onSettled` is
- * called after all readings are complete.
+ * Runs the loop until the end. Throws the error that ended it. When only lists are read, calls
+ * `onSettled` after all of them were read.
  */
 export async function runSession(
   session: MirrorSession,
@@ -229,7 +243,7 @@ export async function runSession(
       for (const output of outputs) {
         if (output.type === 'gap-close') {
           session.ledger.add(output);
-          // The list showed the changes up to now.
+          // The list contained all changes until now, so no earlier message can be missing.
           session.lateness = undefined;
         }
         session.written.isSettled ||= output.type === 'settled';
@@ -245,14 +259,14 @@ export async function runSession(
 }
 
 /**
- * Writes a batch of events in one transaction. The rows of its bicycles are merged in that
- * transaction.
+ * Returns the hooks that process a batch of events: they load the rows of its bicycles, and write
+ * the batch in one transaction.
  */
 function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEvent> {
   const { keeper, ledger, counters, life, follower, written } = session;
   const { clock } = session.context;
   let lifeMs: number | undefined;
-  /** When the first events of the batch were taken, on the monotonic clock. */
+  /** When the first event of the batch was taken from the queue, on the monotonic clock. */
   let takenMs: number | undefined;
   return {
     mostLoaded: PART_EVENTS,
@@ -265,7 +279,7 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
         const { serviceMs, monotonicMs } = event;
         session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
       }
-      // Messages that arrived before this time are in this batch or in an earlier one.
+      // All messages that arrived before this time are in this batch or an earlier one.
       lifeMs ??= Math.min(...life.values());
       const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
       await keeper.run((database) => ledger.load(database, uuidsOf(events)));
@@ -275,11 +289,11 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // Only lists were read, so the data is as old as the first request.
+      // Without messages, the data is as old as the first request for a list.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
-      // Later events wait for the next batch.
+      // Time since the first event of this batch was taken. Later events belong to the next batch.
       const sinceTakenMs = takenMs === undefined ? 0 : clock.monotonicMs() - takenMs;
       takenMs = undefined;
       counters.lagMs = Math.max(behindOf(session, batch), sinceTakenMs);
@@ -294,7 +308,7 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
 
 function readMessage(event: Message): ParsedMessage {
   const data = storableJson(event.data);
-  // An event without data is ignored.
+  // A message without data is ignored.
   if (data === '') return { type: 'parsed', event, envelope: {} };
   try {
     const value = exactValue({ json: data, value: parseJson(data) });
@@ -305,7 +319,7 @@ function readMessage(event: Message): ParsedMessage {
   }
 }
 
-/** Returns the bicycles whose rows must be loaded. */
+/** Returns the UUIDs of the bicycles whose rows must be loaded. */
 function uuidsOf(events: readonly ReadEvent[]): string[] {
   return events.flatMap((event) => {
     if (event.type === 'parsed') return event.uuid ?? [];
@@ -317,15 +331,15 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 }
 
 /**
- * When a batch has this many messages, they are waiting for the writer. A smaller batch may contain
- * a message about an old change.
+ * With this many messages in a batch, the writer is slower than the service sends. In a smaller
+ * batch, an old time may just belong to an old change.
  */
 const MANY_MESSAGES = 50;
 
 /**
- * Returns how far the written data is behind the service. When the writer is slow, messages wait in
- * the socket, so their own times are compared with the service's clock. The result is at least the
- * time since the arrival of the oldest message.
+ * Returns how far the written data is behind the service. A slow writer leaves messages in the
+ * socket, so the times in the messages are compared with the service's clock. The result is at
+ * least the time since the oldest message arrived.
  */
 function behindOf(
   { context, follower, serviceAt, lateness }: MirrorSession,
@@ -344,13 +358,13 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** A late message is taken into account for at least this long. */
+/** The delay of a late message counts for at least this long. */
 const LATE_FOR_MS = 30_000;
 
 /**
- * Returns how late messages arrive. A late message is taken into account until a newer message has
- * another delay, or until nothing arrived for twice the delay, because then no earlier change is on
- * its way.
+ * Returns the current delay of messages. The delay of the last message counts until a newer message
+ * arrives. It also ends when nothing arrived for twice the delay, because no earlier change is then
+ * on its way.
  */
 function lateOf(lateness: Lateness | undefined, nowMs: number): number {
   if (lateness === undefined) return 0;
@@ -359,8 +373,8 @@ function lateOf(lateness: Lateness | undefined, nowMs: number): number {
 }
 
 /**
- * Measures how late a message arrived, by its own time and the service's clock. Only new changes
- * are measured, not messages that the service sends again after a gap.
+ * Measures how late a message arrived, from its own time and the service's clock. Ignores messages
+ * that the service sends again after a gap, and messages without a new change.
  */
 function measureLateness(session: MirrorSession, event: Message, { before, after, kind }: Change) {
   const { serviceAt, follower } = session;
@@ -374,14 +388,15 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
 }
 
 /**
- * How many bicycles may wait to be read at their URLs. Further bicycles are read within five
- * minutes.
+ * The maximum number of bicycles that wait to be read at their URLs. The comparison with the list,
+ * every five minutes, finds the changes of other bicycles.
  */
 const MOST_OUTDATED = 1_000;
 
 /**
- * Whether a message left out a change. Messages have no links: of a new model they contain only the
- * name, and of a new lock only a new version.
+ * Whether the bicycle has a change that the message does not contain. Messages contain no links.
+ * After a change of the model they contain only its name, and after a change of the lock only a new
+ * version.
  */
 function hidesChange({ kind, before, after, fields }: Change): boolean {
   if (before === undefined || kind === 'late') return false;
@@ -390,7 +405,10 @@ function hidesChange({ kind, before, after, fields }: Change): boolean {
   return fields.length === 0 && old !== undefined && version !== undefined && version > old;
 }
 
-/** Reads the next outdated bicycle at its URL, at most one for each batch. Never rejects. */
+/**
+ * Reads one bicycle at its URL, because a message did not contain its change. Called once for each
+ * batch. Never rejects.
+ */
 async function refreshOne(session: MirrorSession, client: Client): Promise<void> {
   const { refresh, follower, signal, queue } = session;
   const [next] = refresh.outdated;
@@ -404,12 +422,12 @@ async function refreshOne(session: MirrorSession, client: Client): Promise<void>
     if (item !== undefined && bicycleUuid(item.value) === uuid)
       queue.push({ type: 'refreshed', item, followed, askedAt });
   } catch {
-    // The next comparison reads it again.
+    // A failure is ignored, because the next comparison with the list finds the change.
   }
   refresh.isReading = false;
 }
 
-/** Passes an event to the follower. Returns the effects for the loop. */
+/** Passes an event to the follower. Returns effects that the loop carries out. */
 function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Moment): CommonEffect[] {
   const { counters, follower } = session;
   const { gap } = follower;
@@ -427,7 +445,7 @@ function take(session: MirrorSession, event: ReadEvent | CommonEvent, now: Momen
     : [shown];
 }
 
-/** Merges a message. */
+/** Merges a message into the known data. */
 function mergeMessage(
   session: MirrorSession,
   { event, envelope, uuid, reason }: ParsedMessage,
@@ -456,11 +474,11 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // When the message was repeated or late, the bicycle left that state earlier.
+  // For a repeated or late message, the bicycle left its state earlier than the message arrived.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
-  // A list already showed a later change. The steps between this message and the list are not
-  // recorded.
+  // A list has already shown a later change. The changes between this message and the list are
+  // unknown, so a gap is recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({
@@ -494,7 +512,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const rows = { writes, gap, isSameGap, state, previousBatchIds, nowMs: clock.wallMs(), waitedMs };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
-  // This is also possible when the answer of the database was lost. The number is then not known.
+  // This step changes rows in the database, so the cached rows are dropped. The number of changed
+  // rows does not matter: it is unknown when the answer of the database was lost.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   const batchIds = organizations.map(() => batchId);
   Object.assign(written, { gap, batchIds, at: momentOf(clock) });
@@ -505,13 +524,14 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // Bicycles may have moved to organizations of another writer, or from there to this writer.
+    // The count can change in other ways too: bicycles can move between the organizations of this
+    // writer and those of another writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
 }
 
-/** Carries out an output of the follower after its batch was written. */
+/** Carries out an output of the follower. Called after its batch was written. */
 function perform(
   session: MirrorSession,
   client: Client,
@@ -521,7 +541,8 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Before the first complete reading, steps are not recorded, so a list cannot be ahead of them.
+  // Pages wait only when messages arrive and the first reading is complete. Before that, single
+  // changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits
@@ -531,12 +552,12 @@ function perform(
   if (isRequest(output))
     void answer(client, output, { emit, room: queue.room, signal, follower, admit: storableItems });
   else if (output.type === 'settled') onSettled();
-  // `mirror once` does not try again; its next run does.
+  // `mirror once` does not retry; its next run reads the list again.
   else if (output.type === 'unread' && session.topics.size === 0)
     ending.stop('failed', output.error);
 }
 
-/** Deletes a part of the history that is older than `keep`. */
+/** Deletes some of the history that is older than `keep`. */
 async function pruneSome(session: MirrorSession): Promise<void> {
   const { keeper, writer, context, written } = session;
   const { keep: keepMs } = session.options;

@@ -14,12 +14,12 @@ import { chooseFormat, REPORT_FORMATS } from '../../terminal/formats.js';
 import { drawList } from '../../terminal/list.js';
 import { age, showDuration } from '../../terminal/time.js';
 
-/** How many closed gaps are shown, newest first. */
+/** The number of closed gaps that are shown, newest first. */
 const GAPS_SHOWN = 5;
 
 /**
- * Up to this number, changes are counted exactly, which takes half a second. When there are more,
- * their number is estimated.
+ * The maximum number of changes to count exactly, which takes half a second. A larger number is
+ * estimated.
  */
 const MOST_COUNTED = 1_000_000;
 
@@ -61,14 +61,14 @@ export async function showMirrorStatus(
   });
 }
 
-/** Returns why the mirror is not current, without its age. */
+/** Returns the reason why the mirror is not current. */
 function reasonOf(status: MirrorStatus): string {
   return describeAge(status).replace(/^.*?: /, '');
 }
 
 const NOUN = { one: 'mirror', many: 'mirrors' };
 
-/** Returns the status for programs. */
+/** Returns the status as an object for programs. */
 async function reportOf(
   { address, database, baseUrl, organizations }: Mirror,
   status: MirrorStatus,
@@ -99,20 +99,20 @@ async function reportOf(
     list_read:
       proven === undefined ? null : { at: utcOfMs(proven.atMs), count: proven.total ?? null },
     age_seconds: ageMs === undefined ? null : Math.round(ageMs / 1000),
-    /** One entry for each organization. */
+    /** One entry per organization. */
     writers: writers.map(({ organization, host, pid, isWritten, heartbeat }) => ({
       ...{ organization, host, pid, alive: isWritten, heartbeat },
     })),
     kept_since: status.keptSince ?? null,
     counts: { bicycles, gone, alerts, changes: isAbout ? about : counted, gaps },
-    /** Whether `counts.changes` is an estimate. */
+    /** Whether `counts.changes` is only an estimate. */
     changes_estimated: isAbout,
-    /** Open gaps, then the newest closed gaps. */
+    /** The open gaps, followed by the newest closed gaps. */
     gaps: [...status.openGaps, ...over],
   };
 }
 
-/** The current time, and the time zone for people. Without a zone, times are shown in UTC. */
+/** The current time and the user's time zone. Without a time zone, times are shown in UTC. */
 interface Now {
   ms: number;
   zone: TimeZone | undefined;
@@ -141,8 +141,8 @@ function linesOf(report: Report, status: MirrorStatus, now: Now): string[][] {
 }
 
 /**
- * Returns one line for each organization. Each line has the organization's name when there are
- * several.
+ * Returns one line for each organization. With several organizations, each line contains the
+ * organization's name.
  */
 function writersOf({ writers }: MirrorStatus, now: number): string[] {
   if (writers.length === 0) return ['none'];
@@ -171,7 +171,7 @@ export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {
   return zone === undefined ? utc.replace(/\.\d+Z$/, 'Z') : showLocalTime(Date.parse(utc), zone);
 }
 
-/** Describes a gap: `2026-… for 4 min: the stream was cut; 12 changes found`. */
+/** Describes a gap, such as `2026-… for 4 min: the stream was cut; 12 changes found`. */
 function describeGap(
   { started, ended, reason, found }: RecordedGap,
   zone: TimeZone | undefined,

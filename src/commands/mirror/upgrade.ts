@@ -1,5 +1,4 @@
-// `fleet mirror upgrade`: changes the tables of a mirror from an older version of fleet to the
-// current form.
+// `fleet mirror upgrade`: converts the tables of a mirror from an older version of fleet.
 
 import type { Context } from '../../context.js';
 import { chosenDatabase } from '../../list/offline.js';
@@ -8,7 +7,7 @@ import { openOwn } from '../../mirror/open.js';
 import { migrate, SCHEMA_NUMBER } from '../../mirror/schema.js';
 import { requireBaseUrl } from '../../settings/resolve.js';
 
-/** Upgrades the mirror. Throws a FleetError of kind `config` when it does not exist. */
+/** Upgrades the mirror. Throws a FleetError of kind `config` when the mirror does not exist. */
 export async function upgradeMirror(
   context: Context,
   { to }: { to?: MirrorAddress },

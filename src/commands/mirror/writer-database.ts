@@ -1,5 +1,5 @@
-// The database of a running writer: opens it, tries again while it cannot be reached or is full,
-// and closes it.
+// The database connection of a running writer. Retries work while the database cannot be reached or
+// is full.
 
 import { asFleetError, FleetError } from '../../errors.js';
 import { type Database, queue } from '../../mirror/database.js';
@@ -13,12 +13,12 @@ export type Keeper = Awaited<ReturnType<typeof openKeeper>>;
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
-/** How long the writing of the remaining data may take at the end. */
+/** The maximum time to write the remaining data when the program ends. */
 export const END_MS = 1_200;
 
 /**
- * Opens the database. Throws the errors of opening it, because nothing is tried again at the start.
- * `over` is aborted at the end. It ends pauses, and soon afterwards cancels operations that hang.
+ * Opens the database. Throws the errors of opening it without a retry. `over` is aborted when the
+ * program ends: it ends pauses at once, and soon afterwards cancels database calls that hang.
  */
 export async function openKeeper(
   clock: Clock,
@@ -71,10 +71,11 @@ export async function openKeeper(
   };
   return {
     /**
-     * Runs work in the database, one task after another. Tries again for ten minutes while the
-     * database cannot be reached, and for one minute while it cannot be written. After that time,
-     * and at the end of the program, the error is thrown. Work that is tried again may already have
-     * been written.
+     * Runs work in the database, one task after another. Retries for ten minutes while the database
+     * cannot be reached, and for one minute while it cannot be written. Throws the error after that
+     * time, and when the program ends.
+     *
+     * A retried task must be safe to repeat, because its first attempt may have been written.
      */
     run: <T>(work: Work<T>) => inTurn(() => retry(work)),
     async close() {
@@ -86,8 +87,8 @@ export async function openKeeper(
 }
 
 /**
- * Returns how long to try again after an error of the database. The database may come back, or the
- * operator may free space.
+ * Returns how long to retry after an error of the database. In this time the database may come
+ * back, or the operator may free space.
  */
 function patienceMs(error: FleetError): number {
   if (error.kind === 'network') return 10 * 60_000;
