@@ -9,14 +9,14 @@ import type { Context, Run } from '../../context.js';
 import { readCondition, readParameter } from '../../list/flags.js';
 import type { NamedListOptions } from './list.js';
 
-/** The kinds, with a part of their description. */
+/** The kinds of resources, each with a part of its help text. */
 const LISTED = {
   organization: 'that the token may see',
   zone: 'for --zone; -o geojson has their outlines',
   model: 'of bicycles',
 } as const;
 
-/** Declares the noun of one kind. */
+/** Declares the command of one kind, such as `fleet zones`. */
 export const addNamed = (kind: keyof typeof LISTED) => (program: Command, run: Run) => {
   const { many, one } = NAMED[kind];
   const what = LISTED[kind];

@@ -1,5 +1,5 @@
-// `fleet organizations list`, `fleet zones list`, `fleet models list`: one implementation for three
-// nouns.
+// `fleet organizations list`, `fleet zones list`, `fleet models list`: one implementation for all
+// three commands.
 
 import { NAMED, NAMED_FIELDS, type Named } from '../../api/named.js';
 import type { Context } from '../../context.js';
