@@ -9,8 +9,8 @@ import { clean } from '../../terminal/clean.js';
 import { askYesNo } from '../../terminal/prompt.js';
 
 /**
- * Makes a profile the one in use. Throws a FleetError of kind `usage` when it does not exist. The
- * profile `default` always exists.
+ * Switches to a profile, which later commands use by default. The profile `default` always exists.
+ * Throws a FleetError of kind `usage` when the profile does not exist.
  */
 export async function chooseActive({ io, flags, notice }: Context, name: string): Promise<void> {
   const stored = await loadStored(io.env);

@@ -1,4 +1,5 @@
-// Declares `fleet profile`: named sets of settings, one for each service or role.
+// Declares `fleet profile`, which manages named sets of settings. There is usually one profile for
+// each service or role.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { anyText, PROFILES } from '../../cli/completions.js';

@@ -1,4 +1,4 @@
-// `fleet profile list`: all profiles, with the one in use.
+// `fleet profile list`: lists all profiles, and marks the one in use.
 
 import type { Context } from '../../context.js';
 import { textOrNull } from '../../json/parse.js';
@@ -13,8 +13,8 @@ export async function listProfiles(context: Context): Promise<void> {
   const { io, flags, notice } = context;
   const stored = await loadStored(io.env);
   const tokens = await loadTokens(stored);
-  // A profile in use that does not exist is not an error here, because the list helps to find the
-  // right name.
+  // The profile in use may not exist. The list is printed all the same, because it helps to find
+  // the right name.
   const { output, profile } = explainSettings({ flags, env: io.env, stored });
   if (output.problem !== undefined) throw output.problem;
   const inUse = profile.value;
@@ -24,7 +24,7 @@ export async function listProfiles(context: Context): Promise<void> {
     active: name === inUse,
     base_url: explainSetting('base_url', { flags: { profile: name }, env: {}, stored }).shown,
     organization: textOrNull(values['organization'] || null),
-    // Whether a token is stored or a token command is set.
+    // Whether the profile has a stored token or a token command.
     token: tokens.has(name) || Boolean(values['token_command']),
     protected: isTrue(values['protected']),
     read_only: isTrue(values['read_only']),
