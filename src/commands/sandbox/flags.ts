@@ -10,7 +10,7 @@ import type { ServiceKind } from '../../sandbox/index.js';
 
 const SERVICES: readonly ServiceKind[] = ['observed', 'interface'];
 
-/** The kinds of faults, as typed. */
+/** The kinds of faults, as the user types them. */
 const FAULT_WORDS =
   'latency=200ms error=503:5% cut=5% drop=30s stall=30s late=45s noreplay resend norented shrink nocount nodate links linkheader latin1 trim lag=3s cache=60s throttle=5s expire=60s';
 const FAULTS = FAULT_WORDS.split(' ');

@@ -1,4 +1,4 @@
-// Declares `fleet sandbox`: a simulated service on this machine, for trying and testing.
+// Declares `fleet sandbox`: a simulated service on this machine, for experiments and tests.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { addVerb } from '../../cli/examples.js';

@@ -1,4 +1,4 @@
-// `fleet sandbox --replay`: serves the fleet that a mirror recorded, and plays its changes at any
+// `fleet sandbox --replay`: serves the fleet that a mirror recorded, and replays its changes at any
 // speed.
 
 import type { Bicycle } from '../../api/bicycle.js';
@@ -13,14 +13,14 @@ import { readTimeFlag } from '../../terminal/typed-time.js';
 
 export interface ReplaySource {
   to: MirrorAddress;
-  /** The typed time or age. */
+  /** The start of the replay as the user typed it: a time or an age. */
   since: string | undefined;
   speed: number;
 }
 
 /**
- * Opens the mirror while `use` runs. Passes the fleet at the start, and a function that plays the
- * changes.
+ * Opens the mirror while `use` runs. Passes it the fleet at the start, and a function that replays
+ * the changes.
  */
 export async function withPast(
   context: Context,
@@ -28,7 +28,7 @@ export async function withPast(
   use: (recorded: Recorded, play: (sandbox: Sandbox) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   const sinceMs = since === undefined ? undefined : readTimeFlag('--since', since, context.now());
-  // It does not matter to which service the mirror belongs.
+  // The mirror may belong to any service, so its base URL is not checked.
   const mirror = await openMirror(to, { signal: context.signal, env: context.io.env });
   try {
     const { database, organizations, baseUrl = '' } = mirror;
@@ -56,7 +56,8 @@ export async function withPast(
 }
 
 /**
- * Applies a recorded change. Bicycles that left the list are kept in `departed` until they return.
+ * Applies a recorded change to the sandbox. `departed` keeps bicycles that left the list until they
+ * return.
  */
 function take(
   sandbox: Sandbox,

@@ -1,5 +1,5 @@
-// `fleet sandbox`: starts the simulated service, saves it as a profile, and keeps its token valid
-// until Ctrl-C.
+// `fleet sandbox`: starts the simulated service, saves it as a profile, and renews its token until
+// the user presses Ctrl-C.
 
 import type { Context } from '../../context.js';
 import { messageOf, usageError } from '../../errors.js';
@@ -48,7 +48,8 @@ async function serve(
   { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
   replay?: Replay,
 ): Promise<void> {
-  // The global flag has the same name, so commander stores the value with the global flags.
+  // A global flag has the same name as `--page-size`, so commander stores the value with the global
+  // flags.
   const served = { ...given, pageSize: context.flags.pageSize ?? given.pageSize };
   const options = replay === undefined ? served : { ...served, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));
@@ -131,8 +132,8 @@ async function announce(
 }
 
 /**
- * Saves the addresses, the organization and the token as a profile, and prints how to use them
- * elsewhere. Returns whether the profile was saved.
+ * Saves the addresses, the organization and the token as a profile. Prints how to use them in
+ * another terminal. Returns whether the profile was saved.
  */
 async function saveAsProfile(
   context: Context,
@@ -161,7 +162,7 @@ async function saveAsProfile(
 
 /**
  * Renews the stored token before it expires, so that a watch in another terminal can run for longer
- * than one token. Ends with the signal's reason.
+ * than one token is valid. Rejects with the signal's reason when the signal is aborted.
  */
 async function keepToken(
   context: Context,
@@ -176,7 +177,8 @@ async function keepToken(
     const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
-    // Another sandbox or a login may be using the profile now.
+    // The renewal fails when another sandbox or a login has changed the profile. This is not an
+    // error.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }
