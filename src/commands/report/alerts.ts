@@ -1,4 +1,4 @@
-// Reads the alerts of the intervals from the mirror and adds them to the tallies.
+// Counts the alerts of each interval from the mirror.
 
 import type { Database } from '../../mirror/database.js';
 import { utcOfMs } from '../../mirror/rows.js';
@@ -8,7 +8,7 @@ import type { FleetTally, TallyTable } from './tally.js';
 const ALERTS =
   'SELECT bicycle_uuid, created_utc, modified_utc, state FROM alerts WHERE created_utc >= ? AND created_utc < ?';
 
-/** Adds the alerts to the tallies. `groupsByUuid` has the groups of each bicycle. */
+/** Adds the alerts to the tallies. `groupsByUuid` contains the groups of each bicycle. */
 export async function tallyAlerts(
   database: Database,
   table: TallyTable,

@@ -1,4 +1,4 @@
-// Counts the changes and alerts of each hour, day or week from the history of the mirror.
+// Counts the changes and alerts of each hour, day or week in the history of the mirror.
 
 import type { Mirror } from '../../mirror/open.js';
 import { utcOfMs } from '../../mirror/rows.js';
@@ -9,12 +9,12 @@ import { coverageOf } from './figures.js';
 import { readSight, type Sight } from './gaps.js';
 import { type Interval, splitByTime, type TimePart, type TimePartKind } from './parts.js';
 
-/** The counts of a period by hour, day or week. */
+/** The counts of a period, divided into hours, days or weeks. */
 export interface CountsOverTime {
   readonly by: TimePartKind;
   readonly period: Interval;
   readonly timezone: string;
-  /** The share of the period that the mirror saw, in percent. */
+  /** The share of the period for which the mirror has data, in percent. */
   readonly coverage: number;
   /** The times for which the mirror has no data. */
   readonly unseen: readonly Interval[];
@@ -31,7 +31,9 @@ interface Tally {
   returns: number;
   changes: number;
   alerts: number;
-  /** A change that was found only in the list can hide further changes. */
+  /**
+   * Whether a change was found only by reading the list. Such a change can hide further changes.
+   */
   hasListChange: boolean;
 }
 
@@ -41,7 +43,7 @@ export async function countOverTime(
 ): Promise<CountsOverTime> {
   const parts = splitByTime(period, by, zone);
   const status = await readStatus();
-  // A current mirror is behind the service by only a few seconds.
+  // A current mirror counts as complete, because it is only a few seconds behind the service.
   const seenUntilMs = status.isCurrent
     ? Number.POSITIVE_INFINITY
     : (status.asOfMs ?? Number.NEGATIVE_INFINITY);
@@ -80,8 +82,8 @@ export async function countOverTime(
 }
 
 /**
- * Returns the index of the part that contains the moment, or -1. There are no gaps between the
- * parts.
+ * Returns the index of the part that contains a time, or -1. The parts follow each other without
+ * gaps.
  */
 function indexAt(parts: readonly TimePart[], ms: number): number {
   let [low, high] = [0, parts.length - 1];
@@ -96,7 +98,7 @@ function indexAt(parts: readonly TimePart[], ms: number): number {
   return -1;
 }
 
-/** A count that cannot be known is null. */
+/** Returns the row of a part. An unknown count is null. */
 function rowOf(
   part: TimePart,
   { rentals, returns, changes, alerts, hasListChange }: Tally,

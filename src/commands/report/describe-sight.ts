@@ -1,4 +1,4 @@
-// Describes which times of a period the mirror saw.
+// Describes for which times of a period the mirror has data.
 
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { showDuration } from '../../terminal/time.js';
@@ -7,7 +7,7 @@ import type { Interval } from './parts.js';
 
 const SHOWN_TIMES = 3;
 
-/** Reports the times for which the mirror has no data, one on each line. */
+/** Returns lines about the period and about the times for which the mirror has no data. */
 export function describeSight(counts: CountsOverTime, zone: TimeZone): string[] {
   const { period, unseen, coverage, timezone, rows } = counts;
   const show = (ms: number) => showLocalTime(ms, zone);

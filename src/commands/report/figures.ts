@@ -7,21 +7,21 @@ import type { FigureDoubt, FleetTally, SharedState } from './tally.js';
 
 export type Unit = 'bicycles' | '%' | 'rentals' | 'rentals/day' | 's' | 'alerts';
 
-/** A figure in JSON. */
+/** A figure of a report, as in the JSON output. */
 export interface Figure {
   readonly name: string;
-  /** Null when the figure cannot be known. */
+  /** The value, or null when it is unknown. */
   readonly value: number | null;
   readonly unit: Unit;
-  /** The value of the period before. */
+  /** The value for the previous period. */
   readonly before: number | null;
-  /** The share of the period that the mirror saw, in percent. */
+  /** The share of the period for which the mirror has data, in percent. */
   readonly coverage: number;
   readonly certain: boolean;
   readonly before_certain: boolean;
 }
 
-/** A figure, with the part of the report to which it belongs; null for the whole period. */
+/** A figure for a part of the report. `part` is null for the whole period. */
 export interface PartFigure extends Figure {
   readonly part: string | null;
 }
@@ -29,11 +29,12 @@ export interface PartFigure extends Figure {
 interface Definition {
   readonly name: string;
   readonly unit: Unit;
-  /** The doubts that make it uncertain. */
+  /** The kinds of doubt that make this figure uncertain. */
   readonly doubts: readonly FigureDoubt[];
   readonly isOfAlerts?: boolean;
   /**
-   * Returns undefined when the data is not sufficient. `lengthMs` is the length of the interval.
+   * Computes the figure. `lengthMs` is the length of the interval. Returns undefined when there is
+   * not enough data.
    */
   compute(tally: FleetTally, lengthMs: number): number | undefined;
 }
@@ -106,7 +107,8 @@ function ratio(part: number, whole: number): number | undefined {
 }
 
 /**
- * Returns the smallest length, in seconds, that is at least as long as this share of all lengths.
+ * Returns a percentile in seconds: the shortest length that is not exceeded by this share of the
+ * lengths.
  */
 function percentile(lengthsMs: number[], part: number): number | undefined {
   if (lengthsMs.length === 0) return undefined;
@@ -115,20 +117,20 @@ function percentile(lengthsMs: number[], part: number): number | undefined {
   return (sorted[place] ?? 0) / SECOND_MS;
 }
 
-/** A tally with its interval. */
+/** The tally of an interval. */
 export interface Measured {
   readonly tally: FleetTally;
   readonly interval: Interval;
 }
 
-/** The limits of the data in the mirror. */
+/** What the mirror knows about the period. */
 export interface Knowledge {
   readonly sight: Sight;
-  /** Whether all alerts were read to the end. */
+  /** Whether the list of alerts was read completely. */
   readonly hasAlerts: boolean;
 }
 
-/** Computes all figures of an interval, next to the figures of the interval before it. */
+/** Computes all figures of an interval, together with their values for the previous interval. */
 export function computeFigures(now: Measured, before: Measured, knowledge: Knowledge): Figure[] {
   return DEFINITIONS.map((definition) => {
     const current = computeOne(definition, now, knowledge);
@@ -163,12 +165,15 @@ function computeOne(
   return { value: value === undefined ? null : rounded(value), isCertain };
 }
 
-/** Three decimals are enough. For lengths they are milliseconds. */
+/** Rounds to three decimals, which are milliseconds for a length of time. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }
 
-/** Returns the coverage in percent with two decimals. It is 100 only for a period without gaps. */
+/**
+ * Returns the coverage in percent with two decimals. The result is rounded down, so that 100 means
+ * no gaps.
+ */
 export function coverageOf(interval: Interval, sight: Sight): number {
   return Math.floor(sight.shareOf(interval) * 10_000 + 1e-7) / 100;
 }

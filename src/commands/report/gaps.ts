@@ -1,24 +1,24 @@
-// The times for which a mirror has no data: its gaps, and all time before its history begins.
+// The times for which a mirror has no data: its gaps, and the time before its history begins.
 
 import type { Database } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import type { Interval } from './parts.js';
 
-/** The times that the mirror saw. */
+/** The times for which the mirror has data. */
 export interface Sight {
-  /** When the history of the mirror begins; undefined for a mirror without bicycles. */
+  /** When the history of the mirror begins. Undefined for a mirror without bicycles. */
   readonly beginMs: number | undefined;
-  /** Whether the mirror saw every moment from `fromMs` to `untilMs`. */
+  /** Whether the mirror has data for the whole time from `fromMs` to `untilMs`. */
   sawWhole(fromMs: number, untilMs: number): boolean;
-  /** Returns the share of the interval that the mirror saw, from 0 to 1. */
+  /** Returns the share of the interval for which the mirror has data, from 0 to 1. */
   shareOf(interval: Interval): number;
-  /** Returns the parts of the interval for which the mirror has no data, in order. */
+  /** Returns the parts of the interval for which the mirror has no data, in order of time. */
   unseenIn(interval: Interval): Interval[];
 }
 
 /**
- * Reads the gaps. A gap that is still open has no end. With `seenUntilMs`, the mirror saw nothing
- * after that moment.
+ * Reads for which times the mirror has data. An open gap has no end. After `seenUntilMs`, the
+ * mirror has no data.
  */
 export async function readSight(
   database: Database,
@@ -43,8 +43,7 @@ export async function readSight(
 }
 
 /**
- * Finds the times that the mirror saw, from its gaps. The gaps are sorted by their start and may
- * overlap.
+ * Derives the times with data from the gaps. The gaps are sorted by their start and may overlap.
  */
 export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]): Sight {
   const unseen: { fromMs: number; untilMs: number }[] = [
@@ -56,7 +55,7 @@ export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]):
       last.untilMs = Math.max(last.untilMs, gap.untilMs);
     else unseen.push({ ...gap });
   }
-  /** Returns the index of the first unseen time that ends after the moment. */
+  /** Returns the index of the first time without data that ends after `ms`. */
   const firstAfter = (ms: number) => {
     let [low, high] = [0, unseen.length];
     while (low < high) {

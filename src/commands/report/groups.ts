@@ -1,4 +1,4 @@
-// The parts of a report by model or zone, and which bicycle belongs to which part.
+// The parts of a report by model or zone, and a function that assigns a bicycle to parts.
 
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
@@ -10,7 +10,7 @@ import { isInPolygons, type Polygons } from '../check/selection.js';
 import { readNamedRows } from '../gbfs/read.js';
 import type { PartKind } from './parts.js';
 
-/** Returns the names of the parts that a bicycle belongs to. */
+/** A function that returns the names of the parts to which a bicycle belongs. */
 export type GroupsOf = (bicycle: Row) => readonly string[];
 
 const NO_MODEL = '(no model)';
@@ -18,8 +18,8 @@ const NO_ZONE = '(no zone)';
 const NO_POSITION = '(no position)';
 
 /**
- * Prepares the parts. Zones are read from the service, because the mirror does not store outlines.
- * When the parts are times, a bicycle belongs to no group.
+ * Returns the function that assigns bicycles to parts. Zones are read from the service, because the
+ * mirror does not store outlines. In a report by time, a bicycle belongs to no group.
  */
 export async function openGroups(
   context: Context,
@@ -50,7 +50,7 @@ interface Zone {
   readonly polygons: Polygons;
 }
 
-/** Reads the zones. A zone whose outline cannot be read contains no bicycle. */
+/** Reads the zones. Leaves out zones whose outline cannot be read. */
 async function readZones(context: Context): Promise<Zone[]> {
   const zones: Zone[] = [];
   for (const zone of await readNamedRows(context, 'zone')) {

@@ -1,5 +1,5 @@
-// Reads the states of every bicycle from the mirror and adds them to the tallies. Only the changes
-// of one bicycle are in memory at a time.
+// Reads the states of every bicycle from the mirror and adds them to the tallies. Keeps the changes
+// of only one bicycle in memory at a time.
 
 import { parseJson } from '../../json/parse.js';
 import type { Database, Row, Value } from '../../mirror/database.js';
@@ -18,14 +18,14 @@ import {
 const RENTED = 'rented';
 const RETIRED = 'retired';
 const AVAILABLE = 'available';
-/** How many bicycles the list of idle bicycles has. */
+/** The maximum length of the list of idle bicycles. */
 const MOST_IDLE = 10;
 
-/** A bicycle that has been available, without interruption, until the end of the period. */
+/** A bicycle that has been available without interruption until the end of the period. */
 export interface IdleBicycle {
   readonly uuid: string;
   readonly name: string | null;
-  /** When it became available. When that is not known, the first time that the mirror saw it. */
+  /** When the bicycle became available, or when the mirror first saw it if that time is unknown. */
   readonly sinceMs: number;
   readonly isCertain: boolean;
 }
@@ -34,12 +34,15 @@ export interface HistoryInput {
   readonly database: Database;
   readonly table: TallyTable;
   readonly sight: Sight;
-  /** The interval of `table` to which the list of idle bicycles belongs. */
+  /** The interval of `table` whose idle bicycles are listed. */
   readonly period: Interval;
   groupsOf(bicycle: Row): readonly string[];
 }
 
-/** The state changes of a bicycle. The parameters are five times the start, and then the end. */
+/**
+ * Parts of the query for all bicycles, with the last state changes before the period and the first
+ * one after it. Its parameters are five times the start, and then the end.
+ */
 const BEFORE = `FROM changes p WHERE p.bicycle = b.uuid AND p.field = 'state' AND p.at < ?`;
 const NEWEST = 'ORDER BY p.at DESC, p.id DESC LIMIT 1';
 const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitude, b.created_utc, b.first_seen, b.gone,
@@ -53,8 +56,9 @@ const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitu
   FROM bicycles b`;
 
 /**
- * The state changes of a period, sorted by bicycle. SQLite reads the rows of the period in their
- * order on the disk and then sorts them. Finding each row through an index takes twice as long.
+ * The query for the state changes of a period, sorted by bicycle. SQLite reads the rows in the
+ * order of the disk and then sorts them. Finding each row through an index would take twice as
+ * long.
  */
 const CHANGES = {
   sqlite: `SELECT bicycle, at, old, new, source FROM changes NOT INDEXED
@@ -130,12 +134,12 @@ function changeOf(row: Row): StateChange {
   };
 }
 
-/** The time has the form of the mirror, which can be read faster than any other. */
+/** Parses a time of the mirror. `Date.parse` is the fastest way for this format. */
 function msOf(value: Value | undefined): number {
   return Date.parse(String(value));
 }
 
-/** The states by their JSON text. There are only a few different states. */
+/** A cache of parsed states. There are only a few different states. */
 const STATES = new Map<string, string | null>();
 
 function stateOf(json: Value | undefined): string | null {
@@ -148,13 +152,16 @@ function stateOf(json: Value | undefined): string | null {
   return state;
 }
 
-/** Reads the times at which bicycles left the list, for bicycles that returned, by UUID. */
+/**
+ * Reads when bicycles left the list, for bicycles that came back later. Returns the absences by
+ * UUID.
+ */
 async function readAbsences(database: Database, start: string): Promise<Map<string, Interval[]>> {
   const absences = new Map<string, Interval[]>();
   const [first] = await database.all('SELECT min(id) AS id FROM changes WHERE at >= ?', [start]);
   if (first?.['id'] === null || first?.['id'] === undefined) return absences;
-  // SQLite reads rows in the order of `id` one after the other. With the index of times it would
-  // have to find each row.
+  // The `+` keeps SQLite from using the index of times. Reading the rows in the order of `id` is
+  // faster.
   const isLater = database.kind === 'sqlite' ? '+at >= ?' : 'at >= ?';
   const sql = `SELECT bicycle, at, old FROM changes WHERE id >= ? AND ${isLater} AND field = 'gone' AND old <> 'null'`;
   for await (const rows of database.each(sql, [first['id'], start])) {
@@ -177,15 +184,15 @@ interface BicycleHistory {
   readonly endMs: number;
 }
 
-/** A time in one state. */
+/** A span of time in which a bicycle was in one state. */
 interface Span {
   readonly state: string | null;
-  /** Undefined when the state began before the history of the mirror. */
+  /** When the state began. Undefined when it began before the history of the mirror. */
   readonly startMs: number | undefined;
   readonly isStartFromList: boolean;
 }
 
-/** Adds one bicycle. Returns it when it is idle at the end of the period. */
+/** Adds one bicycle to the tallies. Returns it when it is idle at the end of the period. */
 function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle | undefined {
   const { bicycle, changes, endMs } = history;
   const adder = new BicycleAdder(input, history);
@@ -207,25 +214,25 @@ function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle
 const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
 interface SpanEnd {
-  /** Until when the time counts. */
+  /** The end of the time that is added to the tallies. */
   readonly timeMs: number;
-  /** When the next state began; infinity for a state that has not ended. */
+  /** When the next state began. Infinity when the state has not ended. */
   readonly atMs: number;
   readonly isFromList: boolean;
 }
 
-/** Adds the states of one bicycle to the tallies, in the order of time. */
+/** Adds the states of one bicycle to the tallies, in order of time. */
 class BicycleAdder {
   idle: IdleBicycle | undefined;
-  /** When the bicycle left the list; undefined while it is in the list. */
+  /** When the bicycle left the list. Undefined while it is in the list. */
   readonly goneMs: number | undefined;
   readonly #input: HistoryInput;
   readonly #bicycle: Row;
   readonly #absences: readonly Interval[];
-  /** The tallies of the fleet and of each group. Each has one entry for each interval. */
+  /** The tallies of the fleet and of the bicycle's groups. Each has one entry per interval. */
   readonly #tallies: readonly (readonly FleetTally[])[];
   readonly #firstSeenMs: number;
-  /** Whether the mirror saw everything that happened to the bicycle, except during gaps. */
+  /** Whether the mirror has the whole history of the bicycle, except for gaps. */
   readonly #isKnownFromBirth: boolean;
   /** When the last rental ended. */
   #returnedMs: number | undefined;
@@ -246,12 +253,12 @@ class BicycleAdder {
     this.#isReturnCertain = source !== 'list';
   }
 
-  /** Adds a state that ended. */
+  /** Adds a state that has ended to the tallies. */
   endSpan(span: Span, { timeMs, atMs, isFromList }: SpanEnd): void {
     this.#addTime(span, timeMs);
     this.#noteIdle(span, atMs);
     if (span.state !== RENTED) return;
-    // A rental may have ended when the bicycle left the list.
+    // The rental may have ended when the bicycle left the list, so the length is uncertain.
     for (const { fromMs } of this.#absences)
       if (fromMs >= this.#startOf(span) && fromMs < atMs) this.doubtAt(fromMs, ['lengths']);
     if (atMs !== Number.POSITIVE_INFINITY) this.#endRental(span, atMs, isFromList);
@@ -270,7 +277,10 @@ class BicycleAdder {
     });
   }
 
-  /** When a bicycle was rented at its first appearance, the start of this rental is not known. */
+  /**
+   * Marks figures as uncertain when a bicycle was already rented when the mirror first saw it. The
+   * start of that rental is unknown.
+   */
   doubtUnknownRental({ state, startMs }: Span): void {
     const { beginMs = this.#firstSeenMs } = this.#input.sight;
     if (state !== RENTED || startMs !== undefined || this.#isKnownFromBirth) return;
@@ -283,7 +293,7 @@ class BicycleAdder {
     });
   }
 
-  /** Calls `work` with the tallies of every interval that contains the moment. */
+  /** Calls `work` with the tallies of every interval that contains the time. */
   #forEachAt(atMs: number, work: (tally: FleetTally) => void): void {
     for (const [index, { fromMs, untilMs }] of this.#input.table.intervals.entries()) {
       if (atMs < fromMs || atMs >= untilMs) continue;
@@ -299,8 +309,8 @@ class BicycleAdder {
   }
 
   /**
-   * Returns the start of a state. When the state began before the history, returns the first time
-   * that the mirror saw it.
+   * Returns the start of a state. Returns the time when the mirror first saw the bicycle if the
+   * state began earlier.
    */
   #startOf({ startMs }: Span): number {
     return startMs ?? this.#firstSeenMs;
@@ -337,7 +347,9 @@ class BicycleAdder {
     });
   }
 
-  /** Records how long the bicycle was available at the end of each interval within the span. */
+  /**
+   * Records how long the bicycle has been available, at the end of each interval within the span.
+   */
   #noteIdle(span: Span, untilMs: number): void {
     if (span.state !== AVAILABLE) return;
     const { sight, table, period } = this.#input;
@@ -362,7 +374,7 @@ class BicycleAdder {
   }
 }
 
-/** Returns the state at the start of the first interval. */
+/** Returns the state of a bicycle at the start of the first interval. */
 function firstSpan(bicycle: Row, changes: readonly StateChange[]): Span {
   const { before_at: at, before_new: state, before_source: source } = bicycle;
   if (at !== null)
@@ -378,7 +390,7 @@ function isShared(state: string | null): state is SharedState {
   return SHARED_STATES.some((each) => each === state);
 }
 
-/** Returns for how long a bicycle was absent between two moments. */
+/** Returns how long a bicycle was absent between two times. */
 function overlap({ fromMs, untilMs }: Interval, start: number, end: number): number {
   return Math.max(0, Math.min(untilMs, end) - Math.max(fromMs, start));
 }

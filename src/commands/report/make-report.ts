@@ -1,4 +1,4 @@
-// Makes the report. It reads the mirror only once for all periods and parts.
+// Makes the report. One pass over the mirror serves all periods and parts.
 
 import type { Context } from '../../context.js';
 import type { Row } from '../../mirror/database.js';
@@ -17,7 +17,10 @@ export interface FleetReport {
     readonly until: string;
     readonly timezone: string;
     readonly before: { readonly from: string; readonly until: string };
-    /** Whether the mirror is not certain about the time up to the requested end. */
+    /**
+     * Whether the period ends before the requested end, because the mirror has no certain data
+     * after it.
+     */
     readonly ends_early: boolean;
   };
   readonly coverage: number;
@@ -110,12 +113,15 @@ function isoOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** The intervals without duplicates. A day is also the period before the next day. */
+/**
+ * A list of intervals without duplicates. Duplicates occur because a day is also the previous
+ * period of the next day.
+ */
 class IntervalList {
   readonly all: Interval[] = [];
   readonly #indexes = new Map<string, number>();
 
-  /** Returns the index of the interval. A new interval is added. */
+  /** Returns the index of the interval. Adds the interval when it is new. */
   add({ fromMs, untilMs }: Interval): number {
     const key = `${fromMs} ${untilMs}`;
     const known = this.#indexes.get(key);

@@ -22,13 +22,14 @@ function drawTable({ title, header, rows }: TextTable): string {
 }
 
 /**
- * Replaces the mark of uncertain figures, because many chats strike text through when they see it.
+ * Replaces the `~` of uncertain figures, because many chats show text between two of them as struck
+ * through.
  */
 function markPlainly(text: string): string {
   return text.replace(/^~(?=\d| marks)/, '≈');
 }
 
-/** Names of bicycles must not become markup, links or mentions. */
+/** Escapes a name, because it must not become markup, a link or a mention. */
 function escapeMarkdown(text: string): string {
   return clean(text)
     .replace(/[\\`*_{}[\]<>|#~]/g, (character) => `\\${character}`)

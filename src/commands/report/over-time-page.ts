@@ -1,5 +1,5 @@
-// Draws counts over time as one page without scripts: a chart for each count, and a table. The
-// times for which the mirror has no data are hatched.
+// Draws counts over time as an HTML page without scripts. The page has a chart for each count, and
+// a table. Times without data in the mirror are hatched.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { startPage } from '../../terminal/markup.js';
@@ -16,9 +16,9 @@ import type { Interval } from './parts.js';
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
 const FLOOR = CHART.height - CHART.bottom;
-/** The width of a label. When there are many bars, some labels are left out. */
+/** The width of a label below a bar. With many bars, some labels are left out. */
 const LABEL_WIDTH = 84;
-/** A narrower bar has no room for a number. The table contains the number. */
+/** The smallest width of a bar with a number above it. The table contains all numbers. */
 const NUMBER_WIDTH = 40;
 
 const STYLE = `${PAGE_STYLE}
@@ -46,7 +46,7 @@ export function drawOverTimePage(counts: CountsOverTime, zone: TimeZone): string
   ].join('\n');
 }
 
-/** The hatching is defined once, in the first chart. */
+/** The pattern of the hatching. It is defined once, in the first chart. */
 const HATCH =
   '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M-2 10L10 -2M-2 2L2 -2M6 10L10 6"/></pattern></defs>';
 
@@ -67,14 +67,14 @@ function drawChart(
     const room = xOf(Date.parse(row.until)) - x;
     const height = (value / highest) * (FLOOR - CHART.top);
     const top = FLOOR - height;
-    // Alerts do not depend on what the mirror saw.
+    // Gaps in the mirror do not make the number of alerts uncertain.
     const look = row.certain || name === 'alerts' ? '' : ' class="unsure"';
     const bar = `<rect x="${x.toFixed(1)}" y="${top.toFixed(1)}" width="${Math.max(1, room * 0.8).toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
     const number =
       room < NUMBER_WIDTH
         ? ''
         : `<text x="${x.toFixed(1)}" y="${(top - 4).toFixed(1)}">${escapeText(showCount(row, name))}</text>`;
-    // The year is left out.
+    // The label has no year.
     const label =
       index % every === 0
         ? `<text x="${x.toFixed(1)}" y="${CHART.height - 7}">${escapeText(row.part.slice(5))}</text>`
@@ -84,7 +84,7 @@ function drawChart(
   const title = `${COUNT_LABELS[name]} by ${by}`;
   return [
     `<figure><figcaption>${title}</figcaption>`,
-    // On a phone a chart can be scrolled, so that its labels stay readable.
+    // On a phone, the user can scroll the chart, so that its labels stay readable.
     `<div class="scroll" tabindex="0" role="region" aria-label="${title}">`,
     `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${title}; the counts are in the table below">`,
     ...(isFirst ? [HATCH] : []),
@@ -95,7 +95,9 @@ function drawChart(
   ].join('\n');
 }
 
-/** Hatches the whole height of a time for which the mirror has no data. */
+/**
+ * Draws a hatched area over the full height of the chart, for a time without data in the mirror.
+ */
 function drawUnseen({ fromMs, untilMs }: Interval, xOf: (ms: number) => number): string {
   const x = xOf(fromMs);
   const width = Math.max(1, xOf(untilMs) - x);

@@ -15,7 +15,7 @@ import { describeSight } from './describe-sight.js';
 import { startOfPart, type TimePartKind } from './parts.js';
 import { readPeriod } from './period.js';
 
-/** The length of the period without `--since`. */
+/** The default length of the period. */
 const DEFAULT_LENGTHS_MS: { readonly [kind in TimePartKind]: number } = {
   hour: DAY_MS,
   day: WEEK_MS,
@@ -29,7 +29,7 @@ interface OverTimeOptions {
   offline?: boolean | undefined;
 }
 
-/** The options that do not filter. */
+/** The options that are not filters. */
 const OTHER_OPTIONS = ['since', 'until', 'to', 'offline'];
 
 /** Prints the counts. Throws a FleetError of kind `config` without a mirror. */
@@ -43,9 +43,9 @@ export async function showStatsOverTime(
   const period = { ...asked, fromMs: startOfPart(asked.fromMs, by, context.zone) };
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const counts = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so it would not notice a signal.
+    // SQLite runs in this thread, so a signal could not interrupt it here.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
-    // With --offline, the age of the mirror is already printed.
+    // With --offline, the age of the mirror was already printed.
     if (options.offline !== true) await noticeOldMirror(context, await mirror.status());
     return countOverTime(mirror, { period, by, zone: context.zone });
   });
@@ -65,8 +65,8 @@ export async function showStatsOverTime(
 }
 
 /**
- * Throws a usage error for filters, because the history of the mirror cannot be counted with
- * filters.
+ * Throws a usage error for filters, because the counts are always about the whole fleet of the
+ * mirror.
  */
 function refuseFilters(by: TimePartKind, options: object): void {
   const [filter] = Object.entries(options).find(

@@ -1,5 +1,5 @@
-// Draws a report as one page that loads nothing and has no script. Its charts are SVG inside the
-// page. Next to each chart is a table with the same figures.
+// Draws a report as an HTML page that loads no other files and has no script. Next to each SVG
+// chart is a table with the same figures.
 
 import type { TimeZone } from '../../system/time-zone.js';
 import { cleanMultiline } from '../../terminal/clean.js';
@@ -38,7 +38,7 @@ body{padding:0;max-width:none;font-size:10pt}.scroll{overflow:visible}svg{min-wi
 figure,tr{break-inside:avoid}h2{break-after:avoid}}
 `.trim();
 
-/** The figures that have a chart when the report has parts. */
+/** The figures that get a chart when the report has parts. */
 const CHARTED = ['rentals', 'fleet_size_mean', 'available_share', 'alerts_opened'];
 
 export function drawFleetPage(report: FleetReport, zone: TimeZone): string {
@@ -67,7 +67,7 @@ export function drawHtmlTable({ title, header, rows }: TextTable): string {
   });
   return [
     `<h2 id="${id}">${escapeText(title)}</h2>`,
-    // A keyboard can scroll a wide table.
+    // `tabindex` lets keyboard users scroll a wide table.
     `<div class="scroll" tabindex="0" role="region" aria-labelledby="${id}">`,
     `<table><thead><tr>${head}</tr></thead><tbody>`,
     ...body,
@@ -76,13 +76,13 @@ export function drawHtmlTable({ title, header, rows }: TextTable): string {
 }
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
-/** The width of a label. When there are many bars, some labels are left out. */
+/** The width of a label below a bar. With many bars, some labels are left out. */
 const LABEL_WIDTH = 76;
 const LONGEST_LABEL_CHARACTERS = 11;
 
 /**
- * Draws one bar for each part. The bar of an uncertain figure is hollow. An unknown figure has `-`
- * in place of a bar.
+ * Draws one bar for each part. An uncertain figure has a hollow bar, and an unknown figure has `-`
+ * instead of a bar.
  */
 function drawChart({ figures, by }: FleetReport, name: string): string {
   const bars = figuresByPart(figures).flatMap(({ part, figures: own }) => {
@@ -102,7 +102,7 @@ function drawChart({ figures, by }: FleetReport, name: string): string {
   const title = `${labelOf(name)} by ${by}`;
   return [
     `<figure><figcaption>${escapeText(title)}</figcaption>`,
-    // On a phone a chart can be scrolled, so that its labels stay readable.
+    // On a phone, the user can scroll the chart, so that its labels stay readable.
     `<div class="scroll" tabindex="0" role="region" aria-label="${escapeText(title)}">`,
     `<svg viewBox="0 0 ${CHART.width} ${CHART.height}" role="img" aria-label="${escapeText(title)}; the figures are in the table by ${by}">`,
     ...drawn,
@@ -131,7 +131,7 @@ function drawBar({ value, unit, certain }: PartFigure, { x, step, floor, highest
   const width = Math.max(1, step * 0.8);
   const look = certain ? '' : ' class="unsure"';
   const rect = `<rect x="${x.toFixed(1)}" y="${(floor - height).toFixed(1)}" width="${width.toFixed(1)}" height="${height.toFixed(1)}"${look}/>`;
-  // A narrow bar has no room for a number. The table contains the number.
+  // A narrow bar has no room for its number. The table contains the number.
   if (step < 40) return rect;
   return `${rect}<text x="${x.toFixed(1)}" y="${(floor - height - 4).toFixed(1)}">${escapeText(text)}</text>`;
 }

@@ -1,4 +1,4 @@
-// The periods of a report, and their parts: local days, weeks or months.
+// The period of a report, and its parts: days, weeks or months in local time.
 
 import { usageError } from '../../errors.js';
 import { HOUR_MS, MINUTE_MS } from '../../system/time-units.js';
@@ -7,33 +7,30 @@ import { localTimeAt, startOfDay, type TimeZone } from '../../system/time-zone.j
 export const PARTS = ['day', 'week', 'month', 'model', 'zone'] as const;
 export type PartKind = (typeof PARTS)[number];
 
-/** The parts into which `bicycles stats` divides its counts. */
+/** The time units by which `bicycles stats` can divide its counts. */
 export const TIME_PARTS = ['hour', 'day', 'week'] as const;
 export type TimePartKind = (typeof TIME_PARTS)[number];
 
-/** Every part that is a time. */
+/** All time units of parts. */
 type AnyTimePart = TimePartKind | 'month';
 
-/**
- * The period includes its first moment and excludes its last one. Both are in milliseconds since
- * the epoch.
- */
+/** A period in milliseconds since the epoch. It includes its start and excludes its end. */
 export interface Interval {
   readonly fromMs: number;
   readonly untilMs: number;
 }
 
 export interface TimePart extends Interval {
-  /** The local date on which it starts, such as `2026-11-23`. For a month only `2026-11`. */
+  /** The local date on which the part starts, such as `2026-11-23`. For a month only `2026-11`. */
   readonly name: string;
 }
 
-/** A report with more parts is a mistake and would not be readable. */
+/** The maximum number of parts. A report with more parts would not be readable. */
 const MOST_PARTS = 400;
-/** The next longer part that both commands with parts accept. */
+/** The next longer unit, which errors suggest. Every command with parts accepts it. */
 const LONGER: { readonly [kind: string]: string } = { hour: 'day', day: 'week' };
 
-/** Returns the period of the same length that comes directly before. */
+/** Returns the previous period of the same length. */
 export function intervalBefore({ fromMs, untilMs }: Interval): Interval {
   return { fromMs: fromMs - (untilMs - fromMs), untilMs: fromMs };
 }
@@ -65,7 +62,10 @@ export function splitByTime(
     : parts;
 }
 
-/** When clocks are set back, two hours have the same name. The offset is added to both names. */
+/**
+ * Adds the offset to the names of two hours with the same name. Such hours exist when clocks are
+ * set back.
+ */
 function nameClearly(
   parts: readonly TimePart[],
   index: number,
@@ -83,7 +83,7 @@ function showOffset(atMs: number, zone: TimeZone): string {
   return `${minutes < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`;
 }
 
-/** Returns the local start of the hour, day or week that contains the moment. */
+/** Returns the local start of the hour, day or week that contains a time. */
 export function startOfPart(atMs: number, kind: TimePartKind, zone: TimeZone): number {
   if (kind === 'hour') return startOfHour(atMs, zone);
   const { year, month, day } = localTimeAt(atMs, zone);
@@ -93,7 +93,8 @@ export function startOfPart(atMs: number, kind: TimePartKind, zone: TimeZone): n
 }
 
 /**
- * Returns the start of the local hour, also in zones whose offset is not a whole number of hours.
+ * Returns the start of the local hour. The offset of the time zone need not be a whole number of
+ * hours.
  */
 function startOfHour(atMs: number, zone: TimeZone): number {
   const offsetMs = zone.offsetMinutes(atMs) * MINUTE_MS;

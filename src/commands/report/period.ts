@@ -1,11 +1,11 @@
-// Reads --since and --until for figures from the mirror.
+// Parses --since and --until for figures from the mirror.
 
 import type { Context } from '../../context.js';
 import { usageError } from '../../errors.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
 import type { Interval } from './parts.js';
 
-/** Reads the flags. A period ends now at the latest. */
+/** Returns the period of the flags. A period in the future ends now. */
 export function readPeriod(
   context: Context,
   { since, until }: { since?: string | undefined; until?: string | undefined },

@@ -1,4 +1,5 @@
-// `fleet report`: figures of the fleet from the mirror, next to the figures of the period before.
+// `fleet report`: prints figures of the fleet from the mirror, next to the figures of the previous
+// period.
 
 import type { Context } from '../../context.js';
 import { printReport } from '../../list/change-report.js';
@@ -28,10 +29,10 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   const asked = readPeriod(context, options, DEFAULT_LENGTH_MS);
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const { document, jq } = context.flags;
-  // A page draws its charts by day.
+  // The charts of an HTML page need parts, so they default to days.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so it would not notice a signal.
+    // SQLite runs in this thread, so a signal could not interrupt it here.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
     await noticeOldMirror(context, await mirror.status());
     const input = await fitPeriod(mirror, asked);
@@ -58,10 +59,10 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   await printReport(context, IDLE, report.idle, format);
 }
 
-/** No notice is printed when the mirror is only a few seconds behind, as a current mirror is. */
+/** A current mirror is a few seconds behind. A shorter delay than this causes no notice. */
 const USUAL_DELAY_MS = 30_000;
 
-/** The period ends at the last moment about which the mirror is certain. */
+/** Limits the period to the time for which the mirror has certain data. */
 async function fitPeriod(
   mirror: Mirror,
   { fromMs, untilMs }: Interval,
@@ -90,7 +91,7 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
     await context.notice('figures by zone use the current positions of the bicycles');
 }
 
-/** Without `--by`, a figure has no part. */
+/** Removes `part` from the figures of a report without `--by`. */
 function withoutParts(report: FleetReport): object {
   if (report.by !== null) return report;
   return { ...report, figures: report.figures.map(({ part: _part, ...figure }) => figure) };
@@ -103,7 +104,7 @@ const WHOLE: Shape<object> = {
   single: true,
 };
 
-/** The figures as rows. */
+/** The output table of the figures. */
 function figuresShape({ by }: FleetReport): Shape<PartFigure> {
   const part = { header: by?.toUpperCase() ?? '', field: 'part', keep: 9, maximum: 30 };
   const fields = ['name', 'value', 'unit', 'before', 'coverage', 'certain', 'before_certain'];
@@ -145,7 +146,7 @@ function figuresShape({ by }: FleetReport): Shape<PartFigure> {
   };
 }
 
-/** The bicycles that were idle longest. */
+/** The output table of the bicycles that were idle longest. */
 const IDLE: Shape<IdleRow> = {
   noun: { one: 'bicycle', many: 'bicycles' },
   fields: ['uuid', 'name', 'since', 'seconds', 'certain'],

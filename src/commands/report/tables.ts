@@ -1,4 +1,5 @@
-// The tables of a report as texts, for documents: figures, parts, and idle bicycles.
+// The tables of a report as text, for documents. There are tables of figures, parts, and idle
+// bicycles.
 
 import { showLocalTime, type TimeZone } from '../../system/time-zone.js';
 import { labelOf, showFigure } from '../../views/fleet-report.js';
@@ -21,7 +22,7 @@ export function figuresTable({ figures }: FleetReport): TextTable {
   };
 }
 
-/** The main figures of each part, one row for each part; undefined without parts. */
+/** Returns the main figures in one row for each part, or undefined for a report without parts. */
 export function partsTable({ figures, by }: FleetReport): TextTable | undefined {
   if (by === null) return undefined;
   const names = [
@@ -76,12 +77,15 @@ export function figuresByPart(
   return [...parts].map(([part, own]) => ({ part, figures: own }));
 }
 
-/** Returns whether the mirror was not certain about any moment of the period. */
+/** Whether the mirror has no certain data for any time of the period. */
 export function isEmptyPeriod({ period }: FleetReport): boolean {
   return period.from === period.until;
 }
 
-/** Describes the period, the coverage and the marks, one sentence on each line. */
+/**
+ * Describes the period, the coverage and the meaning of the marks. Returns one sentence for each
+ * line.
+ */
 export function describeReport(report: FleetReport, zone: TimeZone): string[] {
   const { period, coverage, by, figures } = report;
   const show = (iso: string) => showLocalTime(Date.parse(iso), zone);

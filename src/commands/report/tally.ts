@@ -1,27 +1,29 @@
-// Adds up the times, rentals and alerts of one interval, for the fleet or a part of it.
+// Collects the times, rentals and alerts of an interval, for the whole fleet or a part of it.
 
 import type { Interval } from './parts.js';
 
-/** The states for which there is a figure with their share of the time. */
+/** The states whose share of the time is a figure. */
 export const SHARED_STATES = ['available', 'in_maintenance', 'lost'] as const;
 export type SharedState = (typeof SHARED_STATES)[number];
 
 export interface FleetTally {
-  /** The sum of the times of all bicycles in the fleet, in milliseconds. */
+  /** The total time of all bicycles in the fleet, in milliseconds. */
   fleetMs: number;
   stateMs: { [state in SharedState]: number };
   rentals: number;
-  /** Milliseconds of the rentals that ended. */
+  /** The lengths of the rentals that ended, in milliseconds. */
   rentalLengths: number[];
-  /** Milliseconds between rentals. */
+  /** The lengths of the pauses between two rentals, in milliseconds. */
   pauses: number[];
   alertsOpened: number;
   alertsResolved: number;
   alertsStopped: number;
   resolutions: number[];
-  /** The longest time for which a bicycle has been available at the end, in milliseconds. */
+  /**
+   * The longest time that a bicycle has been available at the end of the interval, in milliseconds.
+   */
   idleMs: number | undefined;
-  /** The groups of figures that are uncertain although the mirror saw the whole interval. */
+  /** The kinds of figures that are uncertain for other reasons than a gap in the mirror. */
   readonly doubts: Set<FigureDoubt>;
 }
 
@@ -43,7 +45,7 @@ export function newTally(): FleetTally {
   };
 }
 
-/** The tallies for each group and interval. The first group is the whole fleet. */
+/** The tallies of each group and interval. The whole fleet is the first group. */
 export class TallyTable {
   readonly intervals: readonly Interval[];
   readonly #groups = new Map<string, FleetTally[]>();
@@ -60,18 +62,14 @@ export class TallyTable {
   }
 
   /**
-   * Returns the tally of an interval for a group. Without a group, it is the tally of the whole
-   * fleet.
+   * Returns the tally of an interval for a group, or for the whole fleet when `group` is undefined.
    */
   tally(interval: number, group?: string): FleetTally {
     const tallies = group === undefined ? this.#whole : this.#groups.get(group);
     return tallies?.[interval] ?? newTally();
   }
 
-  /**
-   * Returns the tallies to which a bicycle of these groups is added. Each has one entry for each
-   * interval.
-   */
+  /** Returns the tallies that count a bicycle of these groups. Each has one entry per interval. */
   talliesOf(groups: readonly string[]): readonly (readonly FleetTally[])[] {
     return [this.#whole, ...groups.map((group) => this.#groupOf(group))];
   }

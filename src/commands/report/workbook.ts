@@ -1,4 +1,4 @@
-// Writes a report as a workbook with one sheet per table.
+// Writes a report as a workbook with one sheet for each table.
 
 import { widthOf } from '../../terminal/cells.js';
 import { type XlsxCell, xlsxCellOf } from '../../terminal/formats/xlsx-cell.js';
@@ -9,7 +9,7 @@ import type { FleetReport } from './make-report.js';
 
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 60;
-/** The width of the filter's button in a header, and of the margin. */
+/** Additional width of a column, for the filter button in its header and for the margin. */
 const FILTER_WIDTH = 5;
 
 type SheetRows = readonly (readonly unknown[])[];
@@ -65,14 +65,14 @@ function isWhole({ part }: PartFigure): boolean {
   return part === null;
 }
 
-/** Makes a sheet whose columns are as wide as their contents. */
+/** Returns a sheet whose columns are as wide as their contents. */
 export function sheetOf(
   name: string,
   header: readonly string[],
   rows: SheetRows,
   timezone: string,
 ) {
-  // Only times contain a date and a time of day. They are written in local time.
+  // A text with a date and a time of day is always a time. It is written in local time.
   const fieldOf = (value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value) ? 'created' : '';
   const cells: XlsxCell[][] = rows.map((row) =>
