@@ -1,12 +1,12 @@
-// Distances along straight lines, for tours without a router.
+// Straight-line distances, for tours without a router.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { greatCircleMetres } from '../../globe/projection.js';
 
-/** A place as longitude and latitude in degrees. */
+/** A place in degrees. */
 export type Spot = readonly [longitude: number, latitude: number];
 
-/** How much longer a way through a city is than the straight line. */
+/** The factor between a straight line and the estimated way through a city. */
 export const DETOUR_FACTOR = 1.3;
 
 /** Returns the estimated distance of a drive in whole metres. */
@@ -14,15 +14,12 @@ export function drivenMetres(from: Spot, to: Spot): number {
   return Math.round(greatCircleMetres(from, to) * DETOUR_FACTOR);
 }
 
-/**
- * After this many rows of the table, which take some milliseconds, it is checked whether the signal
- * is aborted.
- */
+/** The signal is checked after this many rows of the table, which take a few milliseconds. */
 const ROWS_A_SLICE = 100;
 
 /**
  * Returns the estimated distances between all places, row by row. Throws the signal's reason when
- * it is aborted.
+ * the signal is aborted.
  */
 export async function straightMatrix(
   spots: readonly Spot[],

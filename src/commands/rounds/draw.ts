@@ -11,9 +11,9 @@ import { loadWorld } from '../map/draw.js';
 import type { Spot } from './distances.js';
 import type { Rounds } from './plan.js';
 
-/** One colour for each van. With more vans, the colours are repeated. */
+/** The colours of the vans. With more vans, the colours repeat. */
 const VAN_COLORS: readonly Color[] = ['cyan', 'magenta', 'yellow', 'blueBright', 'green', 'red'];
-/** The map takes this share of the screen, because the table follows below it. */
+/** The height of the map as a share of the screen. The table follows below the map. */
 const SCREEN_SHARE = 0.6;
 const LEAST_ROWS = 8;
 const DEFAULT_COLUMNS = 80;
@@ -22,7 +22,7 @@ export function colorOfVan(van: number): Color {
   return VAN_COLORS[(van - 1) % VAN_COLORS.length] ?? 'cyan';
 }
 
-/** Returns the lines of the map. Returns no lines when the terminal has too few rows. */
+/** Returns the lines of the map, or no lines when the terminal has too few rows. */
 export async function drawTours(context: Context, rounds: Rounds): Promise<string> {
   const { stdout } = context.io;
   const height = Math.floor(stdout.height() * SCREEN_SHARE);

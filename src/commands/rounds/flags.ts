@@ -11,18 +11,21 @@ import { OFFLINE } from '../../list/mirror-flags.js';
 import type { LatLon } from '../../views/distance.js';
 import { addFilters } from '../bicycles/list-flags.js';
 
-/** More vans are a typing error. */
+/** The maximum number of vans. A larger number is probably a typing error. */
 export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
-/** With a smaller value, times would be too large for a date and for the router's table. */
+/**
+ * The lowest accepted speed. With a lower one, times would become too large for a date and for the
+ * router's table.
+ */
 const LEAST_KMH = 1;
 const MOST_KMH = 200;
 const MOST_SEARCH_SECONDS = 3600;
 
 const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
-/** Creates a parser for commander: `LAT,LON` in degrees. */
+/** Returns a parser for commander that accepts `LAT,LON` in degrees. */
 export function readPlace(flag: string): (text: string) => LatLon {
   return (text) => {
     const parts = text.split(',').map((part) => part.trim());
@@ -40,12 +43,12 @@ export function readPlace(flag: string): (text: string) => LatLon {
 interface NumberRange {
   flag: string;
   unit: string;
-  /** Without it, the value is above 0. */
+  /** The smallest accepted value. Without it, any value above 0 is accepted. */
   least?: number;
   most: number;
 }
 
-/** Creates a parser for a number in the range. */
+/** Returns a parser that accepts a number in the range. */
 function readNumber({ flag, unit, least, most }: NumberRange): (text: string) => number {
   return (text) => {
     const value = /^(\d+\.?\d*|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN;
@@ -75,13 +78,13 @@ export const readSearchSeconds = readNumber({
   most: MOST_SEARCH_SECONDS,
 });
 
-/** A time of day. */
+/** A time of day, such as 07:30. */
 export interface ClockTimeOfDay {
   hour: number;
   minute: number;
 }
 
-/** A parser for commander: `07:30`. */
+/** Parses a time of day such as `07:30` for commander. */
 export function readClock(text: string): ClockTimeOfDay {
   const [, hour = 24, minute = 60] = /^(\d{1,2}):(\d\d)$/.exec(text.trim())?.map(Number) ?? [];
   if (hour <= 23 && minute <= 59) return { hour, minute };
@@ -89,8 +92,8 @@ export function readClock(text: string): ClockTimeOfDay {
 }
 
 /**
- * Creates a parser for the address of a server. It refuses a user name and a password, because
- * fleet quotes the address in messages.
+ * Returns a parser for the address of a server. Refuses an address with a user name or password,
+ * because messages contain the address.
  */
 export function readServer(flag: string): (text: string) => URL {
   return (text) => {
@@ -107,7 +110,8 @@ export function readServer(flag: string): (text: string) => URL {
 }
 
 /**
- * Adds the flags of `fleet rounds`. `stop` is in minutes, `speed` in kilometres per hour.
+ * Adds the flags of `fleet rounds`. The unit of `stop` is minutes, and that of `speed` is
+ * kilometres per hour.
  */
 export function addRoundsFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,

@@ -1,8 +1,12 @@
-// The tours as GeoJSON: a LineString for each van, and a Point for each bicycle with a position.
+// Writes the tours as GeoJSON, with a LineString for each van and a Point for each bicycle that has
+// a position.
 
 import { type Rounds, rowsOf } from './plan.js';
 
-/** Returns the FeatureCollection. The lines have the distance and the duration of their vans. */
+/**
+ * Returns the FeatureCollection. The properties of a line include the distance and the duration of
+ * its van.
+ */
 export function drawTourGeojson(rounds: Rounds): string {
   const lines = rounds.vans.map(({ van, distanceM, durationS, stops }) => ({
     type: 'Feature',

@@ -1,4 +1,5 @@
-// The tours as GPX 1.1 for navigation apps (https://www.topografix.com/GPX/1/1/): one route a van.
+// Writes the tours as GPX 1.1 for navigation apps (https://www.topografix.com/GPX/1/1/). Each van
+// has one route.
 
 import { mapLink } from '../../globe/map-link.js';
 import { clean } from '../../terminal/clean.js';
@@ -15,10 +16,10 @@ import {
   type VanTour,
 } from './plan.js';
 
-/** Seven decimals are a centimetre. */
+/** The precision of positions. Seven decimals are about a centimetre. */
 const DECIMALS = 7;
 
-/** Returns the GPX document. The schema prescribes the order of its elements. */
+/** Returns the GPX document. The GPX schema requires this order of the elements. */
 export function drawGpx(rounds: Rounds): string {
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
@@ -79,15 +80,21 @@ function point(
   return `<${element} lat="${decimal(latitude)}" lon="${decimal(longitude)}">${parts.join('')}</${element}>`;
 }
 
-/** The schema does not accept 180 degrees and exponents. */
+/**
+ * Formats degrees without an exponent. 180 becomes -180. The GPX schema accepts neither exponents
+ * nor 180.
+ */
 function decimal(degrees: number): string {
-  // A longitude slightly below 180 is rounded to 180.
+  // Rounding can turn a longitude slightly below 180 into 180.
   const rounded = Number(degrees.toFixed(DECIMALS));
   const text = (rounded === 180 ? -180 : rounded).toFixed(DECIMALS);
   return text.replace(/\.?0+$/, '');
 }
 
-/** Escapes a text of the service. XML does not allow control characters, so they become symbols. */
+/**
+ * Escapes a text from the service. Control characters are not allowed in XML and are replaced by
+ * visible symbols.
+ */
 function escapeXml(text: string): string {
   return escapeMarkup(clean(text));
 }

@@ -1,4 +1,4 @@
-// `fleet rounds --plan FILE`: a plan that puts the bicycles of the tours into maintenance.
+// `fleet rounds --plan FILE`: writes a plan that puts the bicycles of the tours into maintenance.
 
 import { BICYCLE, bicycleUuid } from '../../api/bicycle.js';
 import { planOfAction } from '../../bulk/actions.js';
@@ -8,12 +8,12 @@ import { textOf } from '../../terminal/values.js';
 import type { Rounds } from './plan.js';
 
 const TRANSITION = 'put_in_maintenance';
-/** Assumed: the transition leads to this state. */
+/** The target state in the plan. Assumed: the transition leads to this state. */
 const TARGET_STATE = 'in_maintenance';
-/** How many bicycles are read at the same time. */
+/** The number of bicycles that are read in parallel. */
 const CONCURRENCY = 4;
 
-/** Writes the plan for `fleet apply`. Nothing is changed on the service. */
+/** Writes a plan for `fleet apply`. Changes nothing at the service. */
 export async function writeMaintenancePlan(
   context: Context,
   { vans }: Rounds,

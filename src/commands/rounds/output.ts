@@ -8,12 +8,12 @@ import { openResult, printRows } from '../../list/result.js';
 import type { Format } from '../../terminal/formats.js';
 import { describeVan, JSON_SHAPE, jsonOf, listed, type Rounds, rowShape, rowsOf } from './plan.js';
 
-/** The formats of tours: those of lists, and drawings. */
+/** The output formats of tours: the formats of lists, and drawings. */
 export type RoundForm = Format | 'gpx' | 'html';
 
 /**
- * Chooses the format before anything is sent. Throws a usage error for flags that exclude each
- * other.
+ * Chooses the output format before any request is sent. Throws a usage error for mutually exclusive
+ * flags.
  */
 export async function chooseRoundForm(context: Context): Promise<RoundForm> {
   const { file, picture, jq, columns, excel } = context.flags;
@@ -85,7 +85,8 @@ async function writeRows(context: Context, form: Format, rounds: Rounds): Promis
     const { drawTours } = await import('./draw.js');
     await context.io.stdout.write(await drawTours(context, rounds));
   }
-  // On a terminal, the error below the table lists the bicycles that are left out.
+  // The table on a terminal does not contain the left-out bicycles, because the error below lists
+  // them.
   const hasLeftOut = form !== 'uuid' && !isDrawn;
   const rows = rowsOf(rounds).filter(({ van }) => hasLeftOut || van !== null);
   const result = await openResult(context, rowShape(rounds, hasLeftOut), form);

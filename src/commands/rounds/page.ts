@@ -1,5 +1,5 @@
-// The tours as a page without a script that contains everything it needs: a map, and in print one
-// page for each van.
+// Writes the tours as a single HTML file without scripts. It contains a map, and each van gets its
+// own page in print.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { mapLink } from '../../globe/map-link.js';
@@ -27,7 +27,10 @@ import {
   type VanTour,
 } from './plan.js';
 
-/** One colour for each van. The colours also differ in brightness, and are readable on white. */
+/**
+ * The colours of the vans. They are readable on white, and differ in brightness for prints without
+ * colour.
+ */
 const VAN_COLORS = [
   '#0b63ce',
   '#c2410c',
@@ -40,7 +43,10 @@ const VAN_COLORS = [
 ];
 const WHOLE_MAP: Extent = { width: 680, height: 480 };
 const VAN_MAP: Extent = { width: 680, height: 400 };
-/** With more stops than this, the numbers on the map of all vans would cover each other. */
+/**
+ * The maximum number of numbered stops on the map of all vans. With more stops, the numbers would
+ * overlap.
+ */
 const MOST_NUMBERS = 60;
 
 const STYLE = `
@@ -70,7 +76,7 @@ nav{display:none}.wide{display:table-cell}span.wide{display:inline}a{color:inher
 svg{height:9cm;width:auto;max-width:100%;margin:0 auto}
 }`;
 
-/** Draws the page. */
+/** Returns the HTML of the page. */
 export function drawTourPage(rounds: Rounds): string {
   const stops = rounds.vans.reduce((sum, van) => sum + van.stops.length, 0);
   const title = `Rounds: ${count(stops, 'bicycle')}, ${count(rounds.vans.length, 'van')}`;
@@ -141,7 +147,7 @@ function leftOutSection({ leftOut }: Rounds): string {
   return `<section class="left-out" id="left-out"><h2>Left out: ${count(leftOut.length, 'bicycle')}</h2><div class="scroll"><table><thead><tr><th scope="col">Bicycle</th><th class="wide" scope="col">Serial number</th><th scope="col">Reason</th></tr></thead><tbody>${rows.join('\n')}</tbody></table></div></section>`;
 }
 
-/** Draws tours as lines with numbered stops. The start is a square. */
+/** Draws tours as lines with numbered stops. A square marks the start. */
 function drawTourMap(
   rounds: Rounds,
   vans: readonly VanTour[],

@@ -1,4 +1,4 @@
-// The planned tours, and the rows and the JSON that describe them.
+// The planned tours, with functions that convert them to table rows and JSON.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { mapLink } from '../../globe/map-link.js';
@@ -14,14 +14,14 @@ import type { Spot } from './distances.js';
 export interface TourStop {
   readonly bicycle: Bicycle;
   readonly spot: Spot;
-  /** From the place before, in metres. */
+  /** The distance from the previous place in metres. */
   readonly legM: number;
-  /** Since the departure, in seconds. */
+  /** The time of arrival in seconds after the departure. */
   readonly arrivalS: number;
 }
 
 export interface VanTour {
-  /** From 1. */
+  /** The number of the van, counted from 1. */
   readonly van: number;
   readonly distanceM: number;
   readonly durationS: number;
@@ -30,7 +30,7 @@ export interface VanTour {
 
 export interface LeftOutBicycle {
   readonly bicycle: Bicycle;
-  /** Undefined without a position. */
+  /** The position of the bicycle, or undefined when it has none. */
   readonly spot: Spot | undefined;
   readonly reason: string;
 }
@@ -38,16 +38,16 @@ export interface LeftOutBicycle {
 export interface Rounds {
   readonly depot: Spot;
   readonly end: Spot;
-  /** The departure in milliseconds since the epoch; undefined without `--start`. */
+  /** The time of departure in milliseconds since the epoch. Undefined without `--start`. */
   readonly startMs: number | undefined;
   readonly zone: TimeZone;
   readonly vans: readonly VanTour[];
   readonly leftOut: readonly LeftOutBicycle[];
 }
 
-/** A stop, or a bicycle that is left out, as a row of a table or a file. */
+/** An output row for a stop or for a left-out bicycle. */
 export interface RoundRow {
-  /** Null for a bicycle that is left out. */
+  /** The number of the van, or null for a left-out bicycle. */
   van: number | null;
   stop: number | null;
   uuid: unknown;
@@ -60,14 +60,14 @@ export interface RoundRow {
   map: string | null;
   leg_m: number | null;
   arrival_s: number | null;
-  /** The local time of arrival, or the time since the departure. */
+  /** The local time of arrival. Without `--start`, the time since the departure. */
   arrival: string | null;
   left_out: string | null;
 }
 
 /**
- * Returns `08:05` in local time with `--start`. Without it, returns `0:35`, the time since the
- * departure.
+ * Formats a time of arrival. With `--start` the result is the local time, such as `08:05`.
+ * Otherwise it is the time since the departure, such as `0:35`.
  */
 export function showArrival({ startMs, zone }: Rounds, seconds: number): string {
   const rounded = Math.round(seconds / 60) * 60;
@@ -83,14 +83,14 @@ export function showArrival({ startMs, zone }: Rounds, seconds: number): string 
   return days === 0 ? clock : `${clock} +${days} d`;
 }
 
-/** Returns `Van 1: 12 stops, 14.2 km, 2:05 h`. */
+/** Returns the summary of a tour, such as `Van 1: 12 stops, 14.2 km, 2:05 h`. */
 export function describeVan({ van, stops, distanceM, durationS }: VanTour): string {
   const minutes = Math.round(durationS / 60);
   const time = `${Math.floor(minutes / 60)}:${String(minutes % 60).padStart(2, '0')} h`;
   return `Van ${van}: ${count(stops.length, 'stop')}, ${showDistance(distanceM)}, ${time}`;
 }
 
-/** Returns the stops in order, then the bicycles that are left out. */
+/** Returns the stops in order, followed by the left-out bicycles. */
 export function rowsOf(rounds: Rounds): RoundRow[] {
   const stops = rounds.vans.flatMap(({ van, stops: each }) =>
     each.map((stop, index) => ({
@@ -133,7 +133,7 @@ export function listed<T>(value: T): ListedItem<T> {
   return { json: JSON.stringify(value), value };
 }
 
-/** Returns the tours as one JSON object. */
+/** Returns all tours as one object for JSON. */
 export function jsonOf(rounds: Rounds): object {
   const rows = rowsOf(rounds);
   return {
@@ -155,7 +155,7 @@ export function jsonOf(rounds: Rounds): object {
   };
 }
 
-/** With `--start`, programs also get the time as an instant. */
+/** Returns the time of arrival in UTC for programs. Only possible with `--start`. */
 function arrivalTime({ startMs }: Rounds, seconds: number | null) {
   if (startMs === undefined || seconds === null) return {};
   return { arrival_at: new Date(startMs + seconds * 1000).toISOString() };
@@ -170,7 +170,10 @@ export const JSON_SHAPE: Shape<object> = {
 
 const NOTE: Column<RoundRow> = { header: 'LEFT OUT', field: 'left_out', keep: 8, minimum: 12 };
 
-/** Returns the shape of the rows. It has a column for the reason only if a bicycle is left out. */
+/**
+ * Returns the output table of the rows. The table has a column for reasons only if a bicycle is
+ * left out.
+ */
 export function rowShape({ leftOut }: Rounds, hasLeftOut: boolean): Shape<RoundRow> {
   return {
     noun: { one: 'stop', many: 'stops' },

@@ -1,4 +1,4 @@
-// `fleet rounds`: reads the selection, orders it into tours, and writes them.
+// `fleet rounds`: reads the selected bicycles, orders them into tours, and writes the tours.
 
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
@@ -33,11 +33,13 @@ import { type RoundFilters, readSelection } from './selection.js';
 
 const DEFAULT_STOP_MINUTES = 4;
 const DEFAULT_KMH = 18;
-/** How many seconds a metre takes at one kilometre per hour. */
+/** The seconds for one metre at one kilometre per hour. */
 const KMH_SECONDS_PER_METRE = 3.6;
-/** When the nearest bicycle is farther away than this, the start is probably mistyped. */
+/**
+ * When even the nearest bicycle is farther away than this, the start is probably a typing error.
+ */
 const FAR_METRES = 500_000;
-/** How many of the left-out bicycles the error lists. */
+/** The maximum number of left-out bicycles that the error lists. */
 const MOST_LISTED = 20;
 
 const FILTER_FLAGS = ['state', 'name', 'model', 'bbox', 'zone', 'near', 'radius', 'where'] as const;
@@ -101,14 +103,15 @@ export async function planRounds(
       })),
     ],
   };
-  // The plan is written first, because a reader such as `head` can end the output early.
+  // The plan is written before the output, because a reader such as `head` can close the output
+  // early.
   if (options.plan !== undefined) {
     const { writeMaintenancePlan } = await import('./maintenance-plan.js');
     await writeMaintenancePlan(context, rounds, options.plan);
   }
   await writeRounds(context, form, rounds);
   if (selection.incomplete !== undefined) throw selection.incomplete;
-  // The table on a terminal contains only the stops, so the error lists every other bicycle.
+  // The table on a terminal contains only the stops, so the error lists all left-out bicycles.
   const isInTable = form === 'table' && !isScreen(context);
   const mostListed = form !== 'table' || isInTable ? MOST_LISTED : Number.POSITIVE_INFINITY;
   if (rounds.leftOut.length > 0) throw leftOutError(rounds.leftOut, mostListed);
@@ -149,14 +152,14 @@ interface PlacedBicycle {
   spot: Spot;
 }
 
-/** Separates the bicycles with a position from the others. */
+/** Splits the bicycles into those with and those without a position. */
 function sortByPosition(bicycles: readonly Bicycle[]) {
   const placed: PlacedBicycle[] = [];
   const unplaced: LeftOutBicycle[] = [];
   for (const bicycle of bicycles) {
     const point = pointOf(bicycle.longitude, bicycle.latitude);
     const [east, north] = (point ?? []).map((degrees) => numberOf(degrees));
-    // Trackers report 0, 0 when they do not know their position.
+    // A tracker that does not know its position reports 0, 0.
     if (east === undefined || north === undefined || (east === 0 && north === 0))
       unplaced.push({ bicycle, spot: undefined, reason: 'it has no position' });
     else placed.push({ bicycle, spot: [east, north] });
@@ -164,7 +167,7 @@ function sortByPosition(bicycles: readonly Bicycle[]) {
   return { placed, unplaced };
 }
 
-/** Asks for confirmation when the start is far from every bicycle. */
+/** Asks for confirmation when the start is far away from all bicycles. */
 async function askIfFar(
   context: Context,
   depot: Spot,
@@ -186,7 +189,7 @@ async function askIfFar(
   if (!isRight) throw usageError('nothing was planned: the start was not confirmed');
 }
 
-/** Returns the distances and times between all places. */
+/** Returns the distances and travel times between all places. */
 async function measureLegs(
   context: Context,
   spots: readonly Spot[],
@@ -202,7 +205,8 @@ async function measureLegs(
 }
 
 /**
- * Separates the stops that a van can reach in time when it visits only this stop from all others.
+ * Splits the stops into those that a van can reach within the time limit and those that are too
+ * far. A stop is too far when a van cannot even visit it alone.
  */
 function sortByReach(
   problem: RoutingProblem,
@@ -229,7 +233,7 @@ function sortByReach(
   return { reachable, tooFar };
 }
 
-/** Returns the same problem with only some of its stops. */
+/** Returns the problem reduced to some of its stops. */
 function pickStops(problem: RoutingProblem, stops: readonly number[]): RoutingProblem {
   const places = [...stops, problem.stops, problem.stops + 1];
   const size = problem.stops + 2;
@@ -250,7 +254,7 @@ function pickStops(problem: RoutingProblem, stops: readonly number[]): RoutingPr
   };
 }
 
-/** Orders the stops with the server of `--solver`, or with fleet's own search. */
+/** Orders the stops into tours. Uses the server of `--solver`, or fleet's own search. */
 async function orderStops(
   context: Context,
   problem: RoutingProblem,
@@ -265,7 +269,7 @@ async function orderStops(
   return searchWithin(context, problem, seconds);
 }
 
-/** Runs the search in short steps, so that Ctrl-C ends it. */
+/** The search runs in short steps, so that Ctrl-C can interrupt it. */
 async function searchWithin(
   context: Context,
   problem: RoutingProblem,
@@ -320,7 +324,7 @@ function describeTour(
   };
 }
 
-/** Returns why some stops are in no tour although a van could reach each of them alone. */
+/** Returns why some stops are in no tour, although a van could visit each of them alone. */
 function fullReason(
   problem: RoutingProblem,
   tours: Tours['tours'],
@@ -328,7 +332,7 @@ function fullReason(
 ): string {
   const isFull = tours.every(({ length }) => length >= problem.capacity);
   if (isFull) return `every van is full (--capacity ${capacity})`;
-  // fleet's own search leaves out a stop only because of a limit.
+  // Without a time limit, only an external solver leaves out a stop that still fits.
   if (hours === undefined) return 'the solver left it out, although a van has room';
   const hasFull = tours.some(({ length }) => length >= problem.capacity);
   return hasFull

@@ -1,4 +1,5 @@
-// Reads distances and times from an OSRM server: the service `table` of its HTTP API, version 1.
+// Reads distances and travel times from an OSRM server. Uses the service `table` of its HTTP API,
+// version 1.
 
 import type { Context } from '../../context.js';
 import { count } from '../../terminal/count.js';
@@ -9,7 +10,7 @@ import { askServer, codeFailure, ServerFailure } from './server-request.js';
 export interface RouterInput {
   readonly router: URL;
   readonly spots: readonly Spot[];
-  /** The straight-line distances. They are used for legs for which the router has no time. */
+  /** The straight-line distances. They replace legs for which the router has no travel time. */
   readonly metres: Int32Array;
   readonly secondsPerMetre: number;
 }
@@ -19,27 +20,30 @@ export interface RouterMatrix {
   readonly seconds: Int32Array;
 }
 
-/** By default, OSRM accepts at most 100 by 100 places (`--max-table-size`). */
+/**
+ * The maximum number of rows and columns in one request. This is OSRM's default limit
+ * (`--max-table-size`).
+ */
 const MOST_PLACES = 100;
-/** Requests at the same time. */
+/** The number of parallel requests. */
 const WORKERS = 4;
-/** The time limit for one block, and for all blocks. */
+/** The time limits for one block and for all blocks together. */
 const BLOCK_LIMIT_MS = 10_000;
 const ROUTER_LIMIT_MS = 60_000;
-/** A longer leg does not exist on earth. */
+/** The largest accepted distance and time. No leg on earth is longer. */
 const LONGEST_METRES = 40_000_000;
 const LONGEST_SECONDS = 10_000_000;
-/** Six decimals are 11 cm. */
+/** The precision of positions. Six decimals are 11 cm. */
 const DECIMALS = 6;
 
-/** A part of the table: from some places to other places. */
+/** A part of the table: the legs from some places to some other places. */
 interface Block {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
 }
 
 /**
- * Reads the whole table. Each pair of places is requested once. When the router cannot be used,
+ * Reads the whole table of legs. Requests each pair of places once. When the router cannot be used,
  * prints a warning and returns undefined.
  */
 export async function readRouterMatrix(
@@ -101,7 +105,7 @@ export async function readRouterMatrix(
   return { metres, seconds };
 }
 
-/** Divides the table into blocks of at most 100 by 100. */
+/** Splits the table into blocks of at most 100 rows and 100 columns. */
 function blocksOf(size: number): Block[] {
   const parts: number[][] = [];
   for (let first = 0; first < size; first += MOST_PLACES)
@@ -112,8 +116,8 @@ function blocksOf(size: number): Block[] {
 }
 
 /**
- * Returns the address of a block. It contains each place once, and then the indexes of the places
- * where legs begin and end.
+ * Returns the URL of a block. The URL lists each place once. After that, it has the indexes of the
+ * places where legs begin and end.
  */
 function addressOf(router: URL, spots: readonly Spot[], { rows, columns }: Block): URL {
   const places = rows === columns ? rows : [...rows, ...columns];
@@ -152,7 +156,8 @@ async function readBlock(
 }
 
 /**
- * Checks a table in the answer: its size, and that each value is null or a number that is possible.
+ * Checks a table in an answer. It must have the right size, and each value must be null or a
+ * possible number.
  */
 function readTable(value: unknown, name: string, { rows, columns }: Block, most: number): Table {
   const wanted = `${rows.length} by ${columns.length}`;

@@ -1,4 +1,5 @@
-// Reads the bicycles of the tours: those that match the filters, or those that stdin names.
+// Reads the bicycles for the tours. These are the bicycles that match the filters, or those that
+// stdin names.
 
 import { type Bicycle, bicycleUuid } from '../../api/bicycle.js';
 import type { Context } from '../../context.js';
@@ -8,22 +9,28 @@ import { readList } from '../../list/list.js';
 import type { ListBicyclesOptions } from '../bicycles/flags.js';
 import { planBicycles } from '../bicycles/list.js';
 
-/** The filters of `bicycles list` that select bicycles. */
+/** The filters of `bicycles list` that `fleet rounds` supports. */
 export type RoundFilters = Pick<
   ListBicyclesOptions,
   'organization' | 'state' | 'name' | 'model' | 'bbox' | 'zone' | 'near' | 'radius' | 'where'
 >;
 
 export interface RoundSelection {
-  /** The bicycles are sorted by UUID, so that the order of the list does not change the tours. */
+  /**
+   * The selected bicycles, sorted by UUID, so that the order of the list does not influence the
+   * tours.
+   */
   readonly bicycles: readonly Bicycle[];
-  /** The error of kind `partial` to throw at the end, when bicycles are missing from the list. */
+  /** An error of kind `partial`, when bicycles are missing in the list. It is thrown at the end. */
   readonly incomplete: FleetError | undefined;
 }
 
-/** For more bicycles, the tables of distances would need gigabytes of memory. */
+/**
+ * The maximum number of bicycles. With more, the tables of distances would need gigabytes of
+ * memory.
+ */
 export const MOST_BICYCLES = 5000;
-/** How many unknown UUIDs an error lists. */
+/** The maximum number of unknown UUIDs that an error lists. */
 const MOST_LISTED = 20;
 
 function tooMany(): FleetError {
@@ -33,7 +40,10 @@ function tooMany(): FleetError {
   );
 }
 
-/** Reads the whole selection. Throws the errors of a list, and a usage error beyond the limit. */
+/**
+ * Reads all selected bicycles. Throws the errors of a list, and a usage error when there are more
+ * than the maximum.
+ */
 export async function readSelection(
   context: Context,
   filters: RoundFilters,
@@ -49,7 +59,7 @@ export async function readSelection(
       if (uuid === undefined || (wanted !== undefined && !wanted.has(uuid))) continue;
       found.set(uuid, value);
     }
-    // Reading further would burden the service without a result.
+    // Reading stops at the limit, because further requests would be useless.
     if (found.size > MOST_BICYCLES) throw tooMany();
   });
   const missing = [...(wanted ?? [])].filter((uuid) => !found.has(uuid));

@@ -1,4 +1,4 @@
-// Sends a request to the server of `--router` or `--solver`. The token of the service is never sent.
+// Sends requests to the server of `--router` or `--solver`. Never sends the token of the service.
 
 import type { Context } from '../../context.js';
 import { reasonOf } from '../../errors.js';
@@ -8,22 +8,26 @@ import { programVersion } from '../../system/program-files.js';
 
 export interface ServerRequest {
   readonly url: URL;
-  /** The JSON of a POST; undefined for a GET. */
+  /** The JSON body of a POST. Undefined for a GET. */
   readonly body?: string;
-  /** The time for the whole answer. */
+  /** The time limit for the complete answer. */
   readonly limitMs: number;
   readonly signal: AbortSignal;
 }
 
-/** An answer that cannot be used. The message is a reason without its subject. */
+/**
+ * An error for an answer that cannot be used. The caller puts the name of the server before the
+ * message.
+ */
 export class ServerFailure extends Error {}
 
-/** Longer reasons of a server are cut. */
+/** The maximum length of a reason from a server. Longer reasons are cut. */
 const LONGEST_REASON_CHARACTERS = 200;
 
 /**
- * Sends a request once and returns the JSON object of the answer. Redirects are not followed.
- * Throws a ServerFailure, or the reason of the context's signal when the command was interrupted.
+ * Sends a request once, and returns the JSON object of the answer. Does not follow redirects.
+ * Throws a ServerFailure, or the reason of the context's signal when the user interrupts the
+ * command.
  */
 export async function askServer(
   context: Context,
@@ -63,17 +67,17 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
   const isSuccess = status >= 200 && status < 300;
   if (isSuccess && isObject(value)) return value;
   if (isSuccess) throw new ServerFailure('its answer is not a JSON object');
-  // OSRM sends its reason in "message", and VROOM in "error".
+  // OSRM sends the reason in the field "message", and VROOM in "error".
   const fields: { [field: string]: unknown } = isObject(value) ? value : {};
   const reason = fields['message'] ?? fields['error'];
   const shown = typeof reason === 'string' ? `: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` : '';
   throw new ServerFailure(`HTTP ${status}${shown}`);
 }
 
-/** Makes the failure for an answer with an unexpected code. */
+/** Returns the error for an answer with an unexpected code. */
 export function codeFailure(code: unknown): ServerFailure {
-  // JSON.stringify can also show an object with a "toString" of its own, with which String() would
-  // fail.
+  // String() would throw for an object whose "toString" is not a function. JSON.stringify can show
+  // such an object.
   const shown = typeof code === 'string' ? code : JSON.stringify(code ?? 'none');
   return new ServerFailure(`its answer has the code ${shown.slice(0, LONGEST_REASON_CHARACTERS)}`);
 }

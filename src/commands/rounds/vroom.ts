@@ -1,4 +1,4 @@
-// Sends the stops to a VROOM server, which orders them, and checks its answer.
+// Sends the stops to a VROOM server, which orders them into tours, and checks its answer.
 
 import type { Context } from '../../context.js';
 import { isObject } from '../../json/parse.js';
@@ -11,13 +11,13 @@ import {
 } from '../../rounds/solve.js';
 import { askServer, codeFailure, ServerFailure } from './server-request.js';
 
-/** The time for the answer. */
+/** The time limit for the answer. */
 const SOLVER_LIMIT_MS = 60_000;
 const PROFILE = 'car';
 
 /**
- * Asks the server. When the server cannot be used or its answer is wrong, prints a warning and
- * returns undefined.
+ * Requests tours from the server. When the server cannot be used or its answer is wrong, prints a
+ * warning and returns undefined.
  */
 export async function askSolver(
   context: Context,
@@ -44,8 +44,8 @@ export async function askSolver(
 }
 
 /**
- * Returns the problem in the form of VROOM. The costs are the distances, so that VROOM minimises
- * the same sum as fleet. With a constant speed, the durations are proportional to the distances.
+ * Returns the request for VROOM. Its costs are the distances, so that VROOM minimises the same sum
+ * as fleet's own search. With a constant speed, durations are proportional to distances.
  */
 function requestOf(problem: RoutingProblem): object {
   const { stops, vans, capacity, maxSeconds, stopSeconds, seconds } = problem;
@@ -79,8 +79,8 @@ function requestOf(problem: RoutingProblem): object {
 }
 
 /**
- * Checks the answer: each stop must be visited once or be unassigned, and the tours must be within
- * the limits.
+ * Checks the answer and returns its tours. Each stop must be visited once or be unassigned, and
+ * each tour must be within the limits.
  */
 function readTours(answer: { [field: string]: unknown }, problem: RoutingProblem): Tours {
   const { code, error, routes, unassigned = [] } = answer;

@@ -1,4 +1,4 @@
-// The tours as a workbook: one sheet for each van, and one for the bicycles that are left out.
+// Writes the tours as a workbook, with one sheet for each van and one for the left-out bicycles.
 
 import type { Sheet } from 'write-excel-file/node';
 import { widthOf } from '../../terminal/cells.js';
@@ -36,7 +36,7 @@ const LEFT_OUT_FIELDS: readonly Field[] = [
 ];
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 50;
-/** The width of the column with the map link, which shows one word. */
+/** The text of a map link in a cell. */
 const MAP_TEXT = 'map';
 
 /** Returns the bytes of the workbook. */
@@ -78,7 +78,8 @@ function cellFor(row: RoundRow, field: Field): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return value;
   const text = cleanCell(textOf(value) ?? '');
-  // The address consists of digits, so it needs no escape inside the quotes.
+  // The text needs no escape inside the quotes, because the variable part of the map link consists
+  // of digits.
   if (field === 'map')
     return { type: 'Formula', value: `=HYPERLINK("${text}","${MAP_TEXT}")`, textColor: '#0563C1' };
   return text === '' ? null : { type: String, value: text };
