@@ -1,19 +1,19 @@
-// The actions of the board as a pure state machine: what each key does in a dialog, and which work
-// it requests. A change is requested only by Enter on a question that is visible.
+// The dialogs of the board as a pure state machine. It handles each key in a dialog, and returns
+// the work that the key requests. A change is only requested by Enter on a visible question.
 
 import type { Key } from '../../terminal/keys.js';
 import type { BoardDialog } from '../../views/board-dialog.js';
 
-/** Work that the board cannot do itself. */
+/** Work that the board passes to its caller. */
 export type BoardRequest =
-  /** Show the transitions of these bicycles. */
+  /** Shows the possible transitions of these bicycles. */
   | { readonly type: 'offer'; readonly uuids: readonly string[] }
-  /** Ask before a transition. */
+  /** Asks for confirmation of a transition. */
   | { readonly type: 'ask'; readonly uuids: readonly string[]; readonly transition: string }
-  /** Run a transition that the user has confirmed. */
+  /** Runs a transition that the user confirmed. */
   | { readonly type: 'act'; readonly uuids: readonly string[]; readonly transition: string }
   | { readonly type: 'copy'; readonly uuid: string }
-  /** Show the command that does the same. */
+  /** Shows the equivalent command of fleet. */
   | { readonly type: 'show-act'; readonly uuids: readonly string[]; readonly transition: string }
   | { readonly type: 'show-get'; readonly uuid: string }
   | { readonly type: 'show-list' };
@@ -25,7 +25,7 @@ export interface DialogStep {
 
 const LONGEST_TYPED = 100;
 
-/** Handles a key in a dialog. `drawn` is the dialog in the last frame. */
+/** Handles a key in a dialog. `drawn` is the dialog that the last frame showed. */
 export function pressInDialog(
   dialog: BoardDialog,
   key: Key,
@@ -57,7 +57,7 @@ function pressInQuestion(
 ): DialogStep {
   const { uuids, transition, proof, typed } = dialog;
   if (key === 'enter') {
-    // Keys that were typed before the question appeared do not answer it.
+    // Keys that were typed before the question was visible must not answer it.
     const isDrawn = drawn?.type === 'ask' && drawn.question === dialog.question;
     if (!isDrawn || (proof !== undefined && typed.trim() !== proof)) return { dialog };
     return { dialog: undefined, request: { type: 'act', uuids, transition } };
@@ -68,7 +68,7 @@ function pressInQuestion(
   }
   if (key === 'backspace')
     return { dialog: { ...dialog, typed: [...typed].slice(0, -1).join('') } };
-  // A key with a name, such as an arrow key, does not insert text.
+  // Only single characters are inserted. Other keys, such as arrow keys, have longer names.
   if ([...key].length === 1 && typed.length < LONGEST_TYPED)
     return { dialog: { ...dialog, typed: typed + key } };
   return { dialog };

@@ -1,5 +1,5 @@
-// Does the work that the board requests: lists transitions, words the question, runs the change,
-// copies an ID, and prints the command that does the same.
+// Does the work that the board requests: lists transitions, writes the question, runs the change,
+// copies an ID, and prints the equivalent command.
 
 import { join } from 'node:path';
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -19,15 +19,15 @@ import { TRANSITION_WARNINGS } from '../bicycles/transition-warnings.js';
 import { errorOfLine, runToolLine } from '../mcp/run-line.js';
 import type { BoardRequest } from './board-actions.js';
 
-/** The state of a bicycle, by its UUID. */
+/** Returns a known bicycle by its UUID. */
 export type KnownBicycles = { get(uuid: string): Bicycle | undefined };
 
-/** Only the service itself runs these transitions. */
+/** Matches transitions that only the service itself starts. */
 const AUTOMATIC = /^expire_/;
 
 /**
- * Returns the transitions that at least one of the bicycles may start, by the known rules. The
- * service decides.
+ * Returns the transitions that are allowed for at least one of the bicycles, by the known rules.
+ * The service may still refuse them.
  */
 export function offerTransitions(
   uuids: readonly string[],
@@ -35,16 +35,19 @@ export function offerTransitions(
 ): TransitionChoice[] {
   const states = uuids.map((uuid) => textOf(known.get(uuid)?.state) ?? '');
   return TRANSITIONS.filter((name) => !AUTOMATIC.test(name)).flatMap((name) => {
-    // From a state that is not in the rules, any transition may be possible.
+    // For a state that is not in the rules, every transition is offered.
     const allowedCount = states.filter((state) => mayStartIn(name, state) !== false).length;
     return allowedCount === 0 ? [] : [{ name, allowedCount }];
   });
 }
 
-/** The number of names in a question. */
+/** The maximum number of names in a question. */
 const NAMES_SHOWN = 3;
 
-/** Returns the question of `act` for these bicycles. It says how many of them would be refused. */
+/**
+ * Returns the question before a transition of these bicycles. The question says how many bicycles
+ * the service would probably refuse.
+ */
 export async function wordQuestion(
   context: Context,
   { uuids, transition }: { uuids: readonly string[]; transition: string },
@@ -75,14 +78,14 @@ export async function wordQuestion(
   return { type: 'ask', uuids, transition, question: `${refused}${message}`, proof, typed: '' };
 }
 
-/** Throws when the profile does not allow changes. */
+/** Throws when the profile is read-only or the board shows a replay. */
 export async function refuseToAct(context: Context, isReplay: boolean): Promise<void> {
   if (isReplay)
     throw new FleetError('usage', 'a replay shows the past, so that nothing can be changed here');
   await refuseIfReadOnly(context);
 }
 
-/** The flags that lead to the same service. */
+/** Returns the global flags with which the shown command uses the same service. */
 function serviceFlags({ flags }: Context): string[] {
   const given: readonly (readonly [string, string | number | undefined])[] = [
     ['--profile', flags.profile],
@@ -95,8 +98,9 @@ function serviceFlags({ flags }: Context): string[] {
 }
 
 /**
- * Runs the transition as `fleet bicycles act` does, with a journal in the state folder. Returns the
- * line about its result. `signal` ends the run like SIGTERM.
+ * Runs the transition in the same way as `fleet bicycles act`, with a journal in the state folder.
+ * Returns a line that describes the result. When `signal` is aborted, the run ends as after
+ * SIGTERM.
  */
 export async function actFromBoard(
   context: Context,
@@ -125,7 +129,7 @@ async function newJournal({ io, clock }: Context, transition: string): Promise<s
   return join(folder, `${time}-${process.pid}-${transition}.jsonl`);
 }
 
-/** The orderings of the service for each sort order of the board. */
+/** The ordering to request from the service for each sort order of the board. */
 const ORDERINGS: { readonly [sort in BoardView['sort']]: string } = {
   charge: 'state_of_charge',
   name: 'name',
@@ -133,7 +137,7 @@ const ORDERINGS: { readonly [sort in BoardView['sort']]: string } = {
   'last change': '-modified',
 };
 
-/** Returns the command that does the same as the request. */
+/** Returns the command of fleet that is equivalent to the request. */
 export function commandFor(
   context: Context,
   request: Extract<BoardRequest, { type: `show-${string}` }>,
@@ -157,8 +161,8 @@ function wordsFor(
 }
 
 /**
- * OSC 52: asks the terminal to put a text on the clipboard. A terminal that does not support it
- * ignores it.
+ * Returns an OSC 52 sequence, which asks the terminal to copy a text to the clipboard. A terminal
+ * without support ignores it.
  */
 export function copyText(text: string): string {
   return `\u001b]52;c;${Buffer.from(text).toString('base64')}\u0007`;

@@ -1,4 +1,4 @@
-// The state of the board of `--live`, without the fleet, and the actions of its keys. No I/O.
+// The board of `--live`: its state without the bicycles, and the actions of its keys. No I/O.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -13,36 +13,39 @@ import type { WatchEffect } from './state.js';
 /** The newest alerts, or the reason why the list could not be read. */
 export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly error: FleetError };
 
-/** The content of the last frame. Keys refer to it. */
+/** What the last frame showed. Keys refer to this content. */
 export interface BoardSeen {
-  /** The visible bicycles, starting with row `first`. */
+  /** The UUIDs of the visible bicycles. `first` is the index of the first one. */
   readonly uuids: readonly (string | undefined)[];
   readonly first: number;
-  /** The number of rows on the screen, and the number of matching bicycles. */
+  /**
+   * `rows` is the number of visible rows. `matching` is the number of bicycles that match the
+   * filter.
+   */
   readonly rows: number;
   readonly matching: number;
   readonly map?: MapSeen | undefined;
-  /** The dialog of the last frame. */
+  /** The dialog that the last frame showed. */
   readonly dialog?: BoardDialog | undefined;
 }
 
-/** How many scrolling rows are kept. No screen has as many rows. */
+/** The maximum number of changes in memory. No screen has as many rows. */
 const KEPT_ROWS = 200;
 const FILTER_CHARACTERS = 100;
-/** Keys that request work that the board does not do itself. */
+/** The keys that request work from the caller of the board. */
 const REQUEST_KEYS: readonly Key[] = ['a', 'c', 'y'];
 
 export class Board {
   view: BoardView;
   map = START_OF_MAP;
-  /** Newest first. */
+  /** The latest changes, newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[] = [];
   alerts: readonly Alert[] = [];
-  /** The reason why the list of alerts cannot be read. */
+  /** Why the list of alerts cannot be read, if the last attempt failed. */
   staleAlerts: StaleAlerts | undefined;
   #alertsReadAtMs: number | undefined;
   isOver = false;
-  /** The work that keys have requested. `takeRequests` empties it. */
+  /** The work that keys have requested since the last `takeRequests`. */
   #requests: BoardRequest[] = [];
 
   constructor(home: BoardView['home'] = 'fleet') {
@@ -68,7 +71,7 @@ export class Board {
     return requests;
   }
 
-  /** Shows a dialog, or removes it. */
+  /** Opens a dialog, or closes the current one. */
   show(dialog: BoardDialog | undefined) {
     this.#change({ dialog });
   }
@@ -78,9 +81,7 @@ export class Board {
     this.#change({ message });
   }
 
-  /**
-   * Records that a change is running. When its result arrives, its bicycles are no longer marked.
-   */
+  /** Records that a change is running. At its end, `endAct` removes the marks of its bicycles. */
   startAct() {
     this.#change({ isBusy: true });
   }
@@ -90,7 +91,7 @@ export class Board {
     this.#change({ isBusy: false, marked, message });
   }
 
-  /** Scrolls so that the selected row is one of the visible rows, whose number is given. */
+  /** Scrolls until the selected row is visible. `rows` is the number of visible rows. */
   fit(rows: number) {
     const { selected, scroll } = this.view;
     const fitted = Math.max(0, selected - rows + 1, Math.min(scroll, selected));
@@ -104,7 +105,7 @@ export class Board {
     else this.changes = added(this.changes, { entry, atMs });
   }
 
-  /** Takes the result of reading the list of alerts. The time is on the monotonic clock. */
+  /** Records the result of reading the alerts. `monotonicMs` is the time of the reading. */
   takeAlerts(reading: AlertsReading, monotonicMs: number) {
     if ('alerts' in reading) {
       this.alerts = reading.alerts;
@@ -147,7 +148,8 @@ export class Board {
   }
 
   /**
-   * Requests the work of a key for one bicycle, or for the marked bicycles. Returns whether it did.
+   * Requests the work of a key for the marked bicycles, or for one bicycle. Returns whether the key
+   * requests work.
    */
   #requestFor(key: Key, uuid: string | undefined): boolean {
     const { marked, panel, isBusy } = this.view;
@@ -216,7 +218,7 @@ export class Board {
     if (key === 'enter') this.#change({ isTyping: false });
     else if (key === 'escape') this.#change({ isTyping: false, filter: '' });
     else if (key === 'backspace') this.#change({ filter: [...filter].slice(0, -1).join('') });
-    // A key with a name (such as an arrow key) does not insert text.
+    // Only single characters are inserted. Other keys, such as arrow keys, have longer names.
     else if ([...key].length === 1 && filter.length < FILTER_CHARACTERS)
       this.#change({ filter: filter + key, selected: 0, scroll: 0 });
   }

@@ -1,10 +1,10 @@
-// Prepares the selection of a watch. Loads the code for areas only when the command line has
+// Prepares the selection of a watch. The code for areas is loaded only when the command line has
 // filters.
 
 import type { Context } from '../../context.js';
 import { type BicycleSelection, hasSelection, type SelectionFilters } from './crossing.js';
 
-/** Prepares the selection of the flags; undefined without filters. */
+/** Prepares the selection from the flags. Returns undefined without filters. */
 export async function compileFilters(
   context: Context,
   filters: SelectionFilters,

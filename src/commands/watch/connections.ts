@@ -1,4 +1,4 @@
-// Tracks the connections of a watch: their state for the board and their gaps for the summary. No
+// Tracks the connections of a watch. The board shows their states, and the summary their gaps. No
 // I/O.
 
 import type { Gap, Lost, StreamEvent } from '../../http/stream/events.js';
@@ -9,13 +9,13 @@ import type { WatchSummary } from '../../views/connection.js';
 interface TopicConnection extends BoardConnection {
   readonly hasStood: boolean;
   /**
-   * When the current outage began, on the monotonic clock, and its cause; undefined while the topic
-   * is connected.
+   * The current outage: its cause, and when it began on the monotonic clock. Undefined while the
+   * topic is connected.
    */
   readonly outage: ({ readonly fromMs: number } & Pick<Gap, 'cause' | 'message'>) | undefined;
 }
 
-/** How many gaps are kept for the summary. Further gaps are only counted. */
+/** The maximum number of gaps in the summary. Further gaps are only counted. */
 const KEPT_GAPS = 1_000;
 
 export class ConnectionLog {
@@ -46,8 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // The first cause of an outage is kept. For a topic that was never connected, the latest error
-    // is kept.
+    // An outage keeps its first cause. A topic that was never connected gets the latest error
+    // instead.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {
@@ -67,7 +67,7 @@ export class ConnectionLog {
     this.counts.dropped += gap.droppedEvents;
   }
 
-  /** The error message when no topic was ever connected; otherwise undefined. */
+  /** Returns an error message when no topic was ever connected, and otherwise undefined. */
   get never(): string | undefined {
     const [first, ...others] = this.topics.values();
     if (first === undefined || [first, ...others].some(({ hasStood }) => hasStood))
@@ -76,7 +76,8 @@ export class ConnectionLog {
   }
 
   /**
-   * Returns the part of the summary about connections. A gap that lasts until the end is included.
+   * Returns the part of the summary about connections. An outage that has not ended counts as a
+   * gap.
    */
   finish({ wallMs, monotonicMs }: Moment): Pick<WatchSummary, 'gaps' | 'neverConnected'> {
     const neverConnected: { topic: string; message: string }[] = [];
@@ -85,7 +86,7 @@ export class ConnectionLog {
       const { fromMs, cause, message } = outage;
       const durationMs = Math.max(0, monotonicMs - fromMs);
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
-      // A topic that was never connected is reported separately and not as a gap.
+      // A topic that was never connected has no gap. The summary lists it separately.
       if (!hasStood) neverConnected.push({ topic, message });
       else
         this.add({

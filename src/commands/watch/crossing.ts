@@ -1,5 +1,5 @@
-// The flags that select a part of the fleet in a watch, and the changes that move a bicycle into the
-// selection or out of it.
+// The flags of a watch that select a part of the fleet. Also the conditions for bicycles that enter
+// or leave this selection.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { usageError } from '../../errors.js';
@@ -8,7 +8,7 @@ import type { LatLon } from '../../views/distance.js';
 import type { Crossing } from '../../views/watch.js';
 import { type Box, readCircle } from '../bicycles/area.js';
 
-/** The filters of `bicycles list` that select bicycles by their own fields. */
+/** The filters of `bicycles list` that only depend on fields of the bicycle. */
 export interface SelectionFilters {
   state?: string[] | undefined;
   name?: string | undefined;
@@ -22,34 +22,34 @@ export interface SelectionFilters {
 export interface BicycleSelection {
   /** Whether the bicycle is selected. A bicycle without a position is outside every area. */
   has(bicycle: Bicycle): boolean;
-  /** The selected states; undefined for all states. */
+  /** The selected states. Undefined for all states. */
   readonly states: readonly string[] | undefined;
 }
 
 export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
 
 /**
- * The field of conditions for a bicycle that entered or left the selection: `--until left` is
- * `selection=left`.
+ * The field in conditions about entering or leaving the selection. For example, `--until left`
+ * means `selection=left`.
  */
 export const CROSSING_FIELD = 'selection';
 
-/** Returns the condition of `--until entered` or `--until left`; undefined for other texts. */
+/** Returns the condition of `--until entered` or `--until left`, or undefined for other texts. */
 export function crossingCondition(text: string): Condition | undefined {
   const word = text.trim();
   if (CROSSINGS.every((crossing) => crossing !== word)) return undefined;
   return { ...parseCondition(`${CROSSING_FIELD}=${word}`), text: word };
 }
 
-/** Whether the command line selects a part of the fleet. */
+/** Whether the flags select only a part of the fleet. */
 export function hasSelection(filters: SelectionFilters): boolean {
   const { state, name, zone, bbox, near, radius, model } = filters;
   return [state, name, zone, bbox, near, radius, model].some((filter) => filter !== undefined);
 }
 
 /**
- * Checks the flags of a selection before anything is sent. Throws a usage error for --near without
- * --radius or the reverse, and for `--until entered` without a selection.
+ * Checks the flags of a selection before any request is sent. Throws a usage error when only one of
+ * --near and --radius is set, or for `--until entered` without a selection.
  */
 export function checkSelectionFlags(
   filters: SelectionFilters,

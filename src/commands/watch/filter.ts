@@ -1,4 +1,4 @@
-// The filter of the board: words in a bicycle's name, state or UUID, and conditions as in
+// The filter of the board: words in the name, state or UUID of a bicycle, and conditions as in
 // `--where`.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
@@ -11,7 +11,7 @@ const UNFINISHED = /[=<>~]$/;
 
 /**
  * Parses a typed filter such as `charge<20 state=lost emmy`. A bicycle must match every part.
- * Conditions that are not valid or not finished are ignored.
+ * Invalid and incomplete conditions are ignored.
  */
 export function readFilter(text: string, now: Now) {
   const parts = text.split(' ').filter(Boolean);
@@ -33,7 +33,7 @@ export function readFilter(text: string, now: Now) {
     keep: (bicycle: Bicycle) =>
       containsText(bicycle, wanted.toLowerCase()) &&
       conditions.every((condition) => matches(condition, bicycle, now)),
-    /** Why a condition was ignored; undefined when all conditions are valid. */
+    /** Why a condition was ignored. Undefined when all conditions are valid. */
     problem,
   };
 }

@@ -24,7 +24,7 @@ const showAnyOf: ShowAnyOf = (field, values) => {
 
 const readFieldCondition = readCondition(MESSAGES);
 
-/** A parser for commander: a condition, or `entered` or `left` for the selection. */
+/** Parses a value of `--until` for commander: a condition, `entered` or `left`. */
 const readUntil = withOffers(
   (text: string, before: Condition[] | undefined) => {
     const crossing = crossingCondition(text);
@@ -37,7 +37,7 @@ const readUntil = withOffers(
   },
 );
 
-/** The flag of watches and replays that also shows changes that are hidden by default. */
+/** The flag `--all` of watches and replays. */
 export const ALL_FLAG = ['--all', 'also show moves of less than 5 m'] as const;
 
 /** Adds the flags of `fleet watch`. Times are in milliseconds. */

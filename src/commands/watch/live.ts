@@ -1,5 +1,5 @@
-// The full-screen board of `fleet watch --live`: draws the board at most ten times a second and
-// passes keys to it.
+// The full-screen board of `fleet watch --live`. It is redrawn at most ten times a second, and
+// handles the keys that the user presses.
 
 import type { Alert } from '../../api/alert.js';
 import { openAlertPages } from '../../api/alert-pages.js';
@@ -37,7 +37,7 @@ import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
-/** Draws the effects of a watch instead of printing them. */
+/** A function that draws the effects of a watch instead of printing them. */
 export type Display = (effects: readonly WatchEffect[]) => void;
 
 export interface LiveOptions {
@@ -49,29 +49,35 @@ export interface LiveOptions {
 }
 
 /**
- * There are at most ten frames a second. People cannot read more, and a slow connection could not
- * transfer more.
+ * The shortest time between two frames, which allows ten frames a second. People cannot read more,
+ * and a slow connection cannot transfer more.
  */
 const FRAME_MS = 100;
-/** The map must follow the keys without delay. Only the changed lines are written. */
+/**
+ * The shortest time between two frames of the map after a key. The map must follow keys without
+ * delay, and only changed lines are written.
+ */
 const MAP_FRAME_MS = 34;
-/** Drawing takes at most a tenth of the time, even for a large fleet. */
+/**
+ * Each pause is this many times as long as the last drawing took, so that drawing a large fleet
+ * takes at most a tenth of the time.
+ */
 const FRAME_COST_FACTOR = 10;
-/** The ages on the board change even when no message arrives. */
+/** The longest time between two frames. The displayed ages change even when no message arrives. */
 const IDLE_FRAME_MS = 1_000;
 /**
- * How often the board reads the newest alerts. The interface does not list a topic that pushes them
- * (section 6.1).
+ * The pause between two reads of the newest alerts. They are polled, because the interface does not
+ * list a topic that pushes them (section 6.1).
  */
 const ALERTS_PAUSE_MS = 30_000;
 const RATE_MS = 10_000;
 /**
- * Enter does not answer a question that appeared more recently than this, because a held key
- * repeats.
+ * How long a question must be visible before Enter can answer it. A held key repeats, and could
+ * otherwise answer a new question.
  */
 const READING_MS = 500;
 
-/** Takes over the terminal, and restores it at the end. */
+/** Switches the terminal to the full-screen board, and restores the terminal at the end. */
 export async function openLive(options: LiveOptions): Promise<Display> {
   const { context, plan, session } = options;
   const { clock, io } = context;
@@ -82,7 +88,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     width: io.streams.stdout.columns || io.stdout.width() || 80,
     height: io.stdout.height(),
   });
-  /** The content of the last frame. Keys refer to it. */
+  /** What the last frame showed. Keys refer to this content. */
   let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
   /** When the last question was drawn, on the monotonic clock. */
   let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -93,7 +99,8 @@ export async function openLive(options: LiveOptions): Promise<Display> {
     const drawn = draw(sizeOf());
     if (questionIn(drawn.seen.dialog) !== questionIn(seen.dialog)) askedAtMs = clock.monotonicMs();
     seen = { ...seen, ...drawn.seen };
-    // When Ctrl-S has paused the terminal, the next frame waits until this frame is written.
+    // A terminal that Ctrl-S has paused does not accept the frame. No other frame is drawn until it
+    // does.
     void io.stdout.write(screen.frame(drawn.lines)).then(
       () => {
         isWriting = false;
@@ -110,7 +117,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       const isRead = clock.monotonicMs() - askedAtMs >= READING_MS;
       board.press(key, isRead ? seen : others);
       for (const request of board.takeRequests()) work(request);
-      // Leaving the board is a normal end, except when the condition of --until was not met.
+      // Quitting is a normal end, except before the condition of --until is met.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
         stop(
@@ -144,7 +151,7 @@ function questionIn(dialog: BoardDialog | undefined): string | undefined {
   return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
-/** Returns a function that does the work that the keys of the board request. */
+/** Returns a function that does the work that keys of the board request. */
 function openWork(
   { context, plan, session, watched: { known } }: LiveOptions,
   board: Board,
@@ -169,7 +176,7 @@ function openWork(
         const run = actFromBoard(context, request, session.signal).catch(
           (thrown) => `! ${asFleetError(thrown).message}`,
         );
-        // The watch does not end before the journal has the outcome of each request.
+        // At its end, the watch waits until the journal contains the outcome of each request.
         context.atEnd(async () => void (await run));
         return board.endAct(request.uuids, await run);
       }
@@ -191,7 +198,7 @@ function openWork(
 
 type Size = { readonly width: number; readonly height: number };
 
-/** Returns a function that draws the board or its map. */
+/** Returns a function that draws the board or the map. */
 function openDrawing({ context, plan, watched, session }: LiveOptions, board: Board, paint: Paint) {
   const { titleOf } = session.stderr;
   const { zone } = context;
@@ -289,7 +296,7 @@ function countStates(bicycles: Iterable<Bicycle>): Map<string, number> {
   return counts;
 }
 
-/** Draws when it is requested, and regularly so that the displayed ages are correct. */
+/** Draws a frame on request. Also draws regularly, so that the displayed ages stay correct. */
 function openFrames(clock: Clock, draw: () => void) {
   let lastMs = Number.NEGATIVE_INFINITY;
   let apartMs = FRAME_MS;
@@ -304,7 +311,7 @@ function openFrames(clock: Clock, draw: () => void) {
   return { want, close: timer.cancel };
 }
 
-/** Returns how many of the followed bicycles are known. */
+/** Returns the number of known bicycles, and how many are followed in total. */
 function extentOf({ plan: { bicycles }, known: { isWhole, store }, total }: Watch) {
   const known = store.size();
   if (bicycles === undefined) return { known, total, isWhole };
@@ -326,7 +333,7 @@ function isWanted(entry: ShownEntry, keep: (bicycle: Bicycle) => boolean): boole
   return entry.type === 'leaving' && keep(entry.bicycle ?? { uuid: entry.uuid ?? null });
 }
 
-/** Reads one page of the newest alerts regularly, and passes on the alerts or the error. */
+/** Reads one page of the newest alerts regularly. Passes the alerts or the error to `onReading`. */
 function pollAlerts(
   { client, plan, context, session }: LiveOptions,
   onReading: (reading: AlertsReading) => void,

@@ -1,4 +1,4 @@
-// The words of conditions on messages: their fields and states.
+// The fields and states that conditions on pushed messages can use.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -6,8 +6,8 @@ import { SENDERS } from '../../api/push.js';
 import type { Vocabulary } from '../../api/resource.js';
 
 /**
- * The fields and states of all messages. Messages are about bicycles or alerts, and both have a
- * `state`.
+ * The fields and states of pushed messages. A message is about a bicycle or an alert, and both have
+ * a `state`.
  */
 export const MESSAGES: Vocabulary = {
   ...BICYCLE,

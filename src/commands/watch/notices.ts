@@ -1,4 +1,4 @@
-// Prints the notices of a watch on stderr. Lost connections and gaps are printed even with --quiet.
+// Prints the notices of a watch on stderr. Prints lost connections and gaps even with --quiet.
 
 import type { LogFields, Stderr } from '../../follow/stderr.js';
 import type { Report } from '../../follower/events.js';
@@ -17,7 +17,9 @@ import type { WatchEffect } from './state.js';
 
 export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan: WatchPlan) {
   return {
-    /** Prints an effect. Entries that are printed on stdout are left out. */
+    /**
+     * Prints an effect on stderr. Bicycles and messages are printed on stdout by another function.
+     */
     effect(effect: WatchEffect): void {
       if (effect.type === 'show') {
         const { entry, atMs } = effect;
@@ -43,13 +45,13 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;
-        // Only problems with the list are printed. A reading of the list is printed only with
-        // --verbose.
+        // Problems with the list are always printed. A normal reading of the list is only printed
+        // with --verbose.
         if (event === 'whole' || event === 'confirm') stderr.detail(message);
         else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }
     },
-    /** Reports a request that will be retried. */
+    /** Reports that a request will be retried. */
     retry(message: string, pauseMs: number) {
       const fields = {
         event: 'resync',
@@ -67,7 +69,7 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
   };
 }
 
-/** Returns the record of a bicycle that entered or left the selection. */
+/** Returns the log record when a bicycle entered or left the selection. */
 function crossingRecord(entry: ShownEntry, atMs: number): LogFields | undefined {
   if (entry.type !== 'bicycle' && entry.type !== 'leaving') return undefined;
   const { crossing, uuid } = entry;
@@ -76,7 +78,7 @@ function crossingRecord(entry: ShownEntry, atMs: number): LogFields | undefined 
   return { event: crossing, at: iso(atMs), uuid, bicycle };
 }
 
-/** Returns the record of a change that the list showed and no message contained. */
+/** Returns the log record of a change that was found in the list and not in a message. */
 function foundRecord(entry: ShownEntry): LogFields | undefined {
   if (entry.type === 'gone') return { event: 'gone', uuid: entry.uuid, bicycle: entry.bicycle };
   if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return undefined;
@@ -103,7 +105,7 @@ function readRecord({
 }
 
 /**
- * Returns the line about a reading of the list, for people. The first reading is reported only when
+ * Returns the line for people about a reading of the list. The first reading is only reported when
  * a bicycle of --bicycle is missing.
  */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {

@@ -1,4 +1,4 @@
-// Parses the command line of a watch into a plan: topics, filters and ending conditions.
+// Converts the flags of a watch into a plan, which contains topics, filters and ending conditions.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { bicycleTopic, organizationTopic, readTopic } from '../../api/push.js';
@@ -20,10 +20,10 @@ import { type BicycleSelection, CROSSING_FIELD, checkSelectionFlags } from './cr
 import type { WatchOptions } from './flags.js';
 import { MESSAGES } from './messages.js';
 
-/** The settings of a watch that draws a map in place of the board. */
+/** The settings of a watch that draws a map instead of the board. */
 export interface MapPlan {
   title: string;
-  /** Whether the bicycle is drawn. */
+  /** Whether the map shows the bicycle. */
   keep(bicycle: Bicycle): boolean;
 }
 
@@ -33,22 +33,24 @@ export interface WatchPlan extends WatchOptions {
   zoneOfTimes?: TimeZone;
   topics: readonly string[];
   sseUrl: URL;
-  /** Undefined when the watch opens with the board. */
+  /** The settings of the map. Undefined for the board. */
   map?: MapPlan;
   /** The organizations whose lists are read to find missed changes. */
   organizations: readonly string[];
   /**
-   * The bicycles that are followed one by one; undefined when all bicycles of an organization are
+   * The bicycles that are followed individually. Undefined when all bicycles of an organization are
    * followed.
    */
   bicycles: ReadonlySet<string> | undefined;
-  /** The part of the fleet that is shown; undefined for all bicycles. */
+  /** The part of the fleet that the watch shows. Undefined for all bicycles. */
   selection?: BicycleSelection | undefined;
-  /** Whether the watch shows the past, in which nothing can be changed. */
+  /** Whether the watch replays the past. Bicycles cannot be changed then. */
   isReplay?: boolean;
 }
 
-/** Makes a plan from the argument and the flags. Throws a usage error before anything is sent. */
+/**
+ * Returns the plan for the argument and the flags. Throws a usage error before any request is sent.
+ */
 export async function makePlan(
   context: Context,
   organization: string | undefined,
@@ -80,8 +82,8 @@ export async function makePlan(
 }
 
 /**
- * Refuses conditions on fields that no bicycle has, as lists do. Reads a page only for fields that
- * are not documented. When the list cannot be read, the conditions are accepted.
+ * Refuses conditions on fields that no bicycle has. Reads a page of the list only when a field is
+ * not documented. When the list cannot be read, accepts the conditions.
  */
 async function refuseUnknownFields(
   context: Context,
@@ -124,8 +126,8 @@ async function chooseTopics(
 }
 
 /**
- * Chooses lines, JSON lines or the board. Throws a usage error for flags that contradict each
- * other.
+ * Chooses the output: lines, JSON lines or the board. Throws a usage error for mutually exclusive
+ * flags.
  */
 export async function chooseForm(
   context: Context,

@@ -1,5 +1,5 @@
-// The part of the fleet that a watch shows. The filters are those of `bicycles list`. They are
-// applied to each bicycle in a message or a list.
+// Selects the bicycles that a watch shows. The filters are those of `bicycles list`, and fleet
+// applies them to each bicycle in a message or a list.
 
 import type { Context } from '../../context.js';
 import { textOf } from '../../terminal/values.js';
@@ -8,7 +8,7 @@ import type { BicycleSelection, SelectionFilters } from './crossing.js';
 
 /**
  * Prepares the selection: looks up names, and reads the outline of a zone. Throws a FleetError for
- * unknown names.
+ * an unknown name.
  */
 export async function readWatchSelection(
   context: Context,

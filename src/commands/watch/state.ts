@@ -1,8 +1,8 @@
-// The state machine of a watch: decides what to show of each message and when to end. No I/O.
+// The state machine of a watch. It decides what to show for each message, and when to end. No I/O.
 //
-// It handles one event at a time. It parses a message, merges it into the known bicycles, filters
-// it and shows it. Results of the follower are shown in the same way. When the watch ends, the end
-// is the last effect.
+// For each message, it parses the message, merges it into the known bicycles, applies the filters,
+// and returns effects. Changes that the follower finds in the list are handled in the same way.
+// When the watch ends, `end` is the last effect.
 
 import type { Alert } from '../../api/alert.js';
 import type { Bicycle } from '../../api/bicycle.js';
@@ -33,43 +33,43 @@ export type WatchEvent =
   | StreamEvent
   | FollowerAnswer
   | { readonly type: 'tick' }
-  /** All bicycles of a mirror, and the moment of this data on the monotonic clock. */
+  /** All bicycles of a mirror. `fromMs` is the time of this data on the monotonic clock. */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   | Stop;
 
 export type WatchEffect =
   /**
-   * A message, or a change that a list showed after a gap. `data` is the original envelope, or an
-   * envelope that fleet made for a bicycle that met --until.
+   * Shows a message, or a change that was found in the list after a gap. `data` is the original
+   * envelope. For a bicycle in the list that met --until, fleet creates the envelope.
    */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
   | CommonEffect;
 
-/** How many characters of a message that cannot be read are kept. */
+/** The maximum number of characters that are kept of an invalid message. */
 const KEPT_CHARACTERS = 1_000;
 
 /** The content of a message. */
 interface Content {
   readonly entry: ShownEntry;
-  /** The fields to which conditions are applied. */
+  /** The fields that conditions can refer to. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
-  /** The data of the bicycle before the message. */
+  /** The known data of the bicycle before this message. */
   readonly known?: Bicycle | undefined;
 }
 
-/** Where an entry is relative to the selection: inside, outside, or moving in or out. */
+/** Whether a bicycle is inside or outside the selection, or has just entered or left it. */
 type Place = 'inside' | 'outside' | Crossing;
 
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
-/** In conditions, a bicycle from a list counts as a message from this sender. */
+/** Conditions treat a bicycle from a list like a message from this sender. */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /**
- * How long a message about leaving a state is held back. It is combined with the message about the
- * new state.
+ * How long a message about leaving a state waits for the message about the new state. If the second
+ * one arrives in this time, both are shown as one line.
  */
 const LEAVING_MS = 1_000;
 
@@ -82,28 +82,28 @@ export class Watch {
   readonly #startedAt: Moment;
   readonly follower: Follower;
   readonly store = new MemoryStore();
-  /** The service's count of bicycles, when it is known. */
+  /** The total number of bicycles that the service counts, when it is known. */
   total: number | undefined;
-  /** Whether the lists show every bicycle to this token. */
+  /** Whether the lists contain every bicycle that this token may see. */
   seesAll = true;
-  /** The most recently seen bicycle. */
+  /** The bicycle of the last message or reading. */
   #lastSeen: Bicycle | undefined;
   /**
-   * Messages about leaving a state, by UUID. Each is combined with the message about the new state,
-   * or shown alone when that message does not arrive.
+   * Messages about leaving a state that wait for the message about the new state, by UUID. A
+   * message that waits too long is shown alone.
    */
   readonly #leaving = new Map<
     string,
     {
       readonly entry: ShownEntry & { type: 'leaving' };
       readonly event: Message;
-      /** Whether the message was printed when it arrived, as with `--json`. */
+      /** Whether the message was already printed when it arrived, as with `--json`. */
       readonly isShown: boolean;
     }
   >();
   /**
-   * Bicycles that were shown as `left` because they left a selected state. Their new state was not
-   * published, so the known state is still the old one.
+   * Bicycles that were shown as `left` because they left a selected state. No message contained the
+   * new state, so the known state is still the old one.
    */
   readonly #left = new Set<string>();
   #effects: WatchEffect[] = [];
@@ -115,7 +115,7 @@ export class Watch {
     this.#now = now;
     this.connections = new ConnectionLog(plan.topics, now);
     const draws = plan.form === 'board' || plan.form === 'page';
-    // Only a bicycle that was known before can be shown as `entered` or `left`.
+    // The whole fleet must be known to detect bicycles that enter or leave the selection.
     const isWhole = (draws || plan.selection !== undefined) && wantsFleet(plan);
     const topics = new Map(plan.topics.map((topic) => [topic, '']));
     const options = {
@@ -132,7 +132,7 @@ export class Watch {
     return { ...this.#counts, ...this.connections.counts };
   }
 
-  /** Why the comparison after the last gap is not complete; undefined when it is. */
+  /** Why the comparison after the last gap is incomplete. Undefined when it is complete. */
   get doubt(): OpenDoubt | undefined {
     return this.follower.doubt;
   }
@@ -141,7 +141,10 @@ export class Watch {
     return this.follower.known;
   }
 
-  /** Handles an event and returns the resulting effects. `end` is always the last effect. */
+  /**
+   * Handles an event and returns the resulting effects. If there is an effect `end`, it is the last
+   * one.
+   */
   take(event: WatchEvent, now: Moment): readonly WatchEffect[] {
     this.#effects = [];
     this.#now = now;
@@ -198,7 +201,7 @@ export class Watch {
     this.#show(shown, event, false);
   }
 
-  /** Whether an update is hidden because it has no visible change. Counts the hidden moves. */
+  /** Whether an update is hidden because it changes nothing visible. Counts hidden moves. */
   #isHidden(entry: BicycleEntry, kind: Change['kind'] | undefined): boolean {
     if (kind === 'repeat') return true;
     if (kind !== 'update' || namesChange(entry)) return false;
@@ -208,7 +211,9 @@ export class Watch {
     return true;
   }
 
-  /** Returns where an entry is relative to the selection. */
+  /**
+   * Returns whether an entry is inside or outside the selection, or has just entered or left it.
+   */
   #placeOf(entry: ShownEntry, known: Bicycle | undefined, envelope?: PushEnvelope): Place {
     const { selection } = this.plan;
     if (selection === undefined) return 'inside';
@@ -225,11 +230,12 @@ export class Watch {
   #placeOfBicycle({ kind, uuid = '', after }: BicycleEntry, known: Bicycle | undefined): Place {
     const has = (bicycle: Bicycle) => this.plan.selection?.has(bicycle) ?? true;
     const isInside = has(after);
-    // A newer form of the bicycle is known, and was already shown.
+    // A late message contains old data. The newer data was already shown, so the bicycle cannot
+    // enter or leave.
     if (kind === 'late') return isInside ? 'inside' : 'outside';
     const hasLeft = this.#left.delete(uuid);
-    // A bicycle that was not known before has entered only when the whole fleet was known. After a
-    // gap, a list does not show whether that was the case.
+    // An unknown bicycle counts as `entered` only when the whole fleet was known before. After a
+    // gap this is uncertain, because the bicycle may have been in the selection all the time.
     const isNew = this.known.isWhole && kind !== 'caught-up';
     if (known === undefined && !hasLeft && !isNew) return isInside ? 'inside' : 'outside';
     const wasInside = !hasLeft && known !== undefined && has(known);
@@ -237,7 +243,10 @@ export class Watch {
     return isInside ? 'entered' : 'left';
   }
 
-  /** Adds the earlier state of the bicycle to the line with its new state. */
+  /**
+   * Combines a new state with an earlier message about leaving the old state, so that one line
+   * shows both.
+   */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
     const left = this.#leaving.get(uuid)?.entry;
@@ -247,8 +256,8 @@ export class Watch {
   }
 
   /**
-   * Shows messages about leaving a state that were held back since before this moment of the
-   * monotonic clock.
+   * Shows the waiting messages about leaving a state that arrived before this time of the monotonic
+   * clock.
    */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event, isShown }] of this.#leaving) {
@@ -274,7 +283,10 @@ export class Watch {
     this.#showLast({ type: 'show', entry, atMs: eventMs, receivedMs: atMs, data }, isMet);
   }
 
-  /** Shows an entry, and ends the watch when it meets --until or reaches --max-events. */
+  /**
+   * Shows an entry. Ends the watch when the entry meets --until or the maximum number of entries is
+   * reached.
+   */
   #showLast(effect: WatchEffect, isMet: boolean) {
     this.#add(effect);
     if (isMet) this.#end('until');
@@ -282,8 +294,8 @@ export class Watch {
   }
 
   /**
-   * Reports a message that cannot be read as a gap without duration. The list is then read for its
-   * content.
+   * Reports an invalid message as a gap without duration. The follower then reads the list to find
+   * the change.
    */
   #takeUnreadable(event: Message, reason: string) {
     const { data } = event;
@@ -294,14 +306,14 @@ export class Watch {
     this.follower.takeUnreadable(event, message, this.#now);
   }
 
-  /** Returns the content of a message, merged into the known bicycles. */
+  /** Returns the content of a message, after merging it into the known bicycles. */
   #readMessage(envelope: PushEnvelope | undefined, event: Message): Content {
     const message = isObject(envelope?.message) ? envelope.message : undefined;
     if (envelope === undefined || message === undefined) return asItCame(envelope, event.data);
     const uuid = uuidOfMessage(envelope);
     if (envelope.sender === 'bicycle') {
-      // The time of arrival is used, because messages may wait in the queue when the output is
-      // slow.
+      // The message is merged with its time of arrival, because it may have waited in the queue
+      // while the output was slow.
       const known = this.known.get(uuid);
       const change = this.follower.merge(uuid, message as Bicycle, event);
       this.#lastSeen = change.after;
@@ -311,7 +323,7 @@ export class Watch {
     if (envelope.sender === 'bicycle_leaving_state') {
       const bicycle = this.known.get(uuid);
       const entry = { type: 'leaving', uuid, state: message['state'], bicycle } as const;
-      // The message contains the old state, so the current state is not known.
+      // The message contains only the old state, so the current state is unknown.
       return { entry, fields: { ...bicycle, state: undefined } };
     }
     if (envelope.sender === 'alert')
@@ -354,8 +366,8 @@ export class Watch {
   }
 
   /**
-   * A bicycle that is followed by name may already meet --until. For a whole organization, only
-   * changes are compared with --until.
+   * Handles the first data of a bicycle. A bicycle that is followed individually may already meet
+   * --until. For a whole organization, only later changes can meet it.
    */
   #takeLearned(after: Bicycle) {
     const { bicycles, until } = this.plan;
@@ -406,8 +418,8 @@ export class Watch {
   // The end
 
   /**
-   * Returns the error for an end from outside. A watch that was never connected has failed. At the
-   * end of `--for`, the error names the last state.
+   * Returns the error when the watch is stopped from outside. A watch that was never connected has
+   * failed. After a timeout, the error describes the last known state.
    */
   #errorOf({ end, error }: Stop): FleetError | undefined {
     const { never } = this.connections;
@@ -418,7 +430,7 @@ export class Watch {
       : new FleetError('network', never);
   }
 
-  /** Describes the last known values of the fields in --until. */
+  /** Describes the last known values of the fields that --until uses. */
   #lastState(): string {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
@@ -429,14 +441,14 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /** Ends the watch. Messages that were held back are shown first. */
+  /** Ends the watch. First shows messages that still wait for another one. */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
     this.#add({ type: 'end', end: reason, ...(error === undefined ? {} : { error }) });
   }
 
-  /** Returns the summary of the watch. A gap that lasts until the end is included. */
+  /** Returns the summary of the watch. An outage that has not ended counts as a gap. */
   summary(reason: WatchEnd, now: Moment): WatchSummary {
     return {
       ...this.connections.finish(now),
@@ -451,16 +463,16 @@ export class Watch {
 }
 
 /**
- * Whether all bicycles are read at the start, from a mirror or from the lists. Bicycles that are
- * followed by name are read one by one.
+ * Whether the watch reads all bicycles at its start, from a mirror or from the lists. Bicycles that
+ * are followed individually are read one by one.
  */
 export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan): boolean {
   return bicycles === undefined && organizations.length > 0 && resyncPages > 0;
 }
 
 /**
- * Returns a message for a bicycle that met --until in the list. It looks like a message from the
- * stream.
+ * Returns an envelope for a bicycle that met --until in the list. The envelope has the form of a
+ * pushed one.
  */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
@@ -468,8 +480,8 @@ function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
 }
 
 /**
- * Whether earlier values of bicycles are needed. They are not needed when messages are printed
- * unchanged and the list is not read after a gap.
+ * Whether the watch needs earlier values of bicycles. It does not when messages are printed
+ * unchanged, without filters and without reading the list.
  */
 function isRemembering({ form, resyncPages, where, until, selection }: WatchPlan): boolean {
   const hasFilters = where !== undefined || until !== undefined || selection !== undefined;
@@ -480,7 +492,7 @@ function isSender({ sender: wanted }: WatchPlan, sender: string | null | undefin
   return wanted === undefined || wanted.includes(sender ?? '');
 }
 
-/** Returns a message whose content is not known, for output without changes. */
+/** Returns the content of a message that is printed unchanged and not interpreted. */
 function asItCame(envelope: PushEnvelope | undefined, text: string): Content {
   return { entry: { type: 'other', envelope, text }, fields: envelope ?? {} };
 }
@@ -500,12 +512,15 @@ function isCrossing(place: Place): place is Crossing {
   return place === 'entered' || place === 'left';
 }
 
-/** Adds `entered` or `left` to an entry that entered or left the selection. */
+/** Marks an entry as `entered` or `left` when its bicycle entered or left the selection. */
 function crossed(entry: BicycleEntry, place: Place): BicycleEntry {
   return isCrossing(place) ? { ...entry, crossing: place } : entry;
 }
 
-/** Returns the time of the event by the service's clock; undefined when the message has none. */
+/**
+ * Returns the time of the event by the service's clock, or undefined when the message contains
+ * none.
+ */
 function eventMsOf(entry: ShownEntry): number | undefined {
   if (entry.type === 'bicycle') return entry.eventMs;
   return entry.type === 'alert' ? lastMsOf(entry.alert) : undefined;

@@ -1,4 +1,5 @@
-// Runs `fleet watch`: connects its state machine to the stream, and prints or draws the results.
+// Runs `fleet watch`: passes events of the stream to the state machine, and prints or draws its
+// effects.
 
 import type { Context } from '../../context.js';
 import {
@@ -20,7 +21,7 @@ import { openWatchReport } from './notices.js';
 import { makePlan, type WatchPlan } from './plan.js';
 import { Watch, type WatchEffect, type WatchEvent, wantsFleet } from './state.js';
 
-/** How often the state machine checks whether work is due. */
+/** The pause between two `tick` events, at which the state machine checks for due work. */
 const TICK_MS = 1_000;
 
 /**
@@ -41,13 +42,13 @@ export async function watch(
 }
 
 export interface WatchParts {
-  /** Opens another display. Default: the board. */
+  /** Opens the display. Default: the board. */
   openDisplay?(options: LiveOptions): Promise<Display>;
-  /** Starts another source of events. Default: the push channel. */
+  /** Starts the source of events. Default: the push channel. */
   source?(sink: EventSink<WatchEvent>): Promise<void>;
 }
 
-/** Runs a watch plan to its end. */
+/** Runs a watch with this plan until it ends. */
 export async function runWatch(
   context: Context,
   plan: WatchPlan,
@@ -90,8 +91,7 @@ async function openWatch(
   return {
     step: (event, now) => watched.take(event, now),
     perform(effect) {
-      // After the end no further requests are sent, and results of requests in progress are not
-      // reported as missing.
+      // After the end, no request is sent, and canceled requests are not reported as failures.
       if (signal.aborted && effect.type !== 'show' && effect.type !== 'read') return undefined;
       if (isRequest(effect))
         void answer(client, effect, { ...session, follower: watched.follower });
@@ -105,7 +105,7 @@ async function openWatch(
   };
 }
 
-/** Loads all bicycles from a current mirror at the start, if there is one. */
+/** Loads all bicycles from a mirror at the start, if there is a current one. */
 async function remember(
   context: Context,
   plan: WatchPlan,
@@ -119,5 +119,5 @@ async function remember(
   stderr.detail(`${remembered.bicycles.length} bicycles known from the mirror`);
 }
 
-/** The effects that the shared loop does not carry out itself. */
+/** The effects that this module carries out. The shared loop carries out the others. */
 type OwnEffect = Exclude<WatchEffect, CommonEffect>;
