@@ -1,5 +1,5 @@
-// `fleet apply`: carries out a plan, each change at most once, and only where the service still
-// shows the planned values.
+// `fleet apply`: carries out a plan. Sends each change at most once, and only where the service
+// still shows the planned values.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
@@ -75,7 +75,7 @@ function actionsOf(
   });
 }
 
-/** Whether the journal shows every target of the plan as done. */
+/** Whether the journal records every target of the plan as done. */
 async function isCarriedOut(
   context: Context,
   { header, targets, checksum }: PlanFile,
@@ -95,8 +95,8 @@ async function isCarriedOut(
 }
 
 /**
- * Throws a FleetError of kind `usage` when this plan must not be carried out now, or not with these
- * settings.
+ * Throws a FleetError of kind `usage` when the plan does not fit the current settings, or is too
+ * old.
  */
 async function checkPlan(
   context: Context,

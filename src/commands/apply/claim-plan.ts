@@ -1,5 +1,5 @@
-// Remembers where each plan was applied first, so that a copy of the plan is not carried out a
-// second time on this machine.
+// Records where each plan was applied first. A copy of the plan is then not carried out a second
+// time on this machine.
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -11,9 +11,11 @@ import { hasCode, makeFolder, OWN_FILE_MODE, OWN_FOLDER_MODE } from '../../syste
 import { writeWholeFile } from '../../system/whole-file.js';
 
 /**
- * Returns the path under which this plan is applied. It is the path of the first `fleet apply` when
+ * Returns the path under which this plan is applied. This is the path of the first `fleet apply` if
  * its folder still exists, and otherwise the given path. Two runs with copies of a plan then use
- * the same journal, which only one of them can open. Without a state folder it is the given path.
+ * the same journal, which only one of them can open.
+ *
+ * Without a state folder, returns the given path.
  */
 export async function claimPlan(
   { io }: Pick<Context, 'io'>,
@@ -28,7 +30,8 @@ export async function claimPlan(
     writeWholeFile(claim, text, { isNew: true, mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
-    // Even without this record, the service's history shows that a copy was carried out.
+    // This record is not essential, because the service's history also shows that a copy was
+    // carried out.
     if (!hasCode(error, 'EEXIST')) return path;
   }
   const first = await readClaim(claim);
@@ -50,7 +53,10 @@ export async function findClaim(
   return existsSync(dirname(first)) ? first : path;
 }
 
-/** Returns the file that remembers where a plan was applied; undefined without a state folder. */
+/**
+ * Returns the path of the file that records where a plan was applied, or undefined without a state
+ * folder.
+ */
 function claimFile(env: NodeJS.ProcessEnv, checksum: string): string | undefined {
   const folder = findStateFolder(env);
   return folder && join(folder, 'plans', `${checksum.replace(/\W/g, '-')}.json`);

@@ -18,14 +18,14 @@ import { isSameValue } from '../bicycles/field-values.js';
 import { fetchBicycle } from '../bicycles/get.js';
 import { findExistingCreations } from '../bicycles/planned-edits.js';
 
-/** A target as the table shows it. */
+/** A row of the output table for a target of the plan. */
 interface PlanRow {
   uuid: string | null;
   name: string | null;
   change: string;
   planned: string;
   now: string | null;
-  /** `ready`, `changed`, `gone` or `done`. */
+  /** One of `ready`, `changed`, `gone` and `done`. */
   verdict: string;
 }
 
