@@ -1,7 +1,7 @@
-// The state of the commands that follow alerts, which one log keeps across restarts.
+// The state of the commands that follow alerts. One log keeps this state across restarts.
 //
-// The state consists of the versions that were printed or existed before, the position in the list,
-// the webhooks that wait for forwarding, and the alerts that wait for --exec and --post.
+// The state consists of the printed versions, the versions that existed before, the position in the
+// list, and two queues. The queues contain webhooks to forward, and alerts for --exec and --post.
 
 import type { Context } from '../../context.js';
 import { configError } from '../../errors.js';
@@ -44,9 +44,9 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /**
  * Opens the state file at a path. Creates a missing file. Keeps a copy of a damaged file.
  *
- * Throws a FleetError of kind `config` when the file is not a state file, others can write to it,
- * it belongs to another service, or another process uses it. A file of another service is not
- * changed.
+ * Throws a FleetError of kind `config` for a file that is not a state file, that others can write
+ * to, or that belongs to another service. Also throws one when another process uses the file. A
+ * file of another service is not changed.
  */
 export async function openMemory(
   { clock, signal, notice: say }: Pick<Context, 'clock' | 'signal' | 'notice'>,
@@ -86,8 +86,8 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the position in the list was lost, reading continues from the last change of the file,
-      // because later alerts cannot be in the file.
+      // When the position in the list was lost, reading continues from the time of the last change
+      // of the file. Later alerts cannot be in the file.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },

@@ -92,8 +92,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // Values from the environment are saved only when the login is for another profile than the one
-  // in use, or for another service.
+  // Values from the environment are saved only when the login uses another profile than the one in
+  // use, or another service.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)
@@ -110,8 +110,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
 }
 
 /**
- * The profile that a login is stored in. This is the profile that the user named, the profile in
- * use if it belongs to the same service, or a profile named after the host.
+ * The profile that a login is stored in. It is the profile that the user named, or the profile in
+ * use if it belongs to the same service. Otherwise it is named after the host.
  */
 interface LoginTarget {
   profile: string;

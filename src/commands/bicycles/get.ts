@@ -35,8 +35,7 @@ const CHANGES_SHOWN = 5;
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
- * Shows one bicycle. `text` is its UUID or the beginning of it, or its name, serial number or
- * bleid, or a part of one of these.
+ * Shows one bicycle. `text` is its UUID, name, serial number or bleid, or a part of one of these.
  */
 export async function getBicycle(context: Context, text: string): Promise<void> {
   const client = await context.client();

@@ -32,7 +32,7 @@ const LINES: { readonly [Name in Shell]: string } = {
  * Installs the completion, or removes exactly the lines that the installation added. Shows the
  * change and asks, unless `--yes` is set.
  *
- * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing, and of kind
+ * Throws a FleetError of kind `usage` when it cannot ask and `--yes` is missing. Throws one of kind
  * `output` when the file cannot be written.
  */
 export async function changeCompletion(

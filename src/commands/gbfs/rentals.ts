@@ -1,5 +1,5 @@
-// Reads the bicycles of a mirror with their last rentals, because a bicycle gets a new ID in the
-// feed after each rental.
+// Reads the bicycles of a mirror with their last rentals. A bicycle gets a new ID in the feed after
+// each rental.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { parseJson } from '../../json/parse.js';
@@ -8,8 +8,8 @@ import { rangeOf } from '../../mirror/past.js';
 import { readTime } from '../../terminal/time.js';
 
 /**
- * A bicycle that moved by more than this many degrees (about 200 m) may have been rented, even if
- * no message said so.
+ * A bicycle that moved by more than this many degrees (about 200 m) may have been rented without a
+ * message.
  */
 const RIDDEN_DEGREES = 0.002;
 /** The states of a bicycle that is not rented. */

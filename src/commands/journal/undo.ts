@@ -46,7 +46,7 @@ interface Kept {
  * Undoes the run of a journal. Throws the errors of carryOut.
  *
  * Throws a FleetError of kind `usage` for a journal that cannot be trusted or belongs to another
- * service, and of kind `partial` when some changes cannot be undone.
+ * service. Throws one of kind `partial` when some changes cannot be undone.
  */
 export async function undoJournal(
   context: Context,

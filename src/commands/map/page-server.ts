@@ -159,8 +159,8 @@ function openFleetCopy(payload: () => Payload) {
       while (logBytes > LOG_LIMIT_BYTES) logBytes -= log.shift()?.event.length ?? 0;
     },
     /**
-     * Returns the updates that a tab has missed. When some of them are no longer in the log,
-     * returns the event `fleet`, which tells the tab to request the whole fleet again.
+     * Returns the updates that a tab has missed. When the log no longer has all of them, returns
+     * the event `fleet`, which tells the tab to request the whole fleet again.
      */
     since(known: number): { events: Buffer[]; sequence: number } {
       const missed = log.flatMap((entry) => (entry.sequence > known ? [entry.event] : []));

@@ -59,8 +59,8 @@ const FRAME_MS = 100;
  */
 const MAP_FRAME_MS = 34;
 /**
- * Each pause is this many times as long as the last drawing took, so that drawing a large fleet
- * takes at most a tenth of the time.
+ * The pause after a frame is this many times as long as drawing the frame took. Even with a large
+ * fleet, drawing then takes at most a tenth of the time.
  */
 const FRAME_COST_FACTOR = 10;
 /** The longest time between two frames. The displayed ages change even when no message arrives. */
