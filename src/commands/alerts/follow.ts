@@ -26,7 +26,7 @@ import { alertsState, newAlertsOf, startAlerts } from './state.js';
 import type { Memory } from './state-file.js';
 import type { Webhook } from './webhook-receiver.js';
 
-/** Receives webhooks. */
+/** A receiver of webhooks. */
 export interface Receiver {
   /** Queues a webhook for forwarding. Called before its alerts are shown. */
   pass(webhook: Webhook): void;

@@ -31,8 +31,8 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version. Includes alerts of earlier attempts to read the same
-     * pages.
+     * The alerts that were found, by version. When the same pages are read again, the alerts found
+     * earlier are kept.
      */
     found: new Map<string, AlertItem>(),
     /** The alerts of the pages after the first one. */

@@ -12,7 +12,7 @@ import { statIfThere } from '../../settings/trust.js';
 import { readTime } from '../../terminal/time.js';
 import { openLog, readLog } from './log.js';
 
-/** The beginning and the end of the period whose alerts have been read. */
+/** The start of the watch, and the time up to which the list was read. */
 export interface Marks {
   /**
    * When the first watch with this state file started, or the time of `--since`, by this machine's
@@ -141,7 +141,10 @@ function openQueue(append: (records: readonly unknown[]) => void) {
   return {
     size: () => waiting.size,
     hasRoom: () => waiting.size < MOST_BODIES && bytes < MOST_BYTES,
-    /** Adds a body. Throws a FleetError of kind `output` when it cannot be written. */
+    /**
+     * Adds a body to the queue. Throws a FleetError of kind `output` when the log cannot be
+     * written.
+     */
     add(forwarded: Forwarded): void {
       append([recordOfBody(ids + 1, forwarded)]);
       keep(ids + 1, forwarded);

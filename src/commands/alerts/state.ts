@@ -74,8 +74,8 @@ export function startAlerts(
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
-     * Whether the watch started before its first reading. True after a failure or a restart, and
-     * with --since.
+     * Whether the first reading is later than the start of the watch. True after a failure or a
+     * restart, and with --since.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
@@ -126,7 +126,7 @@ export function alertsState(
   return turn.end === undefined ? turn.effects : [...turn.effects, turn.end];
 }
 
-// Reading the list
+// The following functions read the list of alerts.
 
 /**
  * Starts the next reading of the list when its time has come, or continues one after a failure.
@@ -344,7 +344,7 @@ function isFinal(
   return kind !== 'network' && (!isProven || lastedMs >= REFUSAL_LIMIT_MS);
 }
 
-// Webhooks and pushed messages
+// The following functions handle webhooks and pushed messages.
 
 function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' }) {
   const { state, effects } = turn;
@@ -379,7 +379,7 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (source === undefined) show(turn, alert, 'list', before);
 }
 
-// Showing alerts
+// The following functions show alerts.
 
 function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
   const version = alertVersionOf(item, source);

@@ -30,7 +30,7 @@ export interface Webhook {
   readonly body: Buffer;
   /** The headers of the body. They are changed when the body was changed. */
   readonly headers: IncomingMessage['headers'];
-  /** Sends a success answer. */
+  /** Answers the webhook with success. */
   accept(): void;
 }
 

@@ -1,4 +1,4 @@
-// `fleet alias set`, `list`, `delete` and `import`.
+// The commands `fleet alias set`, `list`, `delete` and `import`.
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 import { findBelow } from '../../cli/line.js';

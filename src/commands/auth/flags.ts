@@ -42,7 +42,7 @@ function readPath(text: string): string {
   );
 }
 
-/** Parses `--client-id`. */
+/** Parses the value of `--client-id`. */
 function readClientId(text: string): string {
   if (/^[\x21-\x7e]{1,200}$/.test(text)) return text;
   throw usageError('--client-id must be 1 to 200 printable characters without white space');

@@ -190,6 +190,6 @@ export function boxAround({ centre, radiusMetres }: Circle): Box {
 }
 
 function round(degrees: number): number {
-  // Adding 0 converts -0 to 0.
+  // Adding 0 turns -0 into 0.
   return Number(degrees.toFixed(DECIMALS)) + 0;
 }

@@ -43,7 +43,7 @@ export interface Edit {
   version?: unknown;
 }
 
-/** What messages call the request. */
+/** The name of an edit request in messages. */
 export const SUBJECT = 'the edit';
 
 /** The HTTP status of a service that has the URL but does not support the method. */

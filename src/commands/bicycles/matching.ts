@@ -94,8 +94,8 @@ export function openMatches(text: string) {
     },
     closest(): Matches {
       const isOnlyPrefix = byPrefix.size > 0 && byPrefix.size === exact?.size;
-      // Both kinds of matches are returned: "0028" can be the beginning of a UUID, or mean "Emmy
-      // 0028".
+      // A short text such as "0028" can be the beginning of a UUID, or mean "Emmy 0028", so both
+      // kinds of matches are returned.
       if (isOnlyPrefix && text.length < CERTAIN_PREFIX_DIGITS && byName.size > 0)
         return { kind: 'part', found: new Map([...byPrefix, ...byName]) };
       for (const [kind, found] of byKind) if (found.size > 0) return { kind, found };

@@ -46,8 +46,9 @@ export async function findRemembered(
   };
   const forms = formsOf(text);
   const isNamed = NAMING.map((field) => `${field} IN (${placeholders(forms)})`).join(' OR ');
-  // These are two separate queries, because with OR a database would not use every index. The index
-  // contains all fields of the inner query, so the query does not need to read whole rows.
+  // Names and UUIDs are searched with two separate queries, because with OR a database would not
+  // use every index. The index contains all fields of the inner query, so the query does not need
+  // to read whole rows.
   const named = await select(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),

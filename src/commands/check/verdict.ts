@@ -61,8 +61,8 @@ function whyNoShare({ uncertain }: Count): string {
 }
 
 /**
- * Returns the numbers of bicycles for which the limits are checked: the lowest and the highest
- * possible number, and the number in between that is most likely to meet all limits. The latter is
+ * Returns the numbers of bicycles for which the limits are checked. These are the lowest and the
+ * highest possible number, and the number in between that is most likely to meet all limits. It is
  * the lowest number that reaches `min`.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {

@@ -28,7 +28,7 @@ interface Page {
   summary: string;
   /** The text in the form that help prints. */
   text: string;
-  /** Related pages. */
+  /** The related pages, which the page lists. */
   others: readonly (readonly [name: string, section: number])[];
 }
 

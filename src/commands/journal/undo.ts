@@ -122,7 +122,7 @@ async function report({ notice }: Context, kept: readonly Kept[]): Promise<void>
     await notice(`and ${kept.length - KEPT_SHOWN} more changes that cannot be undone`);
 }
 
-// Transitions
+// The following functions undo transitions.
 
 /** A transition of the run that can be undone. */
 interface RunStep {
@@ -226,7 +226,7 @@ async function stateInHistory(
   return newestFirst[own]?.from ?? newestFirst[own + 1]?.to ?? undefined;
 }
 
-// Edits
+// The following functions undo edits.
 
 async function undoEdits(
   context: Context,

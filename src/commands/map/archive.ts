@@ -1,4 +1,5 @@
-// Reads a PMTiles archive: the street map of a city in one file, for `fleet map --tiles FILE.pmtiles`.
+// Reads a PMTiles archive, which contains the street map of a city in one file. For `fleet map
+// --tiles FILE.pmtiles`.
 
 import { type FileHandle, open } from 'node:fs/promises';
 import { basename } from 'node:path';

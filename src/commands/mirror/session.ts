@@ -203,7 +203,7 @@ function openState(
      * Bicycles with a change that a message did not contain. The values are their organizations.
      */
     refresh: { outdated: new Map<string, string>(), isReading: false },
-    /** What the last batch has written. */
+    /** What was written with the last batch. */
     written: {
       /** The gap that was still open after the last batch. */
       gap: undefined as OpenGap | undefined,
@@ -512,8 +512,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   const rows = { writes, gap, isSameGap, state, previousBatchIds, nowMs: clock.wallMs(), waitedMs };
   const gone = await keeper.run((database) => commit(database, writer, rows));
   ledger.setSize(ledger.size() - gone);
-  // This step changes rows in the database, so the cached rows are dropped. The number of changed
-  // rows does not matter: it is unknown when the answer of the database was lost.
+  // This step may have changed any row, so all cached rows are dropped. The number of changed rows
+  // is not reliable here, because the answer of the database may have been lost.
   if (writes.steps.some(({ type }) => type === 'mark-gone')) ledger.forget();
   const batchIds = organizations.map(() => batchId);
   Object.assign(written, { gap, batchIds, at: momentOf(clock) });
@@ -541,8 +541,8 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Pages wait only when messages arrive and the first reading is complete. Before that, single
-  // changes are not recorded, so their order does not matter.
+  // Pages of the list wait only when messages arrive and the first reading is complete. Before
+  // that, single changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits

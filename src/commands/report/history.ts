@@ -76,7 +76,7 @@ interface StateChange {
   readonly isFromList: boolean;
 }
 
-/** Adds the history of all bicycles to the table, and returns the bicycles that were idle longest. */
+/** Adds the history of all bicycles to the table. Returns the bicycles that were idle longest. */
 export async function tallyHistory(input: HistoryInput): Promise<IdleBicycle[]> {
   const { database, table } = input;
   const startMs = Math.min(...table.intervals.map(({ fromMs }) => fromMs));

@@ -11,7 +11,7 @@ export type PartKind = (typeof PARTS)[number];
 export const TIME_PARTS = ['hour', 'day', 'week'] as const;
 export type TimePartKind = (typeof TIME_PARTS)[number];
 
-/** All time units of parts. */
+/** All time units by which a report can be divided. */
 type AnyTimePart = TimePartKind | 'month';
 
 /** A period in milliseconds since the epoch. It includes its start and excludes its end. */

@@ -48,7 +48,7 @@ const FORMS_BY_EXTENSION: { readonly [extension: string]: RoundForm } = {
   '.htm': 'html',
 };
 
-/** Writes the tours. */
+/** Writes the tours in the chosen format. */
 export async function writeRounds(
   context: Context,
   form: RoundForm,

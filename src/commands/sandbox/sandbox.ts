@@ -48,8 +48,8 @@ async function serve(
   { fault, webhook, webhookSecret, ...given }: Omit<SandboxFlags, 'replay' | 'since' | 'speed'>,
   replay?: Replay,
 ): Promise<void> {
-  // A global flag has the same name as `--page-size`, so commander stores the value with the global
-  // flags.
+  // The global flag `--page-size` has the same name as the sandbox's own flag, so commander stores
+  // the value with the global flags.
   const served = { ...given, pageSize: context.flags.pageSize ?? given.pageSize };
   const options = replay === undefined ? served : { ...served, rate: 0, recorded: replay.recorded };
   const faults = (fault ?? []).map((text) => orUsageError(() => parseFault(text)));

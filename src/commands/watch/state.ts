@@ -49,7 +49,7 @@ export type WatchEffect =
 /** The maximum number of characters that are kept of an invalid message. */
 const KEPT_CHARACTERS = 1_000;
 
-/** The content of a message. */
+/** The parsed content of a pushed message. */
 interface Content {
   readonly entry: ShownEntry;
   /** The fields that conditions can refer to. */
@@ -167,7 +167,7 @@ export class Watch {
     if (this.#effects.at(-1)?.type !== 'end') this.#effects.push(effect);
   }
 
-  // Messages
+  // The following methods handle pushed messages.
 
   #takeMessage(event: Message) {
     if (event.data === '') return;
@@ -351,7 +351,7 @@ export class Watch {
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
 
-  // Results of the follower
+  // The following methods handle outputs of the follower.
 
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
@@ -415,7 +415,7 @@ export class Watch {
     );
   }
 
-  // The end
+  // The following methods end the watch.
 
   /**
    * Returns the error when the watch is stopped from outside. A watch that was never connected has
