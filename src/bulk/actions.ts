@@ -1,6 +1,6 @@
-// Plans of actions: one action on typed bicycles or alerts or on those of an input, and the actions
-// of a plan file. Each target of a plan file is read again before the question and again right
-// before its request. Nothing is sent to a target that changed.
+// Plans actions on bicycles or alerts. The targets are typed as arguments, read from an input, or
+// taken from a plan file. Each target of a plan file is read again before the confirmation question
+// and right before its request. A target that changed gets no request.
 
 import { BICYCLE } from '../api/bicycle.js';
 import { readTransitions, type Transitioned } from '../api/history.js';
@@ -35,19 +35,16 @@ import type {
   TaskEnd,
 } from './plan.js';
 
-/** The action; `verb` is the `type` of the request. */
+/** An action on bicycles or alerts. `verb` becomes the field `type` of the request body. */
 export interface Action
   extends Pick<BulkChange, 'resource' | 'verb' | 'isGrave' | 'warning' | 'explain' | 'lookAt'> {
-  /**
-   * The state that the action leads to; undefined when only the service's answer can show the
-   * state.
-   */
+  /** The state to which the action leads, or undefined when only the service's answer shows it. */
   target: string | undefined;
-  /** Added to the body of the request. */
+  /** Extra fields of the request body. */
   fields: { readonly [name: string]: string };
-  /** The typed bicycles or alerts, or the input that names them. */
+  /** The bicycles or alerts that the user typed, or the input that names them. */
   targets: readonly string[] | InputSource;
-  /** Finds the bicycle or alert that a text names. */
+  /** Finds a bicycle or alert by the text that the user typed. */
   find(text: string): Promise<{ uuid: string; item: Item | undefined }>;
 }
 
@@ -78,7 +75,7 @@ export async function runAction(
   await carryOut(context, plan, options);
 }
 
-/** Returns the plan of an action on these tasks. */
+/** Returns the plan that runs an action on the given tasks. */
 export function planOfAction(
   action: Omit<Action, 'targets' | 'find'>,
   tasks: readonly Task[],
@@ -111,7 +108,10 @@ function isTypedList(targets: Action['targets']): targets is readonly string[] {
   return Array.isArray(targets);
 }
 
-/** Finds the bicycles or alerts that were typed. Prints each that was found by its name. */
+/**
+ * Finds the bicycles or alerts that the user typed. Prints the UUID of each one that was found by
+ * its name.
+ */
 async function* findTargets(
   context: Context,
   { resource, find }: Action,
@@ -127,27 +127,27 @@ async function* findTargets(
 }
 
 /**
- * Returns the task of changing a bicycle or alert, with the fields that the input or a list
- * contained.
+ * Returns the task that changes a bicycle or alert. `fields` are its values from the input or from
+ * the service's list.
  */
 function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
-  // People know a bicycle by its name, and an alert by its message.
+  // Results show a bicycle by its name, and an alert by its message.
   const name = textOrNull(fields['name'] ?? fields['message'])?.trim() || null;
   const before = describeBefore(fields);
   const isKnown = before.state !== null || before.version !== null;
   return { key: uuid, uuid, name, ...(isKnown ? { before } : {}) };
 }
 
-/** Which entries the service's history may contain since the plan was made. */
+/** Decides which later entries in the service's history prevent a planned request. */
 export type HistoryRule =
   /**
-   * The history must not contain this transition. Otherwise a copy of the plan was carried out
-   * already.
+   * The history must not contain the planned transition. If it does, an earlier run already carried
+   * out the plan.
    */
   | 'not-carried-out'
   /**
-   * The history must not contain an entry after the transition of the run, so that the bicycle is
-   * still in the state to which the run brought it.
+   * The history must not contain an entry after the transition that an earlier run made. Otherwise
+   * the bicycle is no longer in the state that this run left.
    */
   | 'nothing-later';
 
@@ -158,18 +158,21 @@ export interface PlannedActionsOptions {
   concurrency: number;
   rule: HistoryRule;
   /**
-   * When a target was observed, by the service's clock (RFC 3339); undefined when it is not known.
+   * Returns when a target was observed, by the service's clock (RFC 3339), or undefined when
+   * unknown.
    */
   observedAt(target: PlanTarget): string | undefined;
-  /** The transition that led to the observed state of the target, for `nothing-later`. */
+  /**
+   * Returns the transition that led to the observed state of the target. `nothing-later` uses it.
+   */
   ownTransition?(target: PlanTarget): string;
-  /** Identifies the journal. */
+  /** Values that identify the journal of the run. */
   identity: { readonly [name: string]: string };
 }
 
 /**
- * The maximum number of pages of a history that are read. More changes are not expected between a
- * plan and its run.
+ * Reads at most this many pages of a bicycle's history. A bicycle should not change more often
+ * between a plan and its run.
  */
 const HISTORY_PAGES = 2;
 
@@ -181,8 +184,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
   /**
-   * Targets that were found in the service's list and not at their own URLs. They are not read
-   * again one by one, because their URLs do not show them.
+   * Targets that appear in the service's list but not at their own URLs. The check right before the
+   * request uses these values, because it cannot read the target again.
    */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
@@ -250,14 +253,17 @@ function taskOfTarget(target: PlanTarget): Task {
   return { key: uuid ?? '', uuid, name, before, verb: verbOfTarget(target) };
 }
 
-/** Returns the outcome of a target whose request must not be sent. */
+/** Returns the outcome of a target that gets no request because of this error. */
 export function endOfDifference(error: FleetError): TaskEnd {
   return endOf(error.status === GONE ? 'gone' : 'changed', { error, isWell: true });
 }
 
 const GONE = 404;
 
-/** Compares a target with the service. Returns why it must not be sent, or undefined. */
+/**
+ * Compares a target with the service's data. Returns the reason for not sending its request, or
+ * undefined when the target is unchanged.
+ */
 function findDifference(target: PlanTarget, present: Present | undefined): FleetError | undefined {
   if (present === undefined)
     return new FleetError('not-found', 'the service no longer shows it', { status: GONE });
@@ -270,7 +276,10 @@ function findDifference(target: PlanTarget, present: Present | undefined): Fleet
   );
 }
 
-/** Searches the service's history for an earlier run of the plan, or for a later change. */
+/**
+ * Searches the service's history for an earlier run of the plan, or for a later change. Returns the
+ * reason for not sending the request, or undefined.
+ */
 async function findInHistory(
   client: Client,
   { resource, rule, observedAt, ownTransition }: PlannedActionsOptions,
@@ -279,12 +288,13 @@ async function findInHistory(
 ): Promise<FleetError | undefined> {
   if (resource !== BICYCLE) return undefined;
   const version = target.observed['concurrency_version'] ?? null;
-  // Every transition increases the version.
+  // Every transition increases the version, so an equal version means that nothing happened since.
   if (version !== null && String(version) === String(present?.version)) return undefined;
   const sinceMs = readTime(observedAt(target));
   const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
   if (steps === undefined || sinceMs === undefined) return undefined;
-  // The service's times can have whole seconds, so an entry of the same second counts as later.
+  // The service may send times in whole seconds, so entries in the second of the plan count as
+  // later.
   const later = steps.filter(
     ({ timestamp }) => (readTime(timestamp) ?? 0) >= Math.floor(sinceMs / SECOND_MS) * SECOND_MS,
   );
@@ -302,8 +312,8 @@ async function findInHistory(
 }
 
 /**
- * Returns an entry that came after the run's own transition. When the history does not contain that
- * transition, returns any entry. The newest entry of the history is first.
+ * Returns the entry that followed the earlier run's own transition, or undefined when there is
+ * none. When `later` does not contain that transition, returns its oldest entry.
  */
 function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
   const oldestFirst = [...later]
@@ -313,7 +323,10 @@ function findFollowing(later: readonly Transitioned[], own: string): Transitione
   return oldestFirst[ownIndex + 1];
 }
 
-/** Looks up the unresolved requests of one transition after the other. */
+/**
+ * Determines the outcome of unresolved requests. Looks up all requests of one transition, then
+ * those of the next.
+ */
 async function lookUpByVerb(
   client: Client,
   resource: Resource,
@@ -325,7 +338,7 @@ async function lookUpByVerb(
   for (const verb of verbs) {
     const ofVerb = doubts.filter(({ task }) => task.verb === verb);
     const action = { resource, verb, target: targetStateOf(verb) };
-    // Answers to other transitions show other states.
+    // With several transitions, it is unknown which of them led to the states in the answers.
     const reached = verbs.size === 1 ? shown.reached : new Set<string>();
     decided.push(...(await lookUpActions(client, ofVerb, action, { reached })));
   }

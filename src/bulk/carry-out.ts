@@ -1,5 +1,5 @@
-// Carries out a plan, in this order: opens the journal, asks, sends the requests, decides the
-// outcome of requests that an earlier run sent without receiving an answer, and prints the summary.
+// Carries out a plan: opens the journal, asks for confirmation and sends the requests. Then it
+// determines the outcome of earlier requests that got no answer, and prints the summary.
 
 import { BICYCLE } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -36,7 +36,7 @@ export async function carryOut(
 ): Promise<void> {
   const { clock, signal, notice } = context;
   if (options.plan !== undefined) checkPlanFlag(options.plan, options);
-  // Throws when the settings have no address, before a journal is created.
+  // Fails before a journal is created when the settings contain no address of a service.
   await context.client();
   if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);
@@ -92,9 +92,9 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 }
 
 /**
- * Sorts the tasks by the journal of earlier runs, in the order of the input. `turns` are the tasks
- * to send, together with the finished and unchanged tasks and their outcome. `doubts` are the tasks
- * whose requests had no answer.
+ * Sorts the tasks by the journal of earlier runs. Keeps the order of the input. `turns` are the
+ * tasks to send, and the finished or unchanged tasks with their outcome. `doubts` are the tasks
+ * whose requests got no answer.
  */
 export function sortTasks(
   { change, tasks }: BulkPlan,
@@ -117,7 +117,9 @@ const UNCHANGED: TaskEnd = {
   result: resultOf('unchanged', { message: 'it already has these values' }),
 };
 
-/** Returns the outcome of a task that an earlier run finished. Its duration in this run is 0. */
+/**
+ * Returns the outcome of a task that an earlier run finished. The task needed no time in this run.
+ */
 function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
   if (before.outcome !== 'refused')
     return { result: { ...before, outcome: 'skipped', milliseconds: null }, uuid };
@@ -135,15 +137,12 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
   });
 }
 
-/**
- * The maximum number of targets without a request that are listed before the question. The results
- * list all of them.
- */
+/** Lists at most this many left-out targets before the question. The results list all of them. */
 const CHANGED_SHOWN = 20;
 
 /**
- * Reads the targets of a plan file again, and sets the outcome of targets whose requests must not
- * be sent.
+ * Reads the targets of a plan file again. A target whose request must not be sent gets its outcome
+ * here.
  */
 async function readTargets(
   { notice }: Context,
@@ -167,7 +166,10 @@ async function readTargets(
     await notice(`and ${changed.length - CHANGED_SHOWN} more targets that are left out`);
 }
 
-/** Returns the state and version from the input, or otherwise from a mirror that is current. */
+/**
+ * Returns the bicycle's state and version from the input, or from an up-to-date mirror, or null
+ * when both do not have them.
+ */
 async function findBefore(
   { change }: BulkPlan,
   { uuid, before }: Task,
@@ -180,13 +182,13 @@ async function findBefore(
     : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
-/** An unresolved task whose outcome no evidence decides. */
+/** An unresolved task for which no evidence was found. */
 type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
- * Decides unresolved tasks, `--settle` seconds after `startedMs` on the monotonic clock. Sends
- * those that the service certainly did not carry out. Reports each task once, even when the run is
- * stopped. Never rejects: a failure stops the run.
+ * Determines the outcome of tasks that an earlier run left unresolved. Waits until `--settle`
+ * seconds after `startedMs` on the monotonic clock. Sends the tasks that the service certainly did
+ * not carry out. Reports each task once, even after a stop. Never rejects; a failure stops the run.
  */
 export async function settleDoubts(
   run: BulkRun,
@@ -251,8 +253,8 @@ async function askForChoice(
 }
 
 /**
- * Returns the next step for a task whose outcome was decided. A change that was not carried out is
- * sent.
+ * Returns the next step for a task whose outcome was looked up. A task that was not carried out is
+ * sent again.
  */
 function turnOf(doubt: DecidedDoubt): Turn {
   const { task, entry } = doubt;
@@ -273,10 +275,10 @@ function turnOf(doubt: DecidedDoubt): Turn {
   return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }
 
-/** The maximum number of notices of one kind that a run prints. Further notices are counted. */
+/** Prints at most this many notices about changed values, and then the number of the others. */
 const NOTES_SHOWN = 5;
 
-/** Prints the values that the service stored when they differ from the values that were sent. */
+/** Prints notices about values that the service stored in a different form. */
 async function printNotes({ notice }: Context, notes: readonly string[]): Promise<void> {
   for (const note of notes.slice(0, NOTES_SHOWN)) await notice(note);
   if (notes.length > NOTES_SHOWN)
@@ -297,7 +299,8 @@ async function conclude({
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    // The program prints no error when a signal ends it, so the unknown outcome is printed here.
+    // A program that ends by a signal prints no error, so the unknown outcome is printed as a
+    // notice.
     if (isSignal(lastError)) await context.notice(lastError.message);
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;

@@ -1,5 +1,5 @@
-// Finds out whether changes without an answer were carried out. Reads the current state and the
-// history of bicycles and alerts, and the new bicycles, and decides by these.
+// Finds out whether requests without an answer were carried out. Reads the current state and the
+// history of bicycles and alerts, and the list of new bicycles.
 
 import { ALERT } from '../api/alert.js';
 import { openAlertPages } from '../api/alert-pages.js';
@@ -32,21 +32,22 @@ import { isSimilarName } from './outcome.js';
 import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } from './plan.js';
 
 /**
- * The maximum number of pages of a history. A bicycle has fewer transitions than this between a
+ * Reads at most this many pages of a history. A bicycle has fewer transitions than this between a
  * crash and the resumed run.
  */
 const HISTORY_PAGES = 5;
 
 /**
- * The maximum number of pages of a list. "It is not meant for keeping a whole fleet in sync by
- * requesting thousands of bicycles at once" (interface.md section 1). The newest changes are first.
+ * Reads at most this many pages of a list. "It is not meant for keeping a whole fleet in sync by
+ * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come
+ * first.
  */
 const LIST_PAGES = 500;
 
 /**
- * Reads the state of the service at the start of a run: the newest `modified` or `created` of its
- * list, its date, and the user of the token. Assumed: bicycles have `modified`, because section 4.1
- * orders by it.
+ * Reads the state of the service at the start of a run: the newest `modified` or `created` in the
+ * list, the service's time, and the user of the token. Assumed: bicycles have `modified`, because
+ * section 4.1 orders by it.
  */
 export async function readStart(
   context: Context,
@@ -55,8 +56,8 @@ export async function readStart(
   const field = command === 'create' ? 'created' : 'modified';
   const client = await context.client();
   const user = await readUser(context, client);
-  // A user who may act but not list does not get the newest time. A service that is down is
-  // reported here, before anything is sent.
+  // Some users may act on bicycles but not list them; for them the newest time stays unknown. If
+  // the service is down, the run fails here, before it sends anything.
   const answer = await ifOffered(client.send(newestFirst(resource, field)));
   if (answer === undefined) return { newest: null, isEmpty: false, date: null, user };
   const { items } = readPage<Bicycle>(answer);
@@ -65,15 +66,15 @@ export async function readStart(
   return {
     newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
     isEmpty: items.length === 0,
-    // An HTTP date has whole seconds.
+    // The `Date` header has whole seconds, so the milliseconds are removed.
     date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
     user,
   };
 }
 
 /**
- * Returns the user of the run: from the token, and from the service's `/me/`. Assumed: that answer
- * is the user as an object. Without it, only the token names the user.
+ * Returns the user of the run, from the token and from the service's `/me/`. Assumed: `/me/`
+ * answers with the user as an object. When `/me/` fails, only the token names the user.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -88,8 +89,8 @@ async function readUser(context: Context, client: Client): Promise<Person[]> {
 }
 
 /**
- * Reads and decides the unresolved tasks one after the other. Throws when the service cannot be
- * reached.
+ * Looks up the unresolved tasks one after the other and returns their outcomes. Throws when the
+ * service cannot be reached.
  */
 export async function lookUpActions(
   client: Client,
@@ -106,7 +107,7 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  // A user who may act but not list decides without the list.
+  // Some users may act on bicycles but not list them. For them the list is skipped.
   await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
@@ -123,7 +124,7 @@ async function readNow(client: Client, resource: Resource, uuid: string): Promis
     const item = await ifOffered(readOne(client, resource, uuid));
     return item && bicycleUuid(item.value) === uuid ? describe(item.value) : undefined;
   } catch (error) {
-    // A successful answer with other content is not evidence.
+    // A success response with a different body, for example from a proxy, proves nothing.
     if (isOtherContent(error)) return undefined;
     throw error;
   }
@@ -149,7 +150,8 @@ async function readHistory(
 }
 
 /**
- * Searches the list, newest changes first, for bicycles that could not be read at their own URLs.
+ * Searches the list for bicycles that could not be read at their own URLs. The list begins with the
+ * newest changes.
  */
 async function findInList(
   client: Client,
@@ -171,8 +173,7 @@ async function findInList(
 }
 
 /**
- * Passes alerts to `take`, the last changed alert first, until `take` returns true or the list
- * ends.
+ * Passes alerts to `take`, most recently changed first, until `take` returns true or the list ends.
  */
 async function readNewestAlerts(client: Client, take: (alert: Bicycle) => boolean): Promise<void> {
   let pages = 0;
@@ -197,32 +198,31 @@ function describe(bicycle: Bicycle): NonNullable<Evidence['now']> {
 export interface HistoryEntry {
   timestamp: string | null;
   transition: string | null;
-  /** The author, if the service names one. */
+  /** The user who made the entry, if the service names one. */
   by: Person;
 }
 
-/** The service's data about a bicycle after all requests in flight have arrived. */
+/** The service's data about a bicycle, read after all requests have certainly arrived. */
 export interface Evidence {
-  /** Undefined: the service does not show the bicycle. */
+  /** Undefined when the service does not show the bicycle. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
-  /** Undefined: the service has no history, or does not show it. */
+  /** Undefined when the service has no history or does not show it to this user. */
   history: readonly HistoryEntry[] | undefined;
 }
 
-/** The transition that was sent, and the states to which it is known to lead. */
+/** The transition that was sent, and the states to which it can lead. */
 export interface SentTransition {
   name: string;
   targets: ReadonlySet<string>;
 }
 
 /**
- * Decides the outcome of an action without an answer.
+ * Decides whether an action whose request got no answer was carried out.
  *
  * - `done`: the history shows that this user made the transition after the start of the run. Or the
- *   state changed to a state to which the transition leads, and the history does not contradict
- *   this.
+ *   state changed as the transition changes it, and the history does not contradict this.
  * - `untouched`: the bicycle was not saved since the run began. A newer `modified` proves nothing.
- * - `unknown`: everything else.
+ * - `unknown`: in all other cases.
  */
 export function decideAction(
   sending: Sending,
@@ -245,7 +245,7 @@ export function decideAction(
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-/** The reason why the outcome of an action is unknown when the state before it was not recorded. */
+/** Returns why the outcome is unknown when the journal has no state from before the request. */
 function whyUnknownBefore(history: Evidence['history']): string {
   if (history === undefined || history.length === 0) return 'it was changed since';
   return "the service's history shows it in the second in which the run began, and its state before is not known";
@@ -256,7 +256,10 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
   return isCertainlyNotLater(now.modified, lastMomentBefore(start));
 }
 
-/** Whether an entry is a transition by this user in a second that is certainly after the start. */
+/**
+ * Whether a history entry is this user's transition, in a second that is certainly after the start
+ * of the run.
+ */
 function provesAction(
   { transition, timestamp, by }: HistoryEntry,
   { start, afterMs }: Sending,
@@ -266,17 +269,17 @@ function provesAction(
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
   if (moment === undefined || began.length === 0) return false;
   if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
-  // The later of two times: the newest change, and the service's own date.
+  // The start of the run is the later of two times: the newest change, and the service's own time.
   const beganMs = Math.max(...began);
-  // In the second in which the run started, this user may have made the same transition before the
-  // run.
+  // An entry in the second of the start proves nothing: this user may have made the same transition
+  // before the run.
   return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 
 /**
- * Returns why the history contradicts the conclusion from the states before and now: another author
- * or transition since the second of the start, or no transition since then. Undefined when there is
- * no history, or when the history shows only the transition of this user.
+ * Returns why the history contradicts that this user made the transition: another user or
+ * transition appears since the start of the run, or no transition at all. Returns undefined when
+ * there is no history, or when it contains only this user's transition.
  */
 function findContradiction(
   history: Evidence['history'],
@@ -301,7 +304,9 @@ function findContradiction(
   return "the service's history does not show that this user did it";
 }
 
-/** Whether two names are the same transition. Observed: the history calls a return `return_`. */
+/**
+ * Whether two names mean the same transition. Observed: the history writes `return_` for a return.
+ */
 export function isSameTransition(one: string | null, other: string): boolean {
   return one !== null && lettersOf(one) === lettersOf(other);
 }
@@ -311,8 +316,8 @@ function lettersOf(name: string): string {
 }
 
 /**
- * Reads the newest bicycles and decides the outcome of creations. Assumed: the list contains each
- * new bicycle.
+ * Reads the newest bicycles and decides which creations without an answer were carried out.
+ * Assumed: the list contains each new bicycle.
  */
 export async function lookUpCreations(
   client: Client,
@@ -332,16 +337,16 @@ export async function lookUpCreations(
   return decideCreations(doubts, { bicycles, isWhole }, shown);
 }
 
-/** The longest name that a reason quotes. */
+/** The maximum length of a quoted name in a message. */
 const LONGEST_NAME_CHARACTERS = 60;
 
 /**
- * Decides the outcome of creations without an answer.
+ * Decides which creations without an answer were carried out.
  *
  * - `done`: exactly one new bicycle has all requested values, and no other creation without an
  *   answer can have made it.
  * - `untouched`: no new bicycle has a similar name.
- * - `unknown`: everything else, because a service can change the texts that it stores.
+ * - `unknown`: in all other cases, because a service can change the texts that it stores.
  *
  * @param candidates the newest bicycles, and whether they include all since the earliest start
  */
@@ -351,7 +356,7 @@ export function decideCreations(
   { made }: Pick<ShownByAnswers, 'made'>,
 ): DecidedDoubt[] {
   const { isWhole } = candidates;
-  // Answers prove which tasks created these bicycles.
+  // Bicycles whose creation was answered belong to other tasks.
   const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
 
   function decide(doubt: Doubt): TaskDecision {
@@ -382,7 +387,10 @@ export function decideCreations(
   return doubts.map((doubt) => ({ ...doubt, ...decide(doubt) }));
 }
 
-/** Whether a bicycle appeared since the request, in its organization and with a similar name. */
+/**
+ * Whether a bicycle may be the result of a creation: it is not older than the run, has a similar
+ * name, and belongs to the same organization.
+ */
 function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
   if (isBefore(bicycle, entry.sending.start)) return false;
   const { name = '', organization } = task.creation?.body ?? {};
@@ -393,8 +401,8 @@ function isSimilarCreation(bicycle: Bicycle, { task, entry }: Doubt): boolean {
 }
 
 /**
- * Whether a request can have created the bicycle: no value of the request contradicts a value of
- * the bicycle.
+ * Whether a request may have created the bicycle: its name, organization and serial number do not
+ * contradict those of the bicycle.
  */
 function couldHaveMade(doubt: Doubt, bicycle: Bicycle): boolean {
   const { serial_number: asked = '' } = doubt.task.creation?.body ?? {};
@@ -429,10 +437,7 @@ function isBefore(bicycle: Bicycle, start: Start): boolean {
 
 type Dated = 'modified' | 'created';
 
-/**
- * Returns the request of the list with the newest first (section 4.1 has `-modified` as an
- * example).
- */
+/** Returns the request for a list, newest first. Section 4.1 gives `-modified` as an example. */
 function newestFirst({ listPath, many }: Resource, field: Dated) {
   return {
     path: listPath,
@@ -442,8 +447,8 @@ function newestFirst({ listPath, many }: Resource, field: Dated) {
 }
 
 /**
- * Passes items to `take` until `take` returns true or the list ends. Resolves with false when the
- * list is too long.
+ * Passes items to `take`, newest first, until `take` returns true or the list ends. Resolves with
+ * false when it stops at the maximum number of pages.
  */
 export async function readNewest(
   client: Client,
@@ -460,7 +465,10 @@ export async function readNewest(
   return true;
 }
 
-/** Returns the state and the version of a bicycle or alert, from an input or an answer. */
+/**
+ * Returns the state and the version of a bicycle or alert. `bicycle` comes from an input or an
+ * answer.
+ */
 export function describeBefore(bicycle: { [field: string]: unknown }): Before {
   const version = bicycle['concurrency_version'];
   return {
@@ -475,8 +483,8 @@ function versionText(version: unknown): string | null {
 }
 
 /**
- * Returns the earliest and latest milliseconds since the epoch of an ISO 8601 time. A time without
- * decimals covers its whole second.
+ * Returns the earliest and latest moment that an ISO 8601 time can mean, in milliseconds since the
+ * epoch. A time without decimals covers its whole second.
  */
 function spanOf(moment: unknown): { fromMs: number; toMs: number } | undefined {
   const fromMs = readTime(moment);
@@ -490,7 +498,7 @@ function isLaterSecond(milliseconds: number, otherMilliseconds: number): boolean
   return Math.floor(milliseconds / 1000) > Math.floor(otherMilliseconds / 1000);
 }
 
-/** Whether a moment is certainly not later than another. False when one of them is null. */
+/** Whether a moment is certainly not later than another. False when one of them is unknown. */
 export function isCertainlyNotLater(moment: unknown, other: string | null): boolean {
   const [span, otherSpan] = [spanOf(moment), spanOf(other)];
   return span !== undefined && otherSpan !== undefined && span.toMs <= otherSpan.fromMs;
@@ -503,9 +511,9 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 }
 
 /**
- * Returns the latest moment that is certainly before the run. It is the earlier of the newest
- * change and the service's own date, because a `modified` can be in the future. Null when one of
- * them is unknown.
+ * Returns the latest moment that is certainly before the run, or null when it is unknown. This is
+ * the earlier of the newest change and the service's own time, because `modified` can be in the
+ * future.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
@@ -515,12 +523,12 @@ export function lastMomentBefore({ newest, date }: Start): string | null {
 /** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
-/** Longer than any name. */
+/** No name of a user is longer than this. */
 const NAME_CHARACTERS = 300;
 
 /**
- * Returns the identifiers of the user that a text, number or object names. Returns no identifier
- * when nothing can be compared.
+ * Returns the identifiers of a user from a text, a number or an object. Returns an empty object
+ * when the value contains no usable identifier.
  */
 export function personOf(value: unknown): Person {
   if (isObject(value)) {
@@ -541,7 +549,7 @@ function nameIn(value: unknown): string | undefined {
   return isName ? value.trim().toLowerCase() : undefined;
 }
 
-/** Returns the UUID or the number of a value, or the one at the end of a link. */
+/** Returns the UUID or number that the value contains, also when it is the last part of a link. */
 function identityIn(value: unknown): Person | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined;
   const text = String(value).slice(0, NAME_CHARACTERS).trim();
@@ -552,8 +560,8 @@ function identityIn(value: unknown): Person | undefined {
 }
 
 /**
- * Whether a user is certainly one of these users: the most reliable identifier that both have is
- * equal.
+ * Whether a user is certainly one of these users. Compares the most reliable identifier that both
+ * users have.
  */
 export function isOneOf(someone: Person, people: readonly Person[]): boolean {
   return people.some((one) => {

@@ -6,7 +6,7 @@ import { collect, oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import { addInputFlags } from '../input/flags.js';
 
-/** The maximum number of requests in flight. More requests would burden the service. */
+/** The maximum of `--concurrency`. More requests in flight would burden the service. */
 const MOST_CONCURRENT = 64;
 
 /** Adds the flags of a command that can change many bicycles or alerts. */
@@ -23,7 +23,7 @@ export function addBulkFlags<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds `--yes`, which skips the question before a change. */
+/** Adds `--yes`, which skips the confirmation question. */
 export function addYesFlag<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   description: string,
@@ -31,11 +31,14 @@ export function addYesFlag<A extends unknown[], O extends OptionValues>(
   return command.option('-y, --yes', description);
 }
 
-/** The parsed flags of every change. */
+/** The parsed flags that every command with changes has. */
 export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
   FlagsOf<typeof addYesFlag<[], NoFlags>>;
 
-/** Adds the flags of `act`. `words` are the parts of the descriptions that differ by noun. */
+/**
+ * Adds the flags of `act`. `words` contains the descriptions that differ between bicycles and
+ * alerts.
+ */
 export function addActFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   words: { many: string; yes: string; unknown: string },
@@ -49,7 +52,7 @@ export function addActFlags<A extends unknown[], O extends OptionValues>(
 /** The parsed flags of `act`. */
 export type ActOptions = FlagsOf<typeof addActFlags<[], NoFlags>>;
 
-/** Adds the flags of a run: its speed, and its behaviour after a failure or a crash. */
+/** Adds the flags that control the speed of a run and its behaviour after a failure or a crash. */
 export function addRunFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -83,13 +86,13 @@ function readJournalPath(path: string): string {
   );
 }
 
-/** Parses the path of `--plan`. */
+/** Checks the path that `--plan` names. */
 export function readPlanPath(path: string): string {
   if (path !== '' && path !== '-') return path;
   throw usageError(`--plan must be a file, not "${path}"`, 'for example: --plan monday.plan');
 }
 
-/** The choices for requests whose outcome stays unknown. */
+/** What fleet can do with a request whose outcome stays unknown. */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];

@@ -1,5 +1,5 @@
-// The requests in flight of a run. A gate limits their number. After Ctrl-C, fleet waits one second
-// for their answers.
+// Controls the requests in flight of a run. A gate limits their number. After Ctrl-C, fleet waits
+// one second for their answers.
 
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';
@@ -9,8 +9,8 @@ import type { Clock } from '../system/clock.js';
 import { count as countOf } from '../terminal/count.js';
 
 /**
- * After this many consecutive failures all workers wait, and the pause grows with each failure.
- * run.ts stops the run after further failures.
+ * From this number of consecutive failures on, all workers pause after each failure. The pause
+ * grows with each failure. After further failures, run.ts stops the run.
  */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
@@ -18,15 +18,15 @@ export interface GateOptions {
   /** The maximum number of requests in flight. */
   most: number;
   clock: Clock;
-  /** When this signal is aborted, the gate lets no more requests through. */
+  /** Aborted when the run stops. The gate then lets no more requests through. */
   over: AbortSignal;
-  /** Prints a line for the operator. */
+  /** Prints a line on stderr. */
   say(line: string): void;
 }
 
 /**
- * Opens the gate of a run. A pause halves the maximum number of requests in flight. When as many
- * answers as this number succeeded, it grows by one.
+ * Opens the gate that limits the requests in flight of a run. A pause halves the limit. The limit
+ * grows by one after as many successful answers as its value.
  */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
@@ -46,7 +46,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   over.addEventListener('abort', admit);
 
   /**
-   * Makes all workers wait. An answer that arrives during the pause belongs to an earlier request.
+   * Makes all workers wait. Only the first failure of a pause halves the limit: answers that arrive
+   * during the pause belong to earlier requests.
    */
   function hold(milliseconds: number, why: string): void {
     const nowMs = clock.monotonicMs();
@@ -61,7 +62,7 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   async function enter(): Promise<boolean> {
     const isLet = new Promise<boolean>((resolve) => waiting.push(resolve));
     admit();
-    // A worker that the gate has just let through may have stopped the run.
+    // A worker that passed the gate at the same moment may have stopped the run.
     return (await isLet) && !over.aborted;
   }
 
@@ -82,8 +83,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
       return failuresInARow;
     },
     /**
-     * Ends a request and makes all workers wait for this time. Then waits until the request may be
-     * sent again.
+     * Ends a request and makes all workers wait for `milliseconds`. Resolves when the request may
+     * be sent again, or with false when the run was stopped.
      */
     pause(milliseconds: number, why: string): Promise<boolean> {
       inFlight -= 1;
@@ -102,7 +103,7 @@ const GRACE_MS = 1000;
 
 const UNANSWERED = 'no answer came before the program ended; whether it was carried out is unknown';
 
-/** The message when a signal arrives while changes are in flight. */
+/** Returns the message for a signal that arrives while changes are in flight. */
 export function waitingFor(count: number): string {
   return `waiting ${GRACE_MS / 1000} s for ${countOf(count, 'request')} in flight; Ctrl-C again does not wait`;
 }
@@ -115,8 +116,8 @@ export function isSignal(reason: unknown): reason is FleetError {
 }
 
 /**
- * Waits a moment for requests in flight after the first signal. Abandons them after that time or at
- * the second signal.
+ * Waits one second for the requests in flight after the first signal. Abandons them after that
+ * time, or at the second signal.
  */
 export function openPatience({ clock, signal, urgentSignal }: Context, onSignal: () => void) {
   const given = new AbortController();
@@ -145,9 +146,9 @@ export function openPatience({ clock, signal, urgentSignal }: Context, onSignal:
 }
 
 /**
- * Sends one change with a client that goes on for one second after Ctrl-C. A change that has no
- * answer by then has an unknown outcome. Throws the client's errors, or the signal's reason when
- * the signal came before the request.
+ * Sends one change, and waits one more second for its answer after Ctrl-C. Without an answer by
+ * then, the outcome is unknown. Throws the client's errors, or the signal's reason when the signal
+ * came before the request.
  */
 export async function sendChange<Answer>(
   context: Context,
@@ -158,8 +159,8 @@ export async function sendChange<Answer>(
   try {
     return await send(await context.client({ signal: givenUp }));
   } catch (thrown) {
-    // When a signal ends the program, it prints no error. Therefore the unknown outcome is printed
-    // here.
+    // A program that ends by a signal prints no error, so the unknown outcome is printed as a
+    // notice.
     if (isSignal(thrown)) await context.notice(thrown.message);
     throw thrown;
   } finally {

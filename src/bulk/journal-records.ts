@@ -1,5 +1,5 @@
-// Reads a journal record by record: the command that it belongs to, the run that uses it, and the
-// outcome of each task.
+// Reads the records of a journal: its command, the runs that used the journal, and the outcome of
+// each task.
 
 import { createHash } from 'node:crypto';
 import { usageError } from '../errors.js';
@@ -19,15 +19,14 @@ export interface Binding {
 /** The state of the service at the start of a run, by the service's own clock. */
 export interface Start {
   /**
-   * The newest `modified` in the list (`created` for creations); null when the list did not contain
-   * it.
+   * The newest `modified` in the list, or the newest `created` for creations. Null when unknown.
    */
   newest: string | null;
-  /** Whether the list was empty. Then all later bicycles are newer than the run. */
-  isEmpty: boolean;
   /**
-   * The time of the service's answer, from its `Date` header as ISO 8601; null when there was none.
+   * Whether the list was empty. If it was, every bicycle that appears later is newer than the run.
    */
+  isEmpty: boolean;
+  /** The `Date` header of the service's answer as ISO 8601, or null when the answer had none. */
   date: string | null;
   /** The user of the run, if the token or the service names one. */
   user: readonly Person[];
@@ -36,78 +35,78 @@ export interface Start {
 /** Identifiers of a user (UUID, number, e-mail, name), in lower case. */
 export type Person = { readonly [kind: string]: string | undefined };
 
-/** The values of a bicycle before the request, from the input; null for missing values. */
+/** The state and version of a bicycle before the request; null for missing values. */
 export interface Before {
   state: string | null;
-  /** `concurrency_version`, which grows with every save. */
+  /** The service's `concurrency_version`. It grows with every save. */
   version: string | null;
 }
 
-/** When a task was sent and may have been carried out. */
+/** When a request was sent, and what was known about its bicycle by then. */
 export interface Sending {
   start: Start;
-  /**
-   * Milliseconds from the answer of `start` to the sending of the task, on the monotonic clock of
-   * the run.
-   */
+  /** Milliseconds from the recorded start of the run to this request, on the monotonic clock. */
   afterMs: number;
   before: Before | null;
 }
 
-/** The values of the fields of an edit, for people. */
+/** The values of an edited bicycle before and after, as text for people. */
 export interface ChangedValues {
   before: string;
   after: string;
 }
 
 /**
- * The values of each field of an edit, before and after, as JSON texts with all digits. A field
- * that the bicycle did not have has no `before`.
+ * The values of each edited field before and after, as JSON texts that keep all digits. `before` is
+ * missing when the bicycle did not have the field.
  */
 export interface ChangedFields {
   readonly [field: string]: { readonly before?: string; readonly after: string };
 }
 
-/** The records of one run. */
+/** A summary of the records that one run wrote. */
 export interface RecordedRun {
   /** Undefined when the run ended before it could send anything. */
   startedAtMs: number | undefined;
-  /** The date of its last record that has a date. */
+  /** The date of the run's last dated record. */
   lastAtMs: number | undefined;
-  /** Whether the run recorded its end. If not, it was killed or is still running. */
+  /** Whether the run recorded its end. Otherwise it was killed or is still running. */
   isEnded: boolean;
   user: readonly Person[];
 }
 
-/** The records of one task. */
+/** What the journal says about one task. */
 export interface JournalEntry {
-  /** Undefined for other commands than edit. */
+  /** The values of an edit for people; undefined for other commands. */
   values?: ChangedValues | undefined;
-  /** The exact values of an edit. */
+  /** The exact values of an edit, which an undo needs. */
   fields?: ChangedFields | undefined;
   /** The transition of this task; undefined when all tasks of the run have the same transition. */
   transition?: string | undefined;
-  /** Undefined: the request was about to be sent, and no answer is recorded. */
+  /**
+   * The recorded result, or undefined when the request may have been sent but has no recorded
+   * answer.
+   */
   result: ChangeResult | undefined;
-  /** The bicycle that the service created, for creations. */
+  /** The bicycle that the service created; null for other changes. */
   uuid: string | null;
   name: string | null;
-  /** The evidence for the result. */
+  /** How the result was found out. */
   how: How;
   /** The run that wrote the last record of the task. */
   run: string;
   /**
-   * When that run wrote the record, by its machine's clock, in milliseconds since the epoch; null
-   * when unknown.
+   * When that run wrote the record, in milliseconds since the epoch by the clock of its machine.
+   * Null when unknown.
    */
   atMs: number | null;
-  /** The first request whose outcome is not known. */
+  /** The earliest request of the task whose outcome is not known. */
   sending: Sending;
 }
 
 /**
- * What shows the result of a change: an answer, the service's history or list, the state, or the
- * operator.
+ * How the result of a change was found out: from an answer, from the service's history, list or
+ * state, or from the operator.
  */
 export type How = 'answered' | 'history' | 'list' | 'state' | 'operator';
 
@@ -122,39 +121,39 @@ const LINE_FEED = 0x0a;
 
 const NO_START: Start = { newest: null, isEmpty: false, date: null, user: [] };
 
-/** The records of a journal that were read so far. */
+/** The contents of a journal, as far as it has been read. */
 export type Journal = ReturnType<typeof emptyJournal>;
 
 export function emptyJournal() {
   return {
-    /** Undefined when the first line is missing. */
+    /** The command of the journal; undefined when its first line is missing. */
     binding: undefined as Binding | undefined,
     entries: new Map<string, JournalEntry>(),
-    /** The runs that wrote it, in their order. */
+    /** The runs that wrote to the journal, oldest first. */
     runs: new Map<string, RecordedRun>(),
     holder: undefined as Holder | undefined,
-    /** The last run that wrote to the journal: its start, and the time of its last record. */
+    /** The start of the last run that wrote to the journal, and the time of that record. */
     start: NO_START,
     startedAtMs: null as number | null,
     /**
-     * The latest date of a record, in milliseconds since the epoch; undefined when no record has a
-     * date.
+     * The latest date in any record, in milliseconds since the epoch; undefined without dated
+     * records.
      */
     latestAtMs: undefined as number | undefined,
     /**
-     * The complete lines that were read: their bytes, their number, and the number of complete
-     * records among them.
+     * The complete lines that were read: their size in bytes, their number, and the number of
+     * intact records among them.
      */
     bytes: 0,
     lines: 0,
     records: 0,
-    /** The number of the last record that each run wrote. */
+    /** The number of the last record of each run. */
     numbers: new Map<string, number>(),
-    /** Why the journal does not show all changes; undefined for an undamaged journal. */
+    /** Why the journal may not show all changes; undefined for an undamaged journal. */
     damage: undefined as string | undefined,
     /**
-     * The number of a line that is not a record. A crash leaves such a line at the end of the
-     * journal, or before the record with which the next run begins.
+     * The number of a line that is not a record. A crash can leave such a line at the end of the
+     * journal. The next run then begins after it.
      */
     tornLine: undefined as number | undefined,
   };
@@ -166,7 +165,7 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
-/** The fields of a record. */
+/** The known fields of a record. Each kind of record has some of them. */
 interface JournalRecord
   extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
   start?: Partial<Start>;
@@ -181,13 +180,15 @@ interface JournalRecord
   [name: string]: unknown;
 }
 
-/** The line of a record, with a checksum at its end. */
+/** Returns the line of a record. The line ends with a checksum. */
 export function lineOf(record: object): string {
   const text = JSON.stringify(record).slice(0, -1);
   return `${text},"sum":"${sumOf(text)}"}\n`;
 }
 
-/** Returns the record on a line, and whether its checksum is right; undefined for other text. */
+/**
+ * Parses a line. Returns the record and whether its checksum is right, or undefined for other text.
+ */
 function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
   try {
     const value: unknown = parseJson(line);
@@ -204,10 +205,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Reads further bytes of a journal. Any first part of a journal is usable, because a crash can cut
- * the file anywhere, and no request is sent before its line is on the disk. Edited lines are noted
- * as damage. Throws a FleetError of kind `usage` for a file that is not a journal, and for another
- * version of the format.
+ * Reads further bytes of a journal. A journal that a crash cut off anywhere is still usable,
+ * because each request has its line on the disk before it is sent. Notes edited lines as damage.
+ * Throws a FleetError of kind `usage` for a file that is not a journal, or has another version of
+ * the format.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -223,7 +224,7 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     checkFirst(bytes.toString('utf8', from), path);
 }
 
-/** Skips complete records that this run appended. */
+/** Counts records that this run appended itself, so that they are not read again. */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
   for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
@@ -258,8 +259,8 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
 }
 
 /**
- * Checks the number of a record. Each run numbers its records, and the first record of a run counts
- * the earlier records.
+ * Checks the number of a record and notes missing records as damage. Each run numbers its records,
+ * and its first record contains the number of records before it.
  */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
@@ -268,7 +269,7 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   const isMissing = n !== before + 1 || (typeof after === 'number' && journal.records - 1 < after);
   if (isMissing) journal.damage ??= `records are missing before line ${journal.lines}`;
   journal.numbers.set(run, Number(n));
-  // Accepted with `--unknown resend`.
+  // The operator accepted the damage with `--unknown resend`.
   if (accepts !== true) return;
   journal.damage = undefined;
   journal.latestAtMs = undefined;
@@ -294,10 +295,15 @@ function noteRun({ runs }: Journal, { claim, released, run, start, at }: Journal
   });
 }
 
-/** The largest accepted difference between the dates of two machines. */
+/**
+ * Accepts dates that are up to one day in the future, because the clocks of two machines can
+ * differ.
+ */
 const LARGEST_CLOCK_DIFFERENCE_MS = DAY_MS;
 
-/** Notes damage when records are dated later than now, because their order is then uncertain. */
+/**
+ * Notes damage when a record has a future date, because the order of the records is then uncertain.
+ */
 export function checkDates(journal: Journal, nowMs: number): void {
   const { latestAtMs } = journal;
   if (latestAtMs === undefined || latestAtMs <= nowMs + LARGEST_CLOCK_DIFFERENCE_MS) return;
@@ -310,10 +316,10 @@ function showDay(milliseconds: number): string {
   return isDate ? new Date(milliseconds).toISOString().slice(0, 10) : 'an impossible date';
 }
 
-/** The latest date that JavaScript has. */
+/** The latest time that a JavaScript `Date` can represent. */
 const LATEST_DATE_MS = 8.64e15;
 
-/** The hint for a journal with `damage`. */
+/** The hint for a damaged journal. */
 export const DAMAGE_HINT =
   'look at it with "fleet journal show", and use a new journal for what is left; --unknown resend acts on everything that it does not show as done';
 
@@ -327,7 +333,8 @@ export function checkDamage({ damage }: Journal, path: string): void {
 }
 
 /**
- * Refuses a file of another program. Without a complete first line, no request can have been sent.
+ * Throws for a file of another program. Accepts an incomplete first line: such a run has sent no
+ * request.
  */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
@@ -342,8 +349,8 @@ function checkFirst(text: string, path: string): void {
 }
 
 /**
- * The first header counts. When two runs begin a journal at the same time, one of them gets the
- * journal.
+ * Reads a header. When two runs create a journal at the same time, the first header counts, and
+ * only one of the runs gets the journal.
  */
 function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
   const { fleet_journal: version, sum, ...binding } = record;
@@ -371,7 +378,8 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
-  // A run that lost the journal can write until it notices the loss, but it sends nothing.
+  // A run that lost the journal may still write records before it notices, but it sends no
+  // requests.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };
@@ -396,11 +404,12 @@ function readValues(values: unknown): ChangedValues | undefined {
   return { before: String(values['before'] ?? ''), after: String(values['after'] ?? '') };
 }
 
-/** Statuses which mean that the request was not carried out, but can succeed later. */
+/** Status codes of requests that were not carried out but can succeed later. */
 const NOT_NOW: readonly (number | null)[] = [401, 403, 408, 409, 423, 425, 429, 499];
 
 /**
- * Returns the state of a task after earlier runs: done, refused, open (to be sent), or in doubt.
+ * Returns the state of a task after earlier runs: done, refused, open (to be sent), or in doubt
+ * (without a known outcome).
  */
 export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | 'refused' | 'doubt' {
   if (entry === undefined) return 'open';
@@ -417,8 +426,8 @@ export function judgeEntry(entry: JournalEntry | undefined): 'open' | 'done' | '
 }
 
 /**
- * Refuses a journal that belongs to something else. The FleetError of kind `usage` says what
- * differs.
+ * Throws a FleetError of kind `usage` for a journal of another command, profile or address. The
+ * message lists the differences.
  */
 export function checkBinding({ binding: found }: Journal, wanted: Binding, path: string): void {
   if (found === undefined) return;

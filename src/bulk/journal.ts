@@ -1,5 +1,5 @@
-// The journal of a bulk run. Each request and each answer is on the disk before the run continues.
-// After each flush the run checks that no other run has taken over the file.
+// Writes the journal of a bulk run. Each request is recorded on the disk before it is sent, and
+// each answer after it arrived. After each flush the run checks that it still has the journal.
 
 import { randomBytes } from 'node:crypto';
 import { existsSync, fstatSync, statSync } from 'node:fs';
@@ -17,26 +17,26 @@ import * as records from './journal-records.js';
 export type OpenJournal = ReturnType<typeof openRecords>;
 
 /**
- * When the last check is older than this, the run checks the file again before it sends a request.
+ * Before a request, the run checks the journal again when the last check is older than this.
  * Another run can take over a journal after two missing heartbeats.
  */
 const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
 
-/** A flush that takes longer than this is reported once. */
+/** The first flush that takes longer than this is reported. */
 const SLOW_FLUSH_MS = 1000;
 
 export interface JournalOptions extends LockOptions {
-  /** Whether a damaged journal may be used (`--unknown resend`). */
+  /** Whether the operator accepts a damaged journal (`--unknown resend`). */
   isTrusted: boolean;
 }
 
-/** Returns the error for a file that cannot be a journal. */
+/** Returns the error for a file that cannot be used as a journal. */
 function unusable(path: string, why: string, cause?: unknown): FleetError {
   const hint = 'nothing was sent; pass --journal the name of a file that can be written';
   return new FleetError('usage', `the journal ${path} ${why}`, { cause, hint });
 }
 
-/** Returns the error for a journal that disappeared or cannot be written; exit 10. */
+/** Returns the error for a journal that disappeared or cannot be written. The exit code is 10. */
 function lost(path: string, why: string, cause?: unknown): FleetError {
   return new FleetError('output', `the journal ${path} ${why}`, {
     cause,
@@ -45,11 +45,11 @@ function lost(path: string, why: string, cause?: unknown): FleetError {
 }
 
 /**
- * Opens a regular file. Throws a FleetError of kind `usage` for a pipe or a device, and when it
- * cannot be opened.
+ * Opens a regular file. Throws a FleetError of kind `usage` for a pipe, a device or an unreadable
+ * file.
  */
 async function openRegular(path: string, flags: number): Promise<FileHandle> {
-  // Opening a named pipe without a writer would block.
+  // Without O_NONBLOCK, opening a named pipe that has no writer would block.
   const opening = isDeviceName(path)
     ? undefined
     : open(path, flags | constants.O_NONBLOCK, OWN_FILE_MODE);
@@ -61,10 +61,10 @@ async function openRegular(path: string, flags: number): Promise<FileHandle> {
   throw unusable(path, 'is not a regular file');
 }
 
-/** The number of bytes that are read at once. It is larger than the longest record. */
+/** The size of the blocks in which a journal is read. A block is larger than any record. */
 const BLOCK_BYTES = 64 * 1024 * 1024;
 
-/** Reads the lines that were appended since the last reading, block by block. */
+/** Reads the lines that were appended since the last call, block by block. */
 async function readAppended(
   journal: records.Journal,
   handle: FileHandle,
@@ -87,7 +87,8 @@ async function readAppended(
 }
 
 /**
- * Reads a journal without creating or locking it. A missing journal is empty, unless it must exist.
+ * Reads a journal without creating or locking it. With `mustExist` false, a missing journal is read
+ * as an empty one.
  */
 export async function readJournalFile(
   path: string,
@@ -107,8 +108,8 @@ export async function readJournalFile(
 }
 
 /**
- * Returns the entries of earlier runs, for `--dry-run`. Refuses a damaged journal, unless the
- * operator trusts it.
+ * Returns the entries of earlier runs, for `--dry-run`. Throws for a damaged journal, unless the
+ * operator accepts it.
  */
 export async function peekEntries(
   path: string,
@@ -123,8 +124,8 @@ export async function peekEntries(
 }
 
 /**
- * Appends and flushes. After a failure the file can end with half a line, so nothing more may be
- * written.
+ * Appends bytes to the file and flushes them. After a failure the file can end with half a line, so
+ * the caller must not write to it again.
  */
 async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promise<void> {
   try {
@@ -136,8 +137,8 @@ async function appendTo(handle: FileHandle, bytes: Buffer, path: string): Promis
 }
 
 /**
- * Returns a function that appends texts. Its promise resolves after the flush. Texts that arrive
- * during a flush are written together in the next one. After a failure nothing is written.
+ * Returns a function that appends texts and resolves after their flush. Texts that arrive during a
+ * flush are written together in the next one. After a failure nothing more is written.
  */
 function openAppender(flush: (bytes: Buffer) => Promise<void>) {
   let waiting: string[] = [];
@@ -154,9 +155,9 @@ function openAppender(flush: (bytes: Buffer) => Promise<void>) {
 }
 
 /**
- * Opens the journal of a run: a new one, or one of an earlier run of the same command. Throws a
- * FleetError of kind `usage` when it belongs to another command, is not a journal, is in use, or
- * cannot be opened.
+ * Opens the journal of a run. Creates it, or continues the journal of an earlier run of the same
+ * command. Throws a FleetError of kind `usage` when the file cannot be opened, is in use, is not a
+ * journal, or belongs to another command.
  */
 export async function openJournal(
   path: string,
@@ -166,7 +167,7 @@ export async function openJournal(
   const id = randomBytes(6).toString('hex');
   const journal = records.emptyJournal();
   const isMissing = !existsSync(path);
-  // Before the file is created.
+  // The counter must be checked before `openRegular` creates the journal.
   if (isMissing && !options.isTrusted) await checkCounter(journal, path);
   const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
   const refresh = async () => {
@@ -182,7 +183,7 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The check below covers only changes before this moment.
+    // The checks below cover the file only up to this moment.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;
@@ -191,7 +192,7 @@ export async function openJournal(
     const { size } = fstatSync(handle.fd);
     const expected = journal.bytes + written.length;
     if (size < expected) throw lost(path, 'was cut short while the run used it');
-    // Another process may have recorded that it took over the journal.
+    // A different size means that another process wrote too. It may have taken over the journal.
     if (size === expected) records.skipOwn(journal, written, id);
     else await refresh();
     if (journal.damage !== undefined)
@@ -210,7 +211,7 @@ export async function openJournal(
         ? records.lineOf({ fleet_journal: records.JOURNAL_VERSION, ...binding })
         : '';
       const accepts = options.isTrusted ? { accepts: true } : {};
-      // The line feed ends a line that a crash cut off.
+      // The leading line feed ends a line that a crash cut off.
       const line = records.lineOf({ ...record, n: 1, after: journal.records, ...accepts });
       await appendTo(handle, Buffer.from(`\n${header}${line}`), path);
       return refresh();
@@ -241,24 +242,24 @@ export async function openJournal(
   }
 }
 
-/** When this run last found that no other run had taken over its journal. */
+/** The last time when the run found that it still had its journal. */
 interface LastCheck {
-  /** On the monotonic clock. */
+  /** The time of the check, on the monotonic clock. */
   atMs: number;
-  /** How long the process had been suspended until then. */
+  /** The total time for which the process had been suspended by then. */
   suspendedMs: number;
-  /** The bytes that are being appended now. */
+  /** The number of bytes that are being appended now. */
   writing: number;
 }
 
-/** Whether the path still leads to the open file. */
+/** Whether the path still names the open file. */
 function isSameFile(handle: FileHandle, path: string): boolean {
   const { dev, ino } = fstatSync(handle.fd);
   const named = statSync(path, { throwIfNoEntry: false });
   return named?.dev === dev && named.ino === ino;
 }
 
-/** Returns a function that appends and flushes. It reports a slow disk once. */
+/** Returns a function that appends bytes and flushes them. It reports a slow disk once. */
 function openFlush(
   handle: FileHandle,
   path: string,
@@ -281,8 +282,8 @@ function openFlush(
 }
 
 /**
- * Flushes the folder, so that the name of a new file is not lost in a power failure. Some systems
- * do not allow folders to be opened.
+ * Flushes the folder of a new journal. Without this, a power failure can lose the file's name. Some
+ * systems cannot open folders; there the flush is skipped.
  */
 async function keepName(path: string): Promise<void> {
   try {
@@ -291,7 +292,7 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
-/** The record of a task that is about to be sent. */
+/** What the journal records about a task before its request is sent. */
 interface Announcement {
   name: string | null;
   before: records.Before | null;
@@ -301,7 +302,7 @@ interface Announcement {
   transition?: string | undefined;
 }
 
-/** The parts that write records. */
+/** What `openRecords` needs to write records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;
@@ -309,9 +310,7 @@ interface RecordsOptions {
   whyUncertain(): string | undefined;
   /** Aborted when the journal is closed. */
   over: AbortController;
-  /**
-   * Closes the counter file. Before that, stores the number of records, unless the journal is lost.
-   */
+  /** Closes the counter file. With `isWhole`, stores the number of records first. */
   finish(isWhole: boolean): Promise<void>;
 }
 
@@ -335,19 +334,22 @@ function openRecords(
   };
   every(clock, BEAT_MS, gone.signal, () => write({ beat: id }).catch(() => {}));
   return {
-    /** The entries of earlier runs, by key. */
+    /** The entries of earlier runs, by the key of their task. */
     before: journal.entries as ReadonlyMap<string, records.JournalEntry>,
     /**
-     * Aborted with a FleetError of kind `output` when the journal is lost: it was deleted, replaced
-     * or taken over, or cannot be written.
+     * Aborted with a FleetError of kind `output` when the journal is deleted, replaced, taken over,
+     * or cannot be written.
      */
     lost: gone.signal,
-    /** Records the start of this run and the service's state. */
+    /** Records the start of this run and the state of the service. */
     begin(start: records.Start): Promise<void> {
       begunAt = clock.monotonicMs();
       return write({ run: id, start, at: clock.wallMs() });
     },
-    /** Resolves when the record is on the disk. The request may be sent only after that. */
+    /**
+     * Records that a request is about to be sent. The request must wait until the promise resolves,
+     * because only then the record is on the disk.
+     */
     announce(key: string, { name, before, values, fields, transition }: Announcement) {
       const afterMs = Math.round(clock.monotonicMs() - begunAt);
       return write({
@@ -362,12 +364,12 @@ function openRecords(
       });
     },
     /**
-     * Returns why another run may have taken over the journal by now. A record must then be written
-     * and checked before a request is sent. Undefined when this run certainly still has the
-     * journal.
+     * Returns why another run may have taken over the journal since the last check, or undefined
+     * when it certainly has not. With a reason, the run must write and check a record before the
+     * next request.
      */
     whyUncertain,
-    /** Resolves when the record is on the disk. */
+    /** Records the result of a task. Resolves when the record is on the disk. */
     record(
       key: string,
       result: ChangeResult,
@@ -380,9 +382,9 @@ function openRecords(
       };
       return write({ answered: key, run: id, ...known, result, at: clock.wallMs() });
     },
-    /** Releases the lock and closes the file. */
+    /** Releases the journal for other runs and closes its files. */
     async close() {
-      // A lost journal belongs to another run.
+      // A journal that was lost belongs to another run and must not be changed.
       if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
       await finish(!gone.signal.aborted);
       gone.abort();
@@ -392,29 +394,26 @@ function openRecords(
   };
 }
 
-/** The counter is written once for this many records. */
+/** The counter file is updated after this many records. */
 const RECORDS_PER_COUNT = 10;
 
-/** All counters have the same length, so that each one is overwritten in place. */
+/** Counters are padded to this length, so that a new counter overwrites the old one completely. */
 const DIGITS = 15;
 const COUNTER = /^\{"journal_records":(\d{1,15})\}\s*$/;
 const LONGEST_COUNTER_BYTES = 100;
 
-/**
- * Returns the path of the counter file. All names of a journal, such as links, have the same
- * counter file.
- */
+/** Returns the path of the counter file. Links to the same journal share one counter file. */
 async function counterPathOf(journalPath: string): Promise<string> {
   const path = await realpath(journalPath).catch(() => journalPath);
   return `${path}.count`;
 }
 
-/** Matches an incomplete counter. A crash leaves one when it interrupts a write. */
+/** Matches an incomplete counter, which a crash can leave when it interrupts a write. */
 const DAMAGED_COUNTER = /^(?:\{"journal_records":\d{0,15}\}?\s*)?\0*$/;
 
 /**
- * Opens a regular file without blocking; undefined for any other kind of file. Does not follow a
- * symbolic link, because another user may have created it.
+ * Opens a regular file without blocking. Returns undefined for another kind of file. Does not
+ * follow symbolic links, because another user may have created them.
  */
 async function openCounterFile(path: string, flags: number): Promise<FileHandle | undefined> {
   const all = flags | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);
@@ -430,7 +429,7 @@ async function readCounterText(handle: FileHandle): Promise<string> {
   return bytes.toString('utf8', 0, bytesRead);
 }
 
-/** Whether a file is empty or a counter, so that it may be overwritten. */
+/** Whether a file may be overwritten: it is empty, or contains a counter. */
 async function isCounter(handle: FileHandle): Promise<boolean> {
   const text = await readCounterText(handle);
   return COUNTER.test(text) || DAMAGED_COUNTER.test(text);
@@ -451,8 +450,8 @@ async function readCounter(path: string): Promise<number | undefined> {
 }
 
 /**
- * Compares a journal with its counter file. Notes missing records as damage. Throws a FleetError of
- * kind `usage` when the counter file exists and the journal is missing or empty.
+ * Compares a journal with its counter file and notes missing records as damage. Throws a FleetError
+ * of kind `usage` when the counter file shows records but the journal is missing or empty.
  */
 export async function checkCounter(journal: Journal, journalPath: string): Promise<void> {
   const path = await counterPathOf(journalPath);
@@ -470,8 +469,8 @@ export async function checkCounter(journal: Journal, journalPath: string): Promi
 export type RecordCounter = Awaited<ReturnType<typeof openRecordCounter>>;
 
 /**
- * Opens the counter file of a journal. When this fails, the run continues without the file, and
- * `say` reports the reason.
+ * Opens the counter file of a journal. On failure, `say` reports the reason, and the run continues
+ * without the file.
  */
 export async function openRecordCounter(journalPath: string, say: (line: string) => void) {
   const path = await counterPathOf(journalPath);
@@ -505,9 +504,9 @@ export async function openRecordCounter(journalPath: string, say: (line: string)
     fail(`cannot be opened: ${reasonOf(error)}`);
   }
   return {
-    /** Stores how many records of the journal are on the disk. */
+    /** Stores the number of records that the journal has on the disk. */
     write,
-    /** Stores the number after every tenth record. */
+    /** Stores the number of records when ten or more were added since the last time. */
     async count(records: number): Promise<void> {
       if (records >= counted + RECORDS_PER_COUNT) await write(records);
     },

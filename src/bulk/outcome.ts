@@ -1,5 +1,5 @@
-// Decides the outcome of a change by its answer (cli.md section 4, promise 9). Compares the texts
-// that were sent with the texts that the service stored.
+// Decides the outcome of a change by its answer (cli.md section 4, promise 9). Also compares stored
+// texts with the texts that were sent.
 
 import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
@@ -14,7 +14,7 @@ import { escapeJson } from '../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
-/** Returns a result. Its missing fields are null. */
+/** Returns a result. Fields that are not given are null. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,
@@ -27,10 +27,7 @@ export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): C
   };
 }
 
-/**
- * Returns the outcome of a task from its answer, or from the error that explains why it is not
- * done.
- */
+/** Returns the outcome of a task, with the details of its answer or error. */
 export function endOf(
   outcome: Outcome,
   { answer, error, ...more }: Omit<TaskEnd, 'result'>,
@@ -42,17 +39,17 @@ export function endOf(
   return { result, answer, error, ...more };
 }
 
-/** The JSON object of an answer. */
+/** The parsed JSON object of an answer. */
 type Body = { [name: string]: unknown };
 
-/** The fields of the body of a 2xx answer; null for a missing field. */
+/** The fields that fleet uses from a success response; null for missing fields. */
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the body of a 2xx answer. These bodies mean success: an empty body, an object of this
- * bicycle without errors, and an object without `uuid`, `error` and `errors`. Any other body may
- * come from a proxy; the function then returns a description of it. Assumed: the object is the
- * changed bicycle.
+ * Reads the body of a 2xx answer. A body means success when it is empty, or an object of this
+ * bicycle without errors, or an object without `uuid`, `error` and `errors`. Any other body may
+ * come from a proxy; then returns a description of the body. Assumed: the object is the changed
+ * bicycle.
  */
 function readChange(
   text: string,
@@ -76,7 +73,7 @@ function readChange(
   return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
 
-/** Whether an error field has content. A bicycle can have an empty field `errors`. */
+/** Whether an error field has content. A bicycle can have an empty `errors` field. */
 function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== null && value !== false && value !== '';
@@ -88,7 +85,10 @@ function describeText(text: string): string {
   return /^[[{"]/.test(start) ? 'incomplete JSON' : `text ("${start.slice(0, 60)}")`;
 }
 
-/** Whether the bicycle in an answer is the requested one. The service may have changed its name. */
+/**
+ * Whether the bicycle in an answer is the requested one. Accepts a similar name, because services
+ * can change names.
+ */
 function isNewBicycle({ name }: NewBicycle, answer: Body): boolean {
   return isSimilarName(name, answer['name']);
 }
@@ -126,7 +126,9 @@ export function judgeAnswer(
   return endOf('done', { answer, isWell: true, ...about, ...stored }, state);
 }
 
-/** The notice about a name that the service changed; undefined when it stored the name as sent. */
+/**
+ * Returns a notice when the service stored a different name, or undefined when it kept the name.
+ */
 function describeStoredName(
   { name }: NewBicycle,
   { name: stored }: Reading,
@@ -136,8 +138,8 @@ function describeStoredName(
 }
 
 /**
- * The outcome of a creation that was sent again and refused. A refusal such as "already exists" can
- * be caused by the earlier request, which then did create the bicycle.
+ * Returns the outcome of a creation that was sent again and refused. The outcome is unknown: the
+ * refusal ("already exists") may mean that the earlier request created the bicycle.
  */
 export function doubtRefusal(end: TaskEnd): TaskEnd {
   const { error } = end;
@@ -153,15 +155,15 @@ export function doubtRefusal(end: TaskEnd): TaskEnd {
 }
 
 /**
- * Returns the outcome of a task after a failure. `isGivenUp` is true when fleet abandoned the
- * requests in flight.
+ * Returns the outcome of a task after a failure. `isGivenUp` says that fleet stopped waiting for
+ * answers.
  */
 export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
   const { status, kind, cause } = error;
   if (status === undefined) {
     if (kind === 'network' && cause instanceof ExchangeError && cause.sent)
       return endOf('unknown', { error });
-    // Without a connection or a token, all other requests would fail too.
+    // Without a connection or a token every other request would fail too, so the run stops.
     const outcome = kind === 'internal' || isGivenUp ? 'unknown' : 'not-sent';
     return endOf(outcome, { error, isFatal: true });
   }
@@ -172,25 +174,25 @@ export function judgeFailure(error: FleetError, isGivenUp: boolean): TaskEnd {
       error: error.with({ message: words, hint: error.hint ?? 'check it before you try again' }),
     });
   }
-  // All other requests would get the same answer. A 405 means that the service does not have this
-  // action.
+  // Every other request would get the same answer, so the run stops. 405 means that the service
+  // does not have this action.
   if (status === 401 || status === 403 || status === 405)
     return endOf('refused', { error, isWell: true, isFatal: true });
-  // The service asks to slow down, even after all retries.
+  // The service still limits the rate after all retries, so the run stops.
   if (status === 429) return endOf('failed', { error, isFatal: true });
   if (isUnknownOutcome(status)) return endOf('unknown', { error });
-  // The service did not carry out the change, but may do so later.
+  // The service did not carry out the change. With these statuses a later attempt can succeed.
   const isForNow = [408, 423, 425, 499].includes(status) || isConcurrentEdit(error);
   return endOf(isForNow ? 'failed' : 'refused', { error, isWell: true });
 }
 
-/** How much of an error body is searched. */
+/** Searches only this many characters of an error body. */
 const DETAIL_LENGTH_CHARACTERS = 2000;
 
 /**
- * Whether the service refused because another user saved the bicycle at the same time. The service
- * carried out nothing, and a retry can succeed. Assumed: 409 with a message or code about
- * concurrency.
+ * Whether the service refused because another user saved the bicycle at the same time. Such a
+ * change was not carried out, and a retry can succeed. Assumed: the status is 409, and the message
+ * or code mentions concurrency.
  */
 export function isConcurrentEdit({ status, detail }: FleetError): boolean {
   return (
@@ -202,19 +204,21 @@ export function isConcurrentEdit({ status, detail }: FleetError): boolean {
 /** White space, control characters and invisible characters. Services remove or replace them. */
 const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** The end of a text that a service cut off: half a character, or an ellipsis. */
+/** What a service leaves at the end of a text that it cut off: an ellipsis or half a character. */
 const CUT_MARK = /[.\u2026\ufffd\p{Cs}]+$/u;
 
-/** Accents, punctuation and other characters that do not distinguish names. */
+/** Characters that do not distinguish names, such as accents and punctuation. */
 const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
 
-/** Returns the text without white space and without differences of case and Unicode form. */
+/**
+ * Returns a form of the text for comparison: without white space, and equal for every case and
+ * Unicode form.
+ */
 function fold(text: string): string {
-  // The lower case comes first: the upper case of both "ß" and "ẞ" is then "SS", and "ς" equals
-  // "σ".
+  // Lower case first, then upper case: this makes "ß" equal to "ẞ", and "ς" equal to "σ".
   const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
-  // Decomposed, so that a text that was cut before an accent is still the beginning of the other
-  // text.
+  // NFKD separates accents from letters. A text that was cut before an accent then still is a
+  // prefix of the whole text.
   return folded.normalize('NFKD');
 }
 
@@ -222,20 +226,20 @@ function withoutCutMark(text: string): string {
   return text.trimEnd().replace(CUT_MARK, '');
 }
 
-/** Longer texts are cut in a notice. */
+/** Notices quote at most this many characters of a text. */
 const LONGEST_QUOTE_CHARACTERS = 100;
 
-/** Returns a text in quotes, with its hidden characters visible. */
+/** Returns a quoted text with escaped control characters. */
 export function quoteText(text: string): string {
   return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
 }
 
-/** How a stored text differs from the text that was sent. */
+/** How a stored text relates to the text that was sent. */
 export type StoredForm = 'same' | 'normalised' | 'cut' | 'other';
 
 /**
- * Compares a stored text with the text that was sent. `normalised` means a difference only of white
- * space, case, Unicode form or line ends. `cut` means that the service stored only the beginning.
+ * Compares a stored text with the text that was sent. `normalised` means that only white space,
+ * case, Unicode form or line ends differ. `cut` means that the service stored only the beginning.
  */
 export function compareStored(sent: string, stored: string): StoredForm {
   if (sent === stored) return 'same';
@@ -245,8 +249,8 @@ export function compareStored(sent: string, stored: string): StoredForm {
 }
 
 /**
- * Whether a service can have stored this name for the name that was sent. A missing or empty name
- * counts as similar, because it excludes nothing.
+ * Whether a service may store this name when it receives `sent`. A missing or empty stored name
+ * counts as similar, because it proves no difference.
  */
 export function isSimilarName(sent: string, stored: unknown): boolean {
   if (typeof stored !== 'string') return true;

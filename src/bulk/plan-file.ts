@@ -1,8 +1,8 @@
-// The file of a plan, for `--plan FILE` and `fleet apply`: a header, one line for each target, and
-// a checksum. Writing a plan changes nothing at the service.
+// Writes and reads plan files, for `--plan FILE` and `fleet apply`. A plan has a header, one line
+// for each target, and a checksum. Writing a plan changes nothing at the service.
 //
-// Each line is JSON, so that two plans can be compared with diff. The checksum is on the last line
-// and covers all lines before it.
+// Each line is JSON, so that diff can compare two plans. The checksum on the last line covers all
+// lines before it.
 
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -33,7 +33,8 @@ import {
 } from './plan.js';
 
 /**
- * Throws a FleetError of kind `usage` when the flags do not fit `--plan`, and when the file exists.
+ * Throws a FleetError of kind `usage` when other flags contradict `--plan`, or when the file
+ * exists.
  */
 export function checkPlanFlag(path: string, { dryRun, journal }: ChangeOptions): void {
   if (dryRun === true)
@@ -46,7 +47,9 @@ export function checkPlanFlag(path: string, { dryRun, journal }: ChangeOptions):
   refuseExistingPlan(path);
 }
 
-/** Throws a FleetError of kind `usage` when the file exists: a plan never replaces a file. */
+/**
+ * Throws a FleetError of kind `usage` when the file exists, because a plan never replaces a file.
+ */
 export function refuseExistingPlan(path: string): void {
   if (!existsSync(path)) return;
   throw usageError(
@@ -56,9 +59,9 @@ export function refuseExistingPlan(path: string): void {
 }
 
 /**
- * Writes the tasks into a plan, with the current values of the service. Tasks that change nothing
- * are left out. When the service does not show some of the targets, it throws a FleetError of kind
- * `partial` after the plan is written.
+ * Writes the tasks into a plan file, with the current values from the service. Leaves out tasks
+ * that change nothing. When the service does not show some targets, writes the plan without them
+ * and throws a FleetError of kind `partial`.
  */
 export async function writePlan(
   context: Context,
@@ -103,7 +106,7 @@ export async function writePlan(
 
 const NAMES_SHOWN = 10;
 
-/** Returns the address that a plan belongs to, without a slash at its end. */
+/** Returns the base URL that a plan records, without a slash at its end. */
 export async function planBaseUrl({ settings }: Context): Promise<string> {
   return ((await settings()).baseUrl.value?.href ?? '').replace(/\/+$/, '');
 }
@@ -156,12 +159,12 @@ async function reportPlan(
   );
 }
 
-/** The version of the format. A newer one is refused. */
+/** The version of the plan format. Plans with a newer version are refused. */
 export const PLAN_FORMAT = 1;
 
 /**
- * Writes a plan atomically. Throws a FleetError of kind `usage` when
- * it exists or cannot be written.
+ * Writes a plan file atomically. Throws a FleetError of kind `usage` when the file exists or cannot
+ * be written.
  */
 export async function writePlanFile(
   path: string,
@@ -186,7 +189,7 @@ export async function writePlanFile(
 
 type WholeFile = Awaited<ReturnType<typeof openWholeFile>>;
 
-/** Several lines are written at once, so that a plan of 100,000 targets needs little memory. */
+/** Writes this many lines at a time, so that a plan of 100,000 targets needs little memory. */
 const LINES_TOGETHER = 1_000;
 
 async function writeLines(
@@ -208,8 +211,8 @@ async function writeLines(
 }
 
 /**
- * Reads a plan. Throws a FleetError of kind `usage` for a file that is not a plan, that was edited
- * or cut off, or that has a newer format.
+ * Reads a plan file. Throws a FleetError of kind `usage` for a file that is not a plan, was edited
+ * or cut off, or has a newer format.
  */
 export async function readPlanFile(context: InputOptions, path: string): Promise<PlanFile> {
   const text = (await readInput(context, path)).toString('utf8');
@@ -232,7 +235,10 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
 /** The first target is on the second line of the file. */
 const FIRST_TARGET_LINE = 2;
 
-/** Another program can write a plan with a correct checksum, so each target is checked. */
+/**
+ * Parses the targets of a plan. Checks each target, because another program can write a plan with a
+ * correct checksum.
+ */
 function readTargets(path: string, { command }: PlanHeader, lines: readonly string[]) {
   const linesByKey = new Map<string, number>();
   return lines.map((text, index) => {
@@ -280,7 +286,7 @@ function readLine(line = ''): { [field: string]: unknown } | undefined {
   }
 }
 
-/** Compares the checksum on the last line with the lines before it. */
+/** Returns the checksum of a plan. Throws when it differs from the checksum on the last line. */
 function checkSum(path: string, text: string): string {
   const end = text.trimEnd().lastIndexOf('\n') + 1;
   const written = readLine(text.slice(end).trim())?.['checksum'];

@@ -1,4 +1,4 @@
-// The types of a plan: its tasks, their requests and outcomes, and its file.
+// The types of a plan: its tasks with their requests and outcomes, and the plan file.
 
 import type { NewBicycle } from '../api/bicycle.js';
 import type { Resource } from '../api/resource.js';
@@ -11,15 +11,15 @@ import type { Before, ChangedFields, ChangedValues, How, JournalEntry } from './
 
 /** One bicycle or alert to change, or one bicycle to create. */
 export interface Task {
-  /** The key in a journal. */
+  /** The key of the task in a journal. */
   key: string;
-  /** Null for a creation. */
+  /** The UUID of the bicycle or alert; null for a creation. */
   uuid: string | null;
   /** The name in the input. */
   name: string | null;
-  /** State and version in the input. */
+  /** The state and version before the change, if the input contains them. */
   before?: Before;
-  /** The values of an edit, for the journal. */
+  /** The values of an edit, in the form in which the journal shows them. */
   values?: ChangedValues;
   /** The exact values of an edit, which an undo needs. */
   fields?: ChangedFields;
@@ -29,71 +29,74 @@ export interface Task {
 }
 
 /**
- * A bicycle to create, and the number of its row in the input, from 1. Results are printed in this
- * order.
+ * A bicycle to create, and the number of its row in the input, counted from 1. Results are printed
+ * in the order of the rows.
  */
 export interface Creation {
   row: number;
   body: NewBicycle;
 }
 
-/** The kind of a change. */
+/** The kind of change that a plan makes. */
 interface ChangeKind {
   resource: Resource;
-  /** `retire`, `create`. */
+  /** The name of the change in messages, for example `retire` or `create`. */
   verb: string;
-  /** Each journal belongs to one command. */
+  /** The command that makes the change. A journal belongs to one command. */
   command: 'create' | 'act' | 'edit';
-  /** Whether it asks before a change even of a single bicycle, and the user must type a word. */
+  /**
+   * Whether the change is hard to undo. Fleet then always asks for confirmation, and the user must
+   * type a word or number.
+   */
   isGrave?: boolean;
-  /** A sentence for the question that says how the change can be undone. */
+  /** A sentence in the question that says how the change can be undone. */
   warning?: string | undefined;
-  /** Whether it asks before a change even of a single bicycle. */
+  /** Whether fleet asks for confirmation even when the change has a single target. */
   isAlwaysAsked?: boolean;
 }
 
 /** How the values in an answer differ from the values that were sent. */
 export interface StoredCheck {
-  /** The service ignored or cut values. */
+  /** Set when the service ignored values or stored only a part of them. */
   error?: FleetError;
-  /** The service normalised values. */
+  /** Set when the service stored values in a normalised form. */
   notice?: string;
 }
 
-/** The change, how each task is sent, and how its answer is judged. */
+/** A change: how each of its tasks is sent, and how answers are judged. */
 export interface BulkChange extends ChangeKind {
   requestOf(task: Task): HttpRequest;
   /**
-   * Returns the values that a plan file records, when these are not the state and the body of the
-   * request.
+   * Returns the values for a plan file. Without this function the plan contains the state and the
+   * request's body.
    */
   planned?(task: Task): Pick<PlanTarget, 'observed'> & { body: PlanTarget['request']['body'] };
   /**
-   * Whether the bicycle already has the values of the task. The task is then reported as unchanged.
+   * Whether the bicycle already has the values of the task. Such a task is reported as unchanged.
    */
   isUnchanged?(task: Task): boolean;
   /**
-   * Whether the request can be sent in another form after this refusal. From then on `requestOf`
-   * returns that form.
+   * Whether another form of the request may succeed after this refusal. If true, `requestOf`
+   * returns that form from then on.
    */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
-  /** Compares the values that were sent with the values in the answer to a success. */
+  /** Compares the values in a success response with the values that were sent. */
   checkStored?(task: Task, answer: HttpAnswer): StoredCheck;
   /**
-   * Reads the target again right before its request. Returns the reason why the request must not be
-   * sent: the target changed, or the service answered 404.
+   * Reads the target again right before its request. Returns an error when the request must not be
+   * sent, because the target changed or no longer exists.
    */
   checkBefore?(client: Client, task: Task): Promise<FleetError | undefined>;
-  /** Returns a failure with a better message. */
+  /** Returns the failure with a clearer message. */
   explain?(error: FleetError, task: Task): FleetError;
   /**
-   * Decides unresolved tasks by the service's data and by earlier answers. Throws when the service
-   * cannot be reached.
+   * Determines the outcome of unresolved tasks from the service's data and from the answers to
+   * other tasks. Throws when the service cannot be reached.
    */
   lookUp(client: Client, doubts: readonly Doubt[], shown: ShownByAnswers): Promise<DecidedDoubt[]>;
   /**
-   * Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a question.
-   * Throws when the service does not show it.
+   * Reads the name, state and position of a bicycle (`available, at 52.5,13.4`) for a confirmation
+   * question. Throws when the service does not show the bicycle.
    */
   lookAt?: ((uuid: string) => Promise<{ name: string | undefined; detail: string }>) | undefined;
 }
@@ -101,72 +104,71 @@ export interface BulkChange extends ChangeKind {
 export interface BulkPlan {
   change: BulkChange;
   tasks: readonly Task[];
-  /** Whether stdin is the input. Questions are then asked on the terminal itself. */
+  /** Whether the input is read from stdin. Questions are then asked on the terminal device. */
   isStdin: boolean;
   /**
-   * The format of the results. When a task is `single`, its failure is the failure of the command.
+   * The output format of the results. With `single`, the failure of the only task becomes the error
+   * of the command.
    */
   shape: Shape<Ended>;
   /** Prints the answer to a single task instead of its result. */
   show?(answer: HttpAnswer): Promise<void>;
   /**
-   * Identifies the journal. The command, the profile and the address also belong to its identity.
+   * Further values that identify the journal, in addition to the command, the profile and the
+   * address.
    */
   identity?: { readonly [name: string]: string };
   /**
-   * Reads the targets before the question. Returns the outcomes of those whose requests must not be
-   * sent, by key.
+   * Reads the targets before the confirmation question. Returns the outcomes of targets whose
+   * requests must not be sent, by key.
    */
   readTargets?(open: readonly Task[]): Promise<ReadonlyMap<string, TaskEnd>>;
   /** Throws a FleetError of kind `usage` when the keys of a journal do not match the tasks. */
   checkKeys?(keys: Iterable<string>): void;
 }
 
-/** A task that an earlier run sent, and whose outcome is not known. */
+/** A task that an earlier run sent and whose outcome is not known. */
 export interface Doubt {
   task: Task;
   entry: JournalEntry;
 }
 
-/** The outcome of a task, the evidence for it, and its effect on the run. */
+/** The outcome of a task, how it was found out, and its effect on the run. */
 export interface TaskEnd {
   result: ChangeResult;
-  /** The values in the answer. */
+  /** The UUID and name from the answer. */
   uuid?: string | null;
   name?: string | null;
-  /** `answered` when absent. */
+  /** How the outcome was found out; `answered` by default. */
   how?: How;
   error?: FleetError | undefined;
   /**
-   * Whether the journal records it, because a request may have been sent or evidence decided the
-   * task.
+   * Whether the journal must record the outcome. True when a request may have been sent, or when
+   * evidence showed the outcome.
    */
   isRecorded?: boolean;
   /** The answer to a change that the service accepted. */
   answer?: HttpAnswer | undefined;
-  /**
-   * A line about the values that the service stored when they differ from the values that were
-   * sent.
-   */
+  /** A notice for the user when the service stored a value in a different form. */
   notice?: string;
-  /** Whether the service works, because it answered. A refusal is also an answer. */
+  /** Whether the service gave an answer that shows that it works. A refusal also counts. */
   isWell?: boolean;
-  /** Whether all other tasks would have the same outcome, so that the run stops. */
+  /** Whether the run must stop, because all other tasks would fail in the same way. */
   isFatal?: boolean;
 }
 
-/** A task in the queue of a run. Its outcome is set from the start when it needs no request. */
+/** A task in the queue of a run. A task that needs no request has its outcome from the start. */
 export interface Turn extends Task {
   end?: TaskEnd;
-  /** Whether an earlier request for this task may have been carried out. */
+  /** Whether an earlier request of the task may have been carried out. */
   wasSent?: boolean;
 }
 
-/** What the answers of this run and of earlier runs have shown. */
+/** What the answers of this run have shown so far. */
 export interface ShownByAnswers {
-  /** The states of bicycles after the change. */
+  /** The states that bicycles had after the change. */
   reached: ReadonlySet<string>;
-  /** The bicycles that other tasks created. */
+  /** The UUIDs of the bicycles that other tasks created. */
   made: ReadonlySet<string>;
 }
 
@@ -176,11 +178,11 @@ export function verbOf({ verb }: Pick<ChangeKind, 'verb'>, task: Pick<Task, 'ver
 }
 
 export type TaskDecision =
-  /** The change was not carried out and can be sent. */
+  /** The change was certainly not carried out and can be sent. */
   | { kind: 'untouched' }
-  /** Evidence proves the change; `why` names it. */
+  /** Evidence proves that the change was carried out. `why` describes the evidence. */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
-  /** The evidence is not sufficient for a decision. `state` is the state now, or null. */
+  /** The evidence shows no outcome. `state` is the current state, or null when unknown. */
   | { kind: 'unknown'; state: string | null; why: string };
 
 export type DecidedDoubt = Doubt & TaskDecision;
@@ -206,18 +208,18 @@ export interface PlanHeader {
 
 /** One bicycle or alert to change, or one bicycle to create. */
 export interface PlanTarget {
-  /** Null for a creation. */
+  /** The UUID of the bicycle or alert; null for a creation. */
   readonly uuid: string | null;
   readonly name: string | null;
-  /** The number of a creation in its input, from 1. */
+  /** The row of a creation in its input, counted from 1. */
   readonly row?: number;
-  /** The values that the service showed. */
+  /** The values that the service showed when the plan was written. */
   readonly observed: { readonly [field: string]: unknown };
   readonly request: {
     readonly method: string;
-    /** Relative to the base URL. */
+    /** The path relative to the base URL. */
     readonly path: string;
-    /** For an edit, only the changed fields. */
+    /** The body of the request. An edit contains only the changed fields. */
     readonly body: { readonly [field: string]: unknown };
   };
 }
@@ -225,6 +227,6 @@ export interface PlanTarget {
 export interface PlanFile {
   readonly header: PlanHeader;
   readonly targets: readonly PlanTarget[];
-  /** Identifies the plan: the checksum of its lines. */
+  /** The checksum of the plan's lines. It identifies the plan. */
   readonly checksum: string;
 }

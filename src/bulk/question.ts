@@ -1,5 +1,5 @@
-// Asks for confirmation before a change, and refuses changes with a read-only profile. When stdin
-// is the input, it asks on the terminal itself.
+// Asks for confirmation before a change, and refuses changes with a read-only profile. Questions go
+// to the terminal device when stdin is the input.
 
 import { closeSync, openSync } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -14,9 +14,8 @@ import { type Asking, askText, askYesNo, canAsk } from '../terminal/prompt.js';
 import { type BulkChange, type BulkPlan, type Task, verbOf } from './plan.js';
 
 /**
- * Throws a FleetError of kind `config` when the settings do not allow changes. The client also
- * refuses each such request, but this check comes before anything is read, asked or written.
- * `--dry-run` is allowed.
+ * Throws a FleetError of kind `config` when the profile is read-only. Runs before fleet reads, asks
+ * or writes anything; the client would refuse the requests only later. `--dry-run` is allowed.
  */
 export async function refuseIfReadOnly(
   context: Context,
@@ -26,16 +25,16 @@ export async function refuseIfReadOnly(
   if (failure !== undefined && dryRun !== true) throw failure;
 }
 
-/** The number of names in a question. */
+/** A question names at most this many targets. */
 const EXAMPLES_SHOWN = 3;
 
-/** The first word of a question, for each command. */
+/** The verb at the beginning of a question, for each command. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**
- * Asks for confirmation when the change needs it, and names the first targets. A change that is
- * hard to undo asks for the number of targets, or for its own name when it has one target. Throws a
- * FleetError of kind `usage` when the user declines or there is no terminal, and of kind
+ * Asks for confirmation when the change needs it, and names the first targets. For a change that is
+ * hard to undo, the user types the number of targets, or the change's name for a single target.
+ * Throws a FleetError of kind `usage` when the user declines or there is no terminal, and of kind
  * `interrupted` on Ctrl-C.
  */
 export async function askBefore(
@@ -48,7 +47,7 @@ export async function askBefore(
   const { protected: isProtected } = settings;
   const count = tasks.length;
   context.signal.throwIfAborted();
-  // With a protected profile fleet asks before every change.
+  // A protected profile asks before every change.
   const isAsked = isProtected.value || count > 1 || isGrave || isAlwaysAsked;
   if (count === 0 || isAsked !== true) return;
   if (count > 1 && context.io.stderr.isTerminal && context.flags.input !== false)
@@ -67,16 +66,16 @@ export async function askBefore(
   if (!isSure) throw usageError(`nothing was sent: ${verb} was not confirmed`);
 }
 
-/** The wording of a question. */
+/** A confirmation question and the expected reply. */
 export interface ChangeQuestion {
   readonly message: string;
-  /** The text that the user must type; undefined for a question that is answered with yes or no. */
+  /** The text that the user must type, or undefined for a yes/no question. */
   readonly proof: string | undefined;
 }
 
 /**
- * Returns the question before a change of `count` targets. `labels` are the names of the first
- * targets.
+ * Returns the confirmation question for a change of `count` targets. `labels` are the names of the
+ * first targets.
  */
 export function questionOf(
   { profile, baseUrl, protected: isProtected }: Settings,
@@ -103,12 +102,12 @@ export function questionOf(
   };
 }
 
-/** How many bicycles are read at the same time for a question that shows them. */
+/** Reads at most this many bicycles at the same time when a question shows their states. */
 const READS_AT_ONCE = 8;
 
 /**
- * Prints how many bicycles are in each state, and how many of them cannot make the transition by
- * the known rules. Prints nothing when the states cannot be read.
+ * Prints how many bicycles are in each state, and for how many of them the service would refuse the
+ * transition. Prints nothing when the states cannot be read.
  */
 async function describeStates(
   context: Context,
@@ -143,8 +142,8 @@ async function describeStates(
 }
 
 /**
- * Returns the label of a task in a question: `Ada`, or with details
- * `Ada (d238dc92-…; available, at 52.5,13.4)`. Details that cannot be read are left out.
+ * Returns the label of a task for a question: `Ada`, or with details `Ada (d238dc92-…; available,
+ * at 52.5,13.4)`. Leaves out details that cannot be read.
  */
 export async function describeTask(
   { io, signal }: Context,
@@ -178,7 +177,7 @@ export async function askAgain(
 
 /**
  * Asks for confirmation when the profile is protected and `--yes` is missing. Throws a FleetError
- * of kind `usage` when the user declines or cannot be asked; nothing has been sent then.
+ * of kind `usage`, before anything is sent, when the user declines or cannot be asked.
  *
  * @param what names the change, without control characters: `POST /bicycles/`
  */
@@ -195,7 +194,7 @@ export async function askIfProtected(
   throw usageError('nothing was sent: it was not confirmed');
 }
 
-/** Asks on stdin, or on the terminal when stdin is the input, as ssh and fzf do. */
+/** Asks on stdin. When stdin is the input, asks on the terminal device, as ssh and fzf do. */
 export async function withTerminal<T>(
   context: Context,
   isStdinTaken: boolean,

@@ -1,5 +1,5 @@
-// Prints the report of a bulk run: a result for each bicycle on stdout, progress and a summary on
-// stderr. With `--dry-run` it prints the requests instead.
+// Prints the report of a bulk run: one result for each bicycle on stdout, and the progress and a
+// summary on stderr. With `--dry-run` it prints the requests instead.
 
 import { unknownWord } from '../cli/nearest.js';
 import type { Context } from '../context.js';
@@ -18,7 +18,7 @@ import type { BulkChange, BulkPlan, Doubt, Turn } from './plan.js';
 
 export type Reporter = Awaited<ReturnType<typeof openReporter>>;
 
-/** The time between two progress lines when stderr is a log. */
+/** The interval between progress lines when stderr is not a terminal. */
 const LINE_EVERY_MS = 10_000;
 
 const BAR_COLUMNS = 20;
@@ -29,7 +29,8 @@ const PIPE_COLUMNS = 100;
 const NO_WRITER = { write: async () => {}, end: async () => {} };
 
 /**
- * Opens the report. Refuses a format or a column that cannot show results, before anything is sent.
+ * Opens the report. Throws for an output format or column that cannot show results, before anything
+ * is sent.
  */
 export async function openReporter(context: Context, { change, shape, tasks, show }: BulkPlan) {
   const { clock } = context;
@@ -41,15 +42,15 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const badCount = () => sum(OUTCOMES.filter(isBad));
   let startedAt = clock.monotonicMs();
   let progress: Progress | undefined;
-  // Without targets the command writes no result, and an existing --file stays unchanged.
+  // Without targets, nothing is written to --file, so that an existing file stays unchanged.
   const isEmptyFile = tasks.length === 0 && context.flags.file !== undefined;
   const isWritten = show === undefined && !isEmptyFile;
   const writer = isWritten ? await openWriter(context, change, shape) : NO_WRITER;
-  /** Results that wait until the results of earlier rows are written, by their row number. */
+  /** Results that arrived before the results of earlier rows, by row number. */
   const early = new Map<number, Ended>();
   let nextRow = 1;
   return {
-    /** Starts the clock and the progress line. Call it when all questions are answered. */
+    /** Starts the clock and the progress line. The caller must ask all questions before. */
     begin(): void {
       startedAt = clock.monotonicMs();
       const draw = () =>
@@ -65,7 +66,7 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
     count,
     /** Returns how many tasks are not done. */
     badCount,
-    /** Takes one result. Results with a row (1, 2, 3 …) are written in the order of their rows. */
+    /** Adds a result. Results with a row number are written in the order of their rows. */
     async take(value: Ended): Promise<void> {
       counts.set(value.outcome, count(value.outcome) + 1);
       if (value.row === undefined) return writer.write([value]);
@@ -124,8 +125,8 @@ function drawMeter(
 }
 
 /**
- * Opens the writer to stdout. A table is written at the end. Every other format is written result
- * by result.
+ * Opens the writer to stdout. It writes a table at the end, and every other format one result at a
+ * time.
  */
 async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
   const { flags } = context;
@@ -133,7 +134,7 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
   const jq = await context.jq();
   const asked = jq === undefined ? (await context.settings()).output.value : 'json';
   const isSingle = shape.single === true;
-  // Each result is a JSON line, because an incomplete array would not be readable after a crash.
+  // JSON is written as JSON lines, because a crash would leave an array that cannot be parsed.
   const format = asked === 'json' && !isSingle ? 'jsonl' : asked;
   const output = jq !== undefined && format === 'jsonl' ? { output: format } : {};
   const result = await openResult<Ended>(
@@ -141,12 +142,12 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     shape,
     format,
   );
-  // --columns asks for a table.
+  // With --columns the results are printed as a table, not as lines.
   const isLines =
     format === 'table' && flags.columns === undefined && (isSingle || flags.wide !== true);
   /**
-   * A table shows the tasks that are not done. `-o uuid` prints the tasks that are done, as input
-   * for the next command.
+   * Whether a result is printed. A table shows the tasks that are not done. `-o uuid` prints the
+   * tasks that are done, as input for the next command.
    */
   const isShown = ({ outcome }: Ended): boolean => {
     if (isSingle) return !isBad(outcome);
@@ -155,8 +156,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
     return format !== 'uuid' || !isBad(outcome);
   };
   /**
-   * Results that are printed at the end: as lines on stdout, or as reasons on stderr next to UUIDs
-   * on stdout.
+   * Results that are printed at the end, as lines on stdout. With `-o uuid` they are printed on
+   * stderr, with the reasons why tasks are not done.
    */
   const endings: Ended[] = [];
   let isBegun = format !== 'table';
@@ -170,9 +171,9 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
       isBegun = true;
       await result.write(shown.map((value) => ({ json: JSON.stringify(value), value })));
     },
-    /** Writes the results that waited for the end. */
+    /** Writes the results that are printed at the end. */
     async end(): Promise<void> {
-      // An empty table and a single failed result print nothing here.
+      // An empty table and a single failed result print nothing on stdout.
       if (isBegun) await result.end();
       if (isLines) await writeLines(context, change, isSingle, endings);
       else if (endings.length > 0)
@@ -183,8 +184,8 @@ async function openWriter(context: Context, change: BulkChange, shape: Shape<End
 }
 
 /**
- * Writes the lines for people: one line after a single success, otherwise the tasks that are not
- * done, in groups.
+ * Writes lines for people: one line for a single success, otherwise the groups of tasks that are
+ * not done.
  */
 async function writeLines(
   context: Context,
@@ -205,8 +206,8 @@ async function writeLines(
 }
 
 /**
- * Returns the tasks that are not done, in groups. On stderr they have no colours and the width of a
- * log.
+ * Returns a text with the tasks that are not done, in groups. The text for stderr has no colours
+ * and a fixed width when stderr is not a terminal.
  */
 async function drawEndings(
   { io }: Context,
@@ -219,8 +220,8 @@ async function drawEndings(
 }
 
 /**
- * Refuses a column that results do not have. Without this check the formats would notice it only
- * after the first request.
+ * Throws for a column that results do not have. The output formats would notice it only after the
+ * first request.
  */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];
@@ -229,8 +230,8 @@ function checkColumns(columns: readonly string[], { fields, columns: shown }: Sh
 }
 
 /**
- * Prints the requests for `--dry-run`, as HTTP messages or JSON lines. Skips
- * finished and unchanged tasks.
+ * Prints the requests for `--dry-run`, as HTTP messages or JSON lines. Skips finished and unchanged
+ * tasks.
  */
 export async function showRequests(
   context: Context,

@@ -1,5 +1,5 @@
-// Runs the tasks of a plan. Several workers take tasks from one queue, pass one gate, and stop
-// together.
+// Runs the tasks of a plan. Several workers take tasks from one queue, share one limit of requests
+// in flight, and stop together.
 
 import { setMaxListeners } from 'node:events';
 import type { Context } from '../context.js';
@@ -17,7 +17,7 @@ import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from
 import { type BulkPlan, type Task, type TaskEnd, type Turn, verbOf } from './plan.js';
 import type { Reporter } from './report.js';
 
-/** The parts of a run. */
+/** What a run consists of. */
 export interface BulkOptions {
   context: Context;
   plan: BulkPlan;
@@ -32,26 +32,26 @@ export interface BulkOptions {
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
 /**
- * How often a request is retried after 429 or without a connection. The retries take more than half
+ * Retries a request this often after 429 or without a connection. These retries take more than half
  * a minute.
  */
 const BULK_PATIENCE = 8;
 
 /**
- * After this many consecutive failures of all workers the service counts as down, and the run
+ * After this many consecutive failures of all workers, the run considers the service down and
  * stops.
  */
 const OUTAGE_FAILURES = 20;
 
-/** The pause before a retry after another user saved the same bicycle at the same time. */
+/** The pause before a request is retried because another user saved the same bicycle. */
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
 /**
- * The time limit for reporting unsent tasks after a signal, or after the reader closed the pipe.
+ * The time for reporting unsent tasks after a signal, or after the reader closed the output pipe.
  */
 const REST_LIMIT_MS = 500;
 
-/** Opens a run. */
+/** Creates the gate, the client and the stop signals of a run. */
 export async function openRun(options: BulkOptions) {
   const { context, plan, journal } = options;
   const retries = (await context.settings()).retries.value;
@@ -68,15 +68,15 @@ export async function openRun(options: BulkOptions) {
     const count = gate.inFlight();
     if (count > 0) void context.notice(waitingFor(count));
   });
-  // Up to 64 workers listen, so Node must not warn of a leak.
+  // Up to 64 workers listen to these signals, so Node must not warn of a leak.
   setMaxListeners(0, over, givenUp);
   return {
     ...options,
     client: await context.client({ signal: givenUp }),
     gate,
-    /** Aborted when no further request may be sent. Its reason is the cause of the stop. */
+    /** Aborted when no further request may be sent. The reason says why the run stopped. */
     over,
-    /** Stops the run, unless it is stopped already. */
+    /** Stops the run. Does nothing when the run is stopped already. */
     stop: (reason: unknown) => stopped.abort(reason),
     /**
      * Aborted when fleet abandons the requests in flight: a second after the first signal, or at
@@ -84,23 +84,21 @@ export async function openRun(options: BulkOptions) {
      */
     givenUp,
     close,
-    /** The number of retries of a request that the service certainly did not accept. */
+    /** How often to retry a request that the service certainly did not carry out. */
     patience:
       plan.shape.single === true || retries === 0 ? retries : Math.max(retries, BULK_PATIENCE),
-    /** The states that answers showed after the change, and the bicycles that were created. */
+    /** The states that answers showed, and the UUIDs of the bicycles that were created. */
     shown: { reached: new Set<string>(), made: new Set<string>() },
-    /**
-     * Notices about values that the service stored when they differ from the values that were sent.
-     */
+    /** Notices about values that the service stored in a different form. */
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** False when there was not enough time to report all tasks that were not sent. */
+    /** False when the time was too short to report all unsent tasks. */
     isWhole: true,
   };
 }
 
-/** Records the outcome of a task in the journal where necessary, and always in the report. */
+/** Reports the outcome of a task. Records the outcome in the journal if necessary. */
 export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
@@ -119,7 +117,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   if (!isBad(result.outcome)) {
-    // A state that does not come from an answer may be the result of a later change.
+    // A state from evidence, not from an answer, may be the result of a later change.
     if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
     if (about.uuid !== null) run.shown.made.add(about.uuid);
   }
@@ -136,9 +134,9 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 }
 
 /**
- * Carries out the tasks and reports each once. Never rejects: a failure stops the run. The client
- * decides about retries (cli.md section 4, promise 1). When the run stops, it waits for the
- * requests in flight, and the remaining tasks end as `not-sent`.
+ * Carries out the tasks and reports each one once. Never rejects; a failure stops the run. The
+ * client decides about retries (cli.md section 4, promise 1). When the run stops, it waits for the
+ * requests in flight. The remaining tasks get the outcome `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
@@ -150,7 +148,8 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // The next request is sent before the outcome of this task is on the disk.
+      // Waits for the previous task only, so that the next request can be sent while this outcome
+      // is written to the disk.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -161,7 +160,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
   if (over.aborted) await reportTheRest(run, left);
 }
 
-/** Reports the remaining tasks as not sent, within the time limit. */
+/** Reports the remaining tasks as not sent, until the time limit. */
 async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
@@ -177,7 +176,8 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
 }
 
 /**
- * Carries out one task: passes the gate, records it, sends it and judges the answer. Never rejects.
+ * Carries out one task: waits for the gate, records the task, sends its request and judges the
+ * answer. Never rejects.
  */
 async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;
@@ -188,8 +188,8 @@ async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   let sentAtMs: number | undefined;
   let changed: FleetError | undefined;
   /**
-   * Checks the target, checks that this run still has the journal, and records that the task is
-   * about to be sent.
+   * Checks the target again, and records in the journal that its request is about to be sent.
+   * Throws when the target changed or the run has lost the journal.
    */
   const announce = async () => {
     changed = await change.checkBefore?.(run.client, task);
@@ -236,7 +236,7 @@ const NOT_SENT = endOf('not-sent', {});
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
 /**
- * The failure of a request that was not sent because another run may have taken over the journal.
+ * The failure of a request that was held back because another run may have taken over the journal.
  */
 const HELD_BACK = new FleetError(
   'output',
@@ -244,9 +244,9 @@ const HELD_BACK = new FleetError(
 );
 
 /**
- * Sends the request of a task, and sends it again after a concurrent edit, which proves that
- * nothing was carried out. Ctrl-Z or sleep can stop the process at any moment, and it can lose its
- * journal meanwhile. Therefore the journal is checked again right before the bytes are sent.
+ * Sends the request of a task. Sends it once more after a concurrent edit, because then nothing was
+ * carried out. Ctrl-Z or sleep can suspend the process, and another run can take over the journal
+ * meanwhile. Therefore the journal is checked right before the bytes are sent.
  */
 async function exchange(
   run: BulkRun,
@@ -261,8 +261,8 @@ async function exchange(
     return why === undefined ? undefined : HELD_BACK;
   };
   const { change } = plan;
-  // An edit sends the version that was read. After a concurrent edit that version stays outdated,
-  // so a retry cannot help.
+  // An edit contains the version that was read before. After a concurrent edit this version is
+  // outdated, so a retry cannot succeed.
   for (let mayRepeat = change.command !== 'edit'; ; ) {
     const request = { ...change.requestOf(task), retries: patience, pause, holdBack };
     try {
@@ -273,7 +273,7 @@ async function exchange(
         void context.notice(`${why}; checking that no other run took over the journal`);
       } else if (mayRepeat && isConcurrentEdit(error)) {
         mayRepeat = false;
-        // Only this bicycle has to wait.
+        // Only this task waits; the other workers continue.
         await sleep(context.clock, CONCURRENT_EDIT_PAUSE_MS, over).catch(() => {
           throw error;
         });
