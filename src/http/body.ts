@@ -1,25 +1,25 @@
-// Reads the body of an answer: decompresses it and enforces the size limits.
+// Reads the body of a response: decompresses it and enforces the size limits.
 
 import { pipeline, type Readable, Transform } from 'node:stream';
 
-/** The maximum size of an answer after decompression (cli.md section 4, promise 6). */
+/** The maximum size of a response after decompression (cli.md section 4, promise 6). */
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The maximum size of one resource, on its own or as an item of a page whose text is kept. Output
- * formats briefly need ten times the memory of the text.
+ * The maximum size of one resource, either alone or as an item of a list. Output formats briefly
+ * need ten times the memory of its text.
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
-/** How much of an error answer is read. This is enough for its message; the rest is discarded. */
+/** Reads at most this many bytes of an error response. They contain its message. */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
 /** The error code for a body that exceeds its size limit. */
 export const TOO_BIG_CODE = 'EBODYTOOBIG';
 
 /**
- * Makes the error for a body that is too large, damaged or compressed in an unknown way. All codes
- * begin with `EBODY`.
+ * Returns the error for a body that is too large, damaged, or compressed in an unknown way. The
+ * error codes begin with `EBODY`.
  */
 function bodyError(code: string, message: string, cause?: unknown): Error {
   return Object.assign(new Error(message, { cause }), { code });
@@ -33,8 +33,8 @@ export function codingOf(contentEncoding: string | undefined): string {
 }
 
 /**
- * Opens a decompressor. An unknown compression fails at the first byte. zlib is loaded only for
- * compressed answers.
+ * Opens a decompressor. For an unknown compression, the returned stream fails at the first byte.
+ * zlib is loaded only when a response is compressed.
  */
 function openDecoder(coding: string): Transform {
   const zlib = process.getBuiltinModule('node:zlib');
@@ -50,23 +50,26 @@ function openDecoder(coding: string): Transform {
 
 /** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // `pipeline` passes the error to the reader of the stream.
+  // The callback is empty because the reader of the stream gets the error.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
-/** The largest buffer that a `Content-Length` header may reserve before the bytes arrive. */
+/** Reserves at most this much memory for a `Content-Length` before the bytes arrive. */
 const MOST_RESERVED_BYTES = 1024 * 1024;
 
 /**
- * Collects bytes up to a limit in a buffer that doubles when it is full. The chunks are released
- * immediately; keeping them would double the memory. `expectedBytes` is the size that the answer
- * declares.
+ * Opens a buffer that collects bytes up to a limit and doubles when it is full. Chunks are copied
+ * and released at once, because keeping them would double the memory. `expectedBytes` is the
+ * declared size of the body.
  */
 function openStore(limitBytes: number, expectedBytes = 0) {
   let bytes = Buffer.allocUnsafeSlow(Math.min(limitBytes, MOST_RESERVED_BYTES, expectedBytes));
   let size = 0;
   return {
-    /** Adds a chunk. Returns false when the chunk exceeds the limit; the part that fits is kept. */
+    /**
+     * Adds a chunk. Returns false when the chunk exceeds the limit; then only its beginning is
+     * kept.
+     */
     add(chunk: Buffer): boolean {
       const kept = Math.min(chunk.length, limitBytes - size);
       if (size + kept > bytes.length) {
@@ -86,14 +89,15 @@ function openStore(limitBytes: number, expectedBytes = 0) {
 
 /**
  * Decompresses and collects a body, and enforces the size limit during decompression. When the body
- * is incomplete, `error` is the reason and `bytes` is the part that arrived before.
+ * fails, `error` is the reason and `bytes` is the part that arrived before the failure.
  */
 export async function collectBody(
   body: Readable,
   headers: Readonly<Record<string, string>>,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
-  // When a body broke in the same packet as its head, its stream has already emitted the error.
+  // When the body fails in the same packet as the headers, its stream has already emitted the
+  // error.
   if (body.errored !== null) return { bytes: Buffer.alloc(0), error: body.errored };
   const coding = codingOf(headers['content-encoding']);
   const store = openStore(limitBytes, coding === 'identity' ? declaredLength(headers) : 0);
@@ -118,7 +122,7 @@ export async function collectBody(
   const bytes = store.bytes();
   if (error === undefined) return { bytes };
   if (error.name === 'ExchangeError' || error.code?.startsWith('EBODY')) return { bytes, error };
-  // An empty body is not damaged, because an answer to HEAD also names a compression.
+  // An empty body is complete: a response to HEAD names a compression but has no body.
   if (isEmpty) return { bytes };
   return {
     bytes,
@@ -126,19 +130,19 @@ export async function collectBody(
   };
 }
 
-/** Returns the `Content-Length` of an answer, or 0 without a valid one. */
+/** Returns the `Content-Length` of a response, or 0 when it is missing or invalid. */
 function declaredLength(headers: Readonly<Record<string, string>>): number {
   const length = Number(headers['content-length'] ?? 0);
   return Number.isSafeInteger(length) && length > 0 ? length : 0;
 }
 
-/** Returns the beginning of a body, up to the limit or to the point where the body breaks off. */
+/** Returns the beginning of a body. Stops at the limit, or where the body fails. */
 export async function readBeginning(body: Readable, limitBytes: number): Promise<Buffer> {
   const store = openStore(limitBytes);
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) if (!store.add(chunk)) break;
   } catch {
-    // The part before the error is enough.
+    // The bytes before the error are returned.
   }
   return store.bytes();
 }

@@ -1,4 +1,4 @@
-// Decodes the text of an answer by the character set that the answer declares.
+// Decodes the text of a response by its declared character set.
 
 import { FleetError, type Trace } from '../errors.js';
 import { decodeBytes, decodeForMessage } from '../system/charset.js';
@@ -8,14 +8,14 @@ const CHARSET_PARAMETER =
   /;\s{0,20}charset\s{0,20}=\s{0,20}(?:"([^"]{1,80})"|'([^']{1,80})'|([^\s;,"']{1,80}))/i;
 const LONGEST_CONTENT_TYPE_CHARACTERS = 1000;
 
-/** Returns the charset parameter of a `Content-Type`, or undefined when it has none. */
+/** Returns the charset parameter of a `Content-Type` header, or undefined when it has none. */
 export function declaredCharset(contentType: string | undefined): string | undefined {
   const text = contentType?.slice(0, LONGEST_CONTENT_TYPE_CHARACTERS) ?? '';
   const match = CHARSET_PARAMETER.exec(text);
   return match?.[1] ?? match?.[2] ?? match?.[3];
 }
 
-/** The status and headers of an answer whose body is to be decoded. */
+/** The status and headers of a response whose body is decoded. */
 interface AnswerHead {
   status: number;
   headers: Readonly<Record<string, string>>;
@@ -23,10 +23,10 @@ interface AnswerHead {
 }
 
 /**
- * Decodes the body of an answer by its byte order mark or its declared charset, otherwise as UTF-8.
- * Throws a FleetError of kind `service` when a successful answer does not match its charset,
- * because a wrong character could later be written back to the service. An error answer is always
- * decoded.
+ * Decodes the body of a response by its byte order mark or declared charset, otherwise as UTF-8.
+ * Throws a FleetError of kind `service` when the body of a success response is invalid in its
+ * charset, because wrong characters could be written back to the service. Never throws for an error
+ * response.
  */
 export function decodeAnswer(bytes: Buffer, { status, headers, trace }: AnswerHead): string {
   const declared = declaredCharset(headers['content-type']);

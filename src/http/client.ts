@@ -1,5 +1,5 @@
-// The HTTP client: headers, token, timeouts, retries and redirects. It does not know about
-// bicycles.
+// The HTTP client. Adds headers and the token, and handles timeouts, retries and redirects. It does
+// not know about bicycles.
 
 import { FleetError } from '../errors.js';
 import { type Clock, sleep } from '../system/clock.js';
@@ -22,35 +22,34 @@ import { decide, type TryEnd } from './retry.js';
 import type { HttpAnswer, HttpRequest, RequestPreview, Tokens } from './types.js';
 
 /**
- * Reports about the requests of a client. The context prints them for --trace, --verbose and
- * retries.
+ * Receives reports about each request. The context prints them for --trace, --verbose and retries.
  */
 export interface HttpLog {
   request(method: string, url: URL, headers: Headers, body: string | undefined): void;
   response(method: string, url: URL, status: number, headers: Headers, milliseconds: number): void;
   retry(reason: string, pauseMs: number, attempt: number, most: number): void;
-  /** A line for `--verbose`. */
+  /** Prints a line for `--verbose`. */
   detail?(text: string): void;
 }
 
 /** The timeouts, retries and page size of a client. */
 export interface ClientLimits {
   /**
-   * Limit for connecting, for the head of an answer, and for a pause in the body, in milliseconds
-   * each.
+   * The time limit in milliseconds for each of three waits: connecting, the headers of the
+   * response, and a pause in its body.
    */
   timeoutMs: number;
   /**
-   * The time limit from sending a request to the last byte of its answer, in milliseconds. Each try
-   * has its own limit. Default: ten times `timeoutMs`.
+   * The time limit in milliseconds from sending a request to the last byte of its response. It
+   * applies to each try separately. Default: ten times `timeoutMs`.
    */
   deadlineMs?: number | undefined;
   /**
-   * The number of items on a page (`--page-size`). `openPageSizer` decides whether a request
-   * includes it.
+   * The number of items per page (`--page-size`). `openPageSizer` decides which requests contain
+   * it.
    */
   pageSize?: number | undefined;
-  /** How often a safe request is retried. */
+  /** The maximum number of retries of a request. */
   retries: number;
 }
 
@@ -60,29 +59,27 @@ export interface ClientOptions extends ClientLimits {
   network: Network;
   token: Tokens;
   log: HttpLog;
-  /** Secrets that are hidden when the service quotes them in an error. */
+  /** Secrets that must be hidden when the service repeats them. */
   secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
-  /**
-   * The error for every request that would change something; undefined when changes are allowed.
-   */
+  /** The error for requests that change something, or undefined when changes are allowed. */
   readOnlyFailure?: FleetError | undefined;
 }
 
 export interface Client {
   readonly baseUrl: URL;
   /**
-   * Sends a request and resolves with the complete answer. Throws a FleetError for a status other
-   * than 2xx and when no answer arrives. `retry.ts` decides whether a failed request is sent again.
+   * Sends a request and returns the complete response. Throws a FleetError for a status other than
+   * 2xx, and when no response arrives. `retry.ts` decides whether a failed request is sent again.
    */
   send(request: HttpRequest): Promise<HttpAnswer>;
   /**
-   * Sends a request once and resolves with the answer, whatever its status is. Throws a FleetError
-   * when no readable answer arrives.
+   * Sends a request once and returns the response with any status. Throws a FleetError when no
+   * readable response arrives.
    */
   probe(request: HttpRequest): Promise<HttpAnswer>;
-  /** Returns the request as `send` would send it, with the token hidden. Sends nothing. */
+  /** Returns the request that `send` would send, with the token hidden. Sends nothing. */
   preview(request: HttpRequest): RequestPreview;
   /**
    * Reads a list page by page (section 2.6). Requests up to ten pages ahead of the current one.
@@ -97,12 +94,12 @@ export interface Client {
 const DEADLINE_TIMEOUTS = 10;
 
 /**
- * Returns the URL of a request. Keeps the prefix of the base URL and every trailing slash (`new
- * URL('/x', base)` would drop the prefix).
+ * Returns the URL of a request. Keeps the path prefix of the base URL, which `new URL('/x', base)`
+ * would drop, and keeps trailing slashes.
  */
 export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] = []): URL {
   const url = new URL(baseUrl.href.replace(/\/+$/, '') + path);
-  // Set all query parameters at once, because each single append would format the whole URL again.
+  // All parameters are set at once, because each append would serialize the whole URL again.
   if (query.length > 0) {
     const before = url.search === '' ? [] : [...url.searchParams];
     url.search = String(
@@ -112,12 +109,12 @@ export function joinUrl(baseUrl: URL, path: string, query: HttpRequest['query'] 
   return url;
 }
 
-/** The outcome of one try: an answer, and an error unless the answer is a success. */
+/** The outcome of one try: a success response, or a failure with the response if one arrived. */
 type Try =
   | { answer: HttpAnswer; failure?: undefined }
   | { answer?: HttpAnswer; failure: FleetError; end: TryEnd };
 
-/** Opens the HTTP client of a process. */
+/** Opens an HTTP client. */
 export function openClient(options: ClientOptions): Client {
   const { token, clock, log } = options;
   const sizer = openPageSizer(options.pageSize);
@@ -181,8 +178,7 @@ export function openClient(options: ClientOptions): Client {
 }
 
 /**
- * Throws the configured error when the request would change something and the profile only allows
- * reading.
+ * Throws the configured error when the request would change something and the profile is read-only.
  */
 function refuseChange({ readOnlyFailure }: ClientOptions, request: HttpRequest): void {
   const { method = 'GET', changesNothing = false } = request;
@@ -201,7 +197,7 @@ function headersOf(
   return {
     accept: acceptJson(options.apiVersion),
     'accept-encoding': 'gzip, br',
-    // A cache must ask the service whether its copy is still current (RFC 9111, section 5.2.1.4).
+    // Makes caches ask the service whether their copy is current (RFC 9111, section 5.2.1.4).
     'cache-control': 'no-cache',
     ...(request.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...request.headers,
@@ -210,8 +206,8 @@ function headersOf(
 }
 
 /**
- * Sends a request once and reads the whole answer. Follows the redirects of a safe request within
- * the same origin.
+ * Sends a request once and reads the whole response. Follows redirects of a GET or HEAD request
+ * within the same origin.
  */
 async function tryOnce(
   options: ClientOptions,
@@ -233,7 +229,7 @@ async function tryOnce(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!(error instanceof ExchangeError)) throw error;
-    // `holdBack` stopped the request before it was sent.
+    // `holdBack` stopped the request before its bytes were sent.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
     const { hide } = options.secrets;
@@ -241,7 +237,7 @@ async function tryOnce(
   }
 }
 
-/** Runs one exchange and logs it. */
+/** Sends one request and reads its response. Logs both. */
 async function exchange(
   {
     network,
@@ -278,7 +274,7 @@ async function exchange(
     if (!(error instanceof ExchangeError) || error.head === undefined) throw error;
     tell(error.head);
     const { headers } = error.head;
-    // Results contain these headers, like the headers of an answer.
+    // The headers of a failed response also appear in results, so their secrets are hidden.
     throw Object.assign(error, {
       head: {
         ...error.head,
@@ -289,9 +285,8 @@ async function exchange(
 }
 
 /**
- * When a request contained a secret, only these headers of its answer are shown with their values.
- * The service may repeat the secret in any other header, also in a damaged form that `hide` does
- * not find.
+ * The headers that are shown when a request contained a secret. Any other header of the response
+ * may repeat the secret, even in an altered form that `hide` does not find.
  */
 const HARMLESS: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^content-type$/, /^[\w.+-]{1,40}\/[\w.+-]{1,40}(?:; ?charset=[\w-]{1,20})?$/],
@@ -305,7 +300,7 @@ function isHarmless(name: string, value: string): boolean {
   return HARMLESS.some(([names, values]) => names.test(name) && values.test(value));
 }
 
-/** Returns the headers whose name and value cannot repeat a secret of the request. */
+/** Returns the headers that cannot repeat a secret of the request. */
 function harmlessHeaders(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => isHarmless(name, value)),
@@ -313,8 +308,8 @@ function harmlessHeaders(headers: Headers): Headers {
 }
 
 /**
- * Hides the values of all other headers, because fleet does not know yet that a new token in them
- * is a secret.
+ * Hides the values of all headers that may contain a secret. The response may contain a new token
+ * that fleet does not know yet.
  */
 function withoutValues(headers: Headers): Headers {
   return Object.fromEntries(
@@ -326,8 +321,8 @@ function withoutValues(headers: Headers): Headers {
 }
 
 /**
- * Makes the answer that callers receive, without the tokens that the service repeats in it. The body
- * is only decoded when a caller reads its text.
+ * Converts a response for the caller and hides the tokens that the service repeats in it. Decodes
+ * the body only when the caller reads its text.
  */
 function toAnswer(
   { status, headers: sent, body }: WireAnswer,
@@ -347,7 +342,7 @@ function toAnswer(
     if (text !== undefined) return text;
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
-    // The bytes of a large JSON answer are not kept, because they would double its memory. `bytes`
+    // Drops the bytes of JSON responses, because keeping both would double the memory. `bytes` then
     // encodes the text again.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
     return text;
@@ -357,8 +352,8 @@ function toAnswer(
     headers,
     trace,
     get bytes() {
-      // An error answer is short. Its text may quote a token in any encoding, so it is decoded
-      // here.
+      // An error response may repeat a token in any encoding. Its text is decoded first, so that
+      // `hide` finds the token.
       if (!isSuccess(status)) readText();
       if (bytes === undefined) return Buffer.from(text ?? '');
       return answersToken === true ? bytes : secrets.hideInBytes(bytes);
@@ -380,7 +375,8 @@ function askedBy({ method = 'GET', shownBy }: HttpRequest, url: URL): Asked {
 }
 
 /**
- * Checks the status of an answer. Secrets are removed from the text before the text is shortened.
+ * Turns a response into a success or a failure by its status. `answer.text` contains no secrets, so
+ * the failure can quote and shorten it.
  */
 function judge(options: ClientOptions, request: HttpRequest, answer: HttpAnswer): Try {
   const { status, headers } = answer;

@@ -1,5 +1,5 @@
-// Opens connections that can be closed at any time. undici's own connector returns its sockets only
-// after they are connected, and only the whole package exports it.
+// Opens connections that can be closed at any time. undici's own connector is not enough: it
+// returns a socket only after it is connected, and using it would load all of undici.
 
 import { lookup } from 'node:dns';
 import { connect, isIP, type LookupFunction, Socket } from 'node:net';
@@ -10,15 +10,15 @@ import { wrapSocket } from './connection-stream.js';
 type Connector = buildConnector.connector;
 type Target = buildConnector.Options;
 
-/** The maximum size of the headers of an answer: four times Node's default. */
+/** The maximum size of the headers of a response: four times Node's default. */
 export const MAX_HEADER_BYTES = 64 * 1024;
 
 /** The open sockets and the number of DNS look-ups in progress. */
 export type Sockets = ReturnType<typeof openSockets>;
 
 /**
- * Tracks sockets from their creation. undici closes only established connections, and a connection
- * attempt would keep the process alive until it fails.
+ * Tracks each socket from its creation, so that it can be closed while it connects. undici closes
+ * only established connections, and a connecting socket would keep the process alive.
  */
 export function openSockets() {
   const sockets = new Set<Socket>();
@@ -43,28 +43,29 @@ export function openSockets() {
   };
 }
 
-/** Wraps a connector so that it adds each socket to `sockets` when it creates the socket. */
+/** Wraps a connector so that each new socket is added to `sockets`. */
 export function withSockets(connect: Connector, sockets: Sockets): Connector {
   return (options, callback) => {
-    // undici's connector returns the socket, but its types do not declare this.
+    // undici's connector returns the socket, but its type declares no return value.
     const socket: unknown = connect(options, callback);
     if (socket instanceof Socket) sockets.add(socket);
   };
 }
 
-/** As undici's own connector. */
+/** The same value as in undici's own connector. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**
- * The number of TLS sessions that are kept, so that the next connection is faster. The value is the
- * one of undici's connector.
+ * Keeps at most this many TLS sessions, which make later connections faster. undici uses the same
+ * number.
  */
 const MOST_SESSIONS = 100;
 
 /**
- * Opens connections, with TLS for https. `timeoutMs` limits the silence of each connection attempt.
+ * Returns a connector that opens TCP connections, with TLS for https. A connection attempt fails
+ * after `timeoutMs` without any data.
  */
 export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
-  // The limit includes the DNS look-up and the TLS handshake.
+  // The timeout also covers the DNS look-up and the TLS handshake.
   const common = { lookup: sockets.lookUp, timeout: timeoutMs };
   const openTls = openTlsConnector(common);
   return withStream((options, callback) => {
@@ -82,7 +83,7 @@ export function openConnector(timeoutMs: number, sockets: Sockets): Connector {
   });
 }
 
-/** Options of every socket. */
+/** Options for TCP and TLS sockets. */
 interface CommonOptions {
   lookup: LookupFunction;
   timeout: number;
@@ -95,7 +96,7 @@ function openTcp({ hostname, port }: Target, common: CommonOptions): Socket {
 function openTlsConnector(common: CommonOptions): (target: Target) => TLSSocket {
   const sessions = new Map<string, Buffer>();
   return ({ hostname, port, servername }) => {
-    // RFC 6066 section 3 does not allow an IP address as server name.
+    // RFC 6066 section 3 does not allow an IP address as the TLS server name.
     const name = servername || (isIP(withoutBrackets(hostname)) === 0 ? hostname : '');
     const session = sessions.get(name || hostname);
     const socket = connectTls({
@@ -126,7 +127,7 @@ function timeoutError({ hostname }: Target, timeoutMs: number): Error {
   });
 }
 
-/** Wraps a connector so that undici gets a ConnectionStream instead of the socket. */
+/** Wraps a connector so that undici receives a ConnectionStream instead of the socket. */
 export function withStream(connector: Connector): Connector {
   return (options, callback) =>
     connector(options, (...result) => {

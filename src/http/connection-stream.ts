@@ -1,22 +1,22 @@
-// A stream in front of a socket that works around two faults of undici 7.
+// A stream between a socket and undici that works around two bugs of undici 7.
 
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { openInterimFilter } from './interim.js';
 
-/** As undici's own sockets. */
+/** The buffer size of undici's own sockets. */
 const BUFFER_BYTES = 64 * 1024;
 
 /**
- * Passes the bytes of a socket to undici, without responses with the status 100. When a connection
- * ends while the reader of a body has paused it, an assertion of undici 7 fails, and fleet cannot
- * catch that error (nodejs/undici#5360; undici 8 fixes this but needs Node 22). This stream reports
- * the end or the error of the socket only when undici reads again.
+ * Passes the bytes of a socket to undici, and removes `100 Continue` responses. When a connection
+ * ends while a body is paused, undici 7 throws an assertion error that fleet cannot catch
+ * (nodejs/undici#5360; undici 8 fixes this but needs Node 22). This stream therefore delays the end
+ * or error of the socket until undici reads again.
  */
 class ConnectionStream extends Duplex {
   readonly #socket: Socket;
   readonly #interim = openInterimFilter();
-  /** The error of the socket, which is kept until undici reads. */
+  /** The error of the socket, delayed until undici reads. */
   #failure: Error | undefined;
 
   constructor(socket: Socket) {
@@ -35,7 +35,7 @@ class ConnectionStream extends Duplex {
       });
   }
 
-  /** undici reads whenever it is not paused. */
+  /** undici calls `read` unless it is paused, so a delayed error can be reported here. */
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
     if (chunk === null && this.#failure !== undefined) this.destroy(this.#failure);
@@ -51,7 +51,7 @@ class ConnectionStream extends Duplex {
     this.#socket.write(chunk, encoding, done);
   }
 
-  /** Writes the head and the body of a request together. */
+  /** Writes the headers and the body of a request in a single write. */
   override _writev(
     chunks: { chunk: Buffer; encoding: BufferEncoding }[],
     done: (error?: Error | null) => void,
@@ -68,7 +68,7 @@ class ConnectionStream extends Duplex {
     done(error);
   }
 
-  /** undici calls this while a connection is idle, so that the process can end. */
+  /** undici calls `ref` and `unref`, so that an idle connection does not keep the process alive. */
   ref(): this {
     this.#socket.ref();
     return this;
@@ -86,12 +86,14 @@ class ConnectionStream extends Duplex {
   #fail(error: Error): void {
     if (this.#failure !== undefined || this.destroyed) return;
     this.#failure = error;
-    // Makes undici read, unless it is paused.
+    // Makes undici call `read`, unless it is paused.
     this.emit('readable');
   }
 }
 
-/** Wraps a connected socket. undici uses only the members of a stream, `ref` and `unref`. */
+/**
+ * Wraps a connected socket. undici needs only stream methods, `ref` and `unref`, not a real Socket.
+ */
 export function wrapSocket(socket: Socket): Socket {
   return new ConnectionStream(socket) as unknown as Socket;
 }

@@ -1,28 +1,25 @@
-// Remembers by uuid which items of a list have been read.
+// Remembers which items of a list have been read, by their uuid.
 
 import type { Item } from './types.js';
 
 export interface Seen {
-  /** The number of different items. */
+  /** The number of distinct items so far. */
   readonly size: number;
-  /**
-   * Returns true when the item is new, and remembers it. An item without a uuid is identified by
-   * its text.
-   */
+  /** Adds an item. Returns true when it is new. An item without a uuid is compared by its text. */
   add(item: Item<unknown>): boolean;
-  /** Returns true when the item was added before. Always false for an item without a uuid. */
+  /** Returns true when the item was added before. Returns false for an item without a uuid. */
   has(item: Item<unknown>): boolean;
 }
 
 /**
- * How many recent items are remembered. Between two requests of a list, fewer items than this move
- * from one page to the next.
+ * Remembers at least this many recent items. Fewer items move to the next page between two
+ * requests.
  */
 export const RECENT_ITEMS = 5_000;
 
 /**
- * Distinguishes new items from repeated ones. With a limit, it remembers between `limit` and twice
- * `limit` of the latest items, because a million items would take 100 MB.
+ * Opens a set that distinguishes new items from repeated ones. With a limit, it remembers only the
+ * latest items, between `limit` and twice `limit`. Remembering a million items would take 100 MB.
  */
 export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   const keys = openSeenKeys(limit);
@@ -35,7 +32,7 @@ export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   };
 }
 
-/** Like `openSeen`, for keys. `add` returns true when the key is new. */
+/** Like `openSeen`, but for keys instead of items. `add` returns true when the key is new. */
 export function openSeenKeys(limit: number) {
   let recent = new Set<string>();
   let earlier = new Set<string>();

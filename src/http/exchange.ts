@@ -1,5 +1,5 @@
-// One HTTP exchange: sends the request, reads the answer, and reports whether a failed request had
-// been sent.
+// Sends one HTTP request and reads its response. A failure reports whether the request had been
+// sent.
 
 import { Readable } from 'node:stream';
 import type { Clock } from '../system/clock.js';
@@ -14,17 +14,17 @@ export interface WireRequest {
   headers: Headers;
   body?: string | Uint8Array | undefined;
   /**
-   * Limit for the head of the answer and for a pause in its body, in milliseconds; 0 for no limit.
+   * The time limit for the headers of the response and for a pause in its body. 0 means no limit.
    */
   timeoutMs: number;
-  /** The maximum size of a successful answer after decompression. Default: 64 MB. */
+  /** The maximum size of a success response after decompression. Default: 64 MB. */
   limitBytes?: number | undefined;
-  /** Called immediately before the bytes are written. When it returns an error, nothing is sent. */
+  /** Called immediately before the bytes are written. If it returns an error, nothing is sent. */
   holdBack?: (() => Error | undefined) | undefined;
   signal: AbortSignal;
 }
 
-/** Limits the time from sending a request to the last byte of its answer. */
+/** Limits the time from sending a request to the last byte of its response. */
 export interface Deadline {
   clock: Clock;
   milliseconds: number;
@@ -36,19 +36,19 @@ export interface Head {
 }
 
 export interface WireAnswer extends Head {
-  /** The decompressed body. For an error answer, the beginning that was received. */
+  /** The decompressed body. For an error response, this may be only its beginning. */
   body: Buffer;
 }
 
 /**
- * The error of an exchange without a complete answer. `sent` is true when the request may have
+ * The error of a request without a complete response. `sent` is true when the request may have
  * reached the service.
  */
 export class ExchangeError extends Error {
   readonly sent: boolean;
-  /** The head of the answer, if it arrived before the body failed. */
+  /** The status and headers of the response, if they arrived before the body failed. */
   readonly head: Head | undefined;
-  /** The error code of Node or undici; '' without a code. */
+  /** The error code of Node or undici, or '' when there is none. */
   readonly code: string;
 
   constructor(cause: unknown, sent: boolean, head?: Head) {
@@ -65,14 +65,14 @@ export class ExchangeError extends Error {
 export const DEADLINE_CODE = 'EDEADLINE';
 
 /**
- * Returns the code of an error, or the first code among its causes. Returns '' when there is no
- * code.
+ * Returns the error code, or the first code among the causes of the error. Returns '' when there is
+ * none.
  */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  // An assertion of undici fails when the status does not have three digits.
+  // undici throws an assertion error when the status does not have three digits.
   if (error.name === 'AssertionError') return 'HPE_INVALID_CONSTANT';
-  // undici's error message when the proxy answers a plain http request with 407.
+  // undici uses this message when the proxy answers a plain http request with 407.
   if (error.message === 'Proxy Authentication Required (407)') return 'EPROXYREFUSEDLOGIN';
   const { code } = error as NodeJS.ErrnoException;
   if (typeof code === 'string' && code !== '') return code;
@@ -83,19 +83,19 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * An answer whose body is still arriving. The socket is paused until the body is read; destroying
- * the body ends the exchange.
+ * A response whose body is still arriving. The socket is paused until the body is read. Destroying
+ * the body cancels the request.
  */
 export interface OpenAnswer extends Head {
   body: Readable;
 }
 
-/** How many bytes are buffered for a slow reader before the socket is paused. */
+/** Buffers this many bytes for a slow reader before the socket is paused. */
 const BUFFER_BYTES = 64 * 1024;
 
 /**
- * Starts an exchange and resolves with the head of the answer. Rejects with an ExchangeError. A
- * body that breaks off ends with an ExchangeError.
+ * Sends a request and resolves when the status and headers of the response arrive. Rejects with an
+ * ExchangeError. When the body fails later, its stream emits an ExchangeError.
  */
 export function openExchange(
   dispatcher: Dispatcher,
@@ -128,13 +128,14 @@ export function openExchange(
       highWaterMark: BUFFER_BYTES,
       read: () => controller?.resume(),
       destroy(error, done) {
-        // Every body is destroyed at its end. Creating an error for each of them would cost 5 % of
-        // the time of a bulk run.
+        // The body is also destroyed at its normal end. Creating an error each time would take 5 %
+        // of the time of a bulk run.
         if (!isOver) abort(error ?? new Error('the reader stopped'));
         done(error);
       },
     });
-    // The error is passed to the reader of the body. It can be ignored when the body has no reader.
+    // The reader of the body receives the error. This listener prevents an uncaught error without a
+    // reader.
     body.on('error', () => {});
     const cancelDeadline = deadline?.clock.after(deadline.milliseconds, () =>
       abort(lateError(deadline)),
@@ -142,7 +143,7 @@ export function openExchange(
     if (request.signal.aborted) return onAbort();
     request.signal.addEventListener('abort', onAbort);
     dispatcher.dispatch(dispatchOptions(request), {
-      // Called when the connection is established, immediately before the request is written.
+      // undici calls this when the connection is established, just before it writes the request.
       onRequestStart(started) {
         controller = started;
         const reason = isOver ? new Error('given up while connecting') : request.holdBack?.();
@@ -184,12 +185,12 @@ function dispatchOptions(request: WireRequest): Dispatcher.DispatchOptions {
   };
 }
 
-/** How many redirects are followed. */
+/** Follows at most this many redirects. */
 const REDIRECT_LIMIT = 5;
 
 /**
- * Returns the target of a redirect, or undefined when it must not be followed: the token is never
- * sent to another origin (cli.md section 4). `hop` counts the redirects from 0.
+ * Returns the target of a redirect, or undefined when fleet must not follow it. Another origin must
+ * never receive the token (cli.md section 4). `hop` counts the redirects from 0.
  */
 export function redirectTarget({ status, headers }: Head, url: URL, hop: number): URL | undefined {
   const location = headers['location'];
@@ -206,8 +207,8 @@ function flatten(headers: Record<string, string | string[] | undefined>): Header
 }
 
 /**
- * Runs an exchange to the end of its body. Rejects with an ExchangeError. An error answer counts as
- * complete even when its body breaks off or exceeds the limit, because its status is enough.
+ * Sends a request and reads the whole response. Rejects with an ExchangeError. An incomplete or too
+ * large body does not fail an error response, because its status is enough.
  */
 export async function readWhole(
   dispatcher: Dispatcher,
@@ -220,15 +221,15 @@ export async function readWhole(
   const { bytes, error } = await collectBody(body, head.headers, limitBytes);
   if (error !== undefined && (isWanted || request.signal.aborted))
     throw error instanceof ExchangeError ? error : new ExchangeError(error, true, head);
-  // undici can reuse the connection one turn of the event loop later. An earlier request would open
-  // another connection.
+  // undici needs one turn of the event loop before it can reuse the connection. Without this wait,
+  // the next request would open another connection.
   await new Promise(setImmediate);
   return { ...head, body: bytes };
 }
 
 /**
- * Runs an exchange only for its status. A body that breaks off, is too large or cannot be
- * decompressed is not an error. Rejects with an ExchangeError when no answer arrives.
+ * Sends a request and returns only the status and headers. Ignores a body that is incomplete, too
+ * large or damaged. Rejects with an ExchangeError when no response arrives.
  */
 export async function readHead(
   dispatcher: Dispatcher,
@@ -236,7 +237,7 @@ export async function readHead(
   deadline: Deadline,
 ): Promise<Head> {
   const { body, ...head } = await openExchange(dispatcher, request, deadline);
-  // A connection can be used for another request only after the body was read to its end.
+  // The connection can be reused only after the body was read to its end.
   await collectBody(body, head.headers, ERROR_BODY_LIMIT_BYTES);
   return head;
 }

@@ -1,4 +1,4 @@
-// Turns error answers and failed exchanges into errors with a kind, a message and a hint.
+// Turns error responses and failed requests into errors with a kind, a message and a hint.
 
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
@@ -7,7 +7,7 @@ import { traceOf } from './headers.js';
 import { isFromGateway, isTlsCode, isUnknownOutcome } from './retry.js';
 import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
-/** Returns the kind of failure for an HTTP status (cli.md section 3). */
+/** Returns the kind of error for an HTTP status (cli.md section 3). */
 export function kindOfStatus(status: number): ErrorKind {
   if (status === 401 || status === 403) return 'auth';
   if (isGone({ status })) return 'not-found';
@@ -25,25 +25,27 @@ const HINTS: Readonly<Record<number, string>> = {
   429: 'the service asks to slow down; try again later',
 };
 
-/** How much of an error body that is not JSON is kept in `detail`. */
+/** `detail` keeps at most this many characters of an error body that is not JSON. */
 const DETAIL_LENGTH_CHARACTERS = 2_000;
 
 /**
- * Property names that stand for the whole request instead of one field. Errors below them are
- * printed without a field name.
+ * Properties of an error body that do not name a field of the request. Their messages are printed
+ * without a field name.
  */
 const GENERAL_FIELDS = [
   ...['non_field_errors', '__all__', 'detail', 'error', 'errors', 'message', 'actions'],
   ...['title', 'invalid-params', 'invalid_params'],
 ];
 
-/** Properties that describe an error (such as its code) but do not contain its message. */
+/** Properties of an error body that do not contain its message, such as its code. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];
 
-/** Deeper nesting is not an error message. */
+/** Messages below this depth are ignored. */
 const DEPTH_LIMIT = 6;
 
-/** Collects all messages in an error body. The name of the field precedes each message. */
+/**
+ * Returns all messages in an error body. A message about a field begins with the name of the field.
+ */
 function collectSentences(value: unknown, field: string | undefined, depth = 0): string[] {
   if (depth > DEPTH_LIMIT) return [];
   if (typeof value === 'string') {
@@ -53,11 +55,11 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
   if (Array.isArray(value))
     return value.flatMap((element) => collectSentences(element, field, depth + 1));
   if (!isObject(value)) return [];
-  // For {"message": "…", "code": "…"} only the message is printed, because the code is meant for
+  // Of {"message": "…", "code": "…"} only the message is printed, because the code is meant for
   // programs.
   if (typeof value['message'] === 'string')
     return collectSentences(value['message'], field, depth + 1);
-  // RFC 9457: a field that is not valid, with the reason.
+  // An invalid field and the reason, in the format of RFC 9457.
   if (typeof value['name'] === 'string' && typeof value['reason'] === 'string')
     return collectSentences(value['reason'], value['name'], depth + 1);
   return Object.entries(value).flatMap(([name, inner]) => {
@@ -72,10 +74,10 @@ function collectSentences(value: unknown, field: string | undefined, depth = 0):
 }
 
 /**
- * Returns the message in an error body. The interface does not show the shape of error bodies
- * (section 7), so fleet accepts the shapes in cli.md section 3. `text` is one line for people, or
- * undefined when the body has no message. `detail` is for programs: the parsed body, or the
- * beginning of its text. The client reads at most 64 kB of the body.
+ * Returns the message in an error body. The interface does not specify error bodies (section 7), so
+ * fleet accepts the formats in cli.md section 3. `text` is one line for people, or undefined
+ * without a message. `detail` is for programs: the parsed body, or the beginning of a body that is
+ * not JSON.
  */
 export function readErrorBody(
   text: string,
@@ -103,24 +105,26 @@ export function readErrorBody(
 /** The facts about a request that its error message needs. */
 export interface Asked {
   url: URL;
-  /** Whether the request changes something, so that its outcome matters when no answer arrives. */
+  /**
+   * Whether the request changes something. Without a response, the outcome of a change is unknown.
+   */
   isChange?: boolean;
-  /** A command for the hint that shows whether the change was carried out. */
+  /** A command for the hint. It shows whether the change was carried out. */
   shownBy?: string | undefined;
-  /** The server that received the request. Default: the service. */
+  /** The server that received the request; `the service` by default. */
   whom?: string;
   /**
-   * Whether the request contained a secret. The answer may repeat it in any encoding, so it is
-   * never quoted.
+   * Whether the request contained a secret. If so, the response is not quoted, because it may
+   * repeat the secret in any encoding.
    */
   isSecret?: boolean | undefined;
 }
 
 /**
- * Makes the error for an answer with a status other than 2xx.
+ * Returns the error for a response with a status other than 2xx.
  *
  * @param subject the requested object, as in `the service refused SUBJECT`
- * @param more the address, and how to renew a token from this source
+ * @param more the URL, and a hint that says how to get a new token
  */
 export function answerFailure(
   status: number,
@@ -166,7 +170,7 @@ export function answerFailure(
   });
 }
 
-/** Whether the service no longer shows the requested object. */
+/** Whether the status means that the service does not have the requested object. */
 export function isGone({ status }: Pick<FleetError, 'status'>): boolean {
   return status === 404 || status === 410;
 }
@@ -176,19 +180,19 @@ export function reasonIn({ message }: Pick<FleetError, 'message'>): string | und
   return /: (.*)$/s.exec(message)?.[1];
 }
 
-/** Observed: the service's message when the address exists but the object at it does not. */
+/** Observed: the service's message when the URL is right but the object does not exist. */
 const NOT_THERE = /^No \w+ matches the given query/;
 
-/** Used instead of the body of an answer to a request that contained a secret. */
+/** The parsed error body when the request contained a secret: it is not read. */
 const UNREAD: ReturnType<typeof readErrorBody> = { text: undefined, detail: null };
 
-/** Returns the message for an answer whose body does not contain a message. */
+/** Messages for error responses without a message, by status. */
 const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   401: 'the token is missing, wrong or expired',
   407: 'it asks for a user and a password',
 };
 
-/** This text is added to the message when a change got no usable answer. */
+/** Ends the message of a change without a usable response. */
 const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
 
 function redirectFailure(
@@ -226,7 +230,7 @@ const unknownHint = ({ shownBy }: Partial<Asked>) =>
 const CHECK_PROXY =
   'check HTTPS_PROXY, and whether the proxy allows this address; NO_PROXY names hosts to reach directly';
 
-/** Descriptions and hints for the error codes of Node and undici. */
+/** Messages and hints for the error codes of Node and undici. */
 const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: string]>> = {
   ECONNREFUSED: [
     'connection refused',
@@ -268,13 +272,13 @@ const NETWORK_WORDS: Readonly<Record<string, readonly [words: string, hint: stri
 };
 
 /**
- * The messages of OpenSSL and BoringSSL when the answer is not TLS, usually because it is plain
+ * Messages of OpenSSL and BoringSSL when the server does not use TLS, usually because it uses plain
  * HTTP.
  */
 const WRONG_SCHEME = /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long|:http[ _]request/i;
 const LONGEST_TLS_MESSAGE = 1000;
 
-/** Returns a description of a failed exchange and a hint. */
+/** Returns a message and a hint for a failed request. */
 function explain(
   { code, message }: ExchangeError,
   hide: (text: string) => string,
@@ -299,7 +303,7 @@ function explain(
   );
 }
 
-/** Hints for bodies that cannot be read. */
+/** Hints for response bodies that cannot be read, by error code. */
 const BODY_HINTS: Readonly<Record<string, string>> = {
   EBODYTOOBIG: 'ask for less at once, with a filter or a smaller page_size',
   EBODYCODING: 'a proxy between you and the service may do that',
@@ -307,10 +311,11 @@ const BODY_HINTS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes the error for an exchange without a usable answer. The reason of an aborted signal (Ctrl-C)
- * is returned unchanged.
- * @param hide hides secrets. The names in a certificate are text of the service, and errors go to
- * results, databases and other origins.
+ * Returns the error for a request without a usable response. If a signal was aborted (Ctrl-C),
+ * returns its reason unchanged.
+ *
+ * @param hide hides secrets. The service controls the names in its certificate, and errors are also
+ *   written to results, databases and other servers.
  */
 export function networkFailure(
   error: ExchangeError,

@@ -1,25 +1,30 @@
-// The headers of every request and the trace headers of every answer (interface.md sections 5 and
-// 9).
+// The headers of every request, and the trace headers of every response (interface.md sections 5
+// and 9).
 
 import type { Trace } from '../errors.js';
 import { HIDDEN, type Secrets } from '../system/secrets.js';
 import type { Headers } from './exchange.js';
 
-/** Section 5: "the scheme word JWT followed by a space and the token". */
+/**
+ * Returns the Authorization header. Section 5: "the scheme word JWT followed by a space and the
+ * token".
+ */
 export function authorization(token: string): string {
   return `JWT ${token}`;
 }
 
 /**
- * Section 9: "the requested API version is given as a media-type parameter of the Accept header".
+ * Returns the Accept header. Section 9: "the requested API version is given as a media-type
+ * parameter of the Accept header".
  */
 export function acceptJson(version: string): string {
   return `application/json; version=${version}`;
 }
 
 /**
- * Returns the trace headers of an answer: the headers `X-Service-…` of section 9. Assumed: another
- * service may name them `X-<Name>-…`, one of them `-RequestId`. `headers` has names in lower case.
+ * Returns the trace headers of a response, which section 9 names `X-Service-…`. Assumed: other
+ * services may name them `X-<Name>-…` and include `-RequestId`. The names in `headers` must be in
+ * lower case.
  */
 export function traceOf(headers: Headers): Trace {
   const families = [
@@ -37,17 +42,17 @@ export function traceOf(headers: Headers): Trace {
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /**
- * Names of headers whose value is a secret. They are recognised by name, because few programs that
- * hide secrets know the scheme `JWT …`.
+ * Matches the names of headers that contain secrets. The names are needed because programs that
+ * hide secrets rarely recognise a value such as `JWT …`.
  */
 const SECRET_HEADERS =
   /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;
 
-/** Captures a parameter of a query whose value is a secret by its name. */
+/** Matches query parameters whose names show that their values are secret. */
 const SECRET_PARAMETER =
   /([?&][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|signature|(?<![a-z])sig)=)[^&#]*/gi;
 
-/** Returns an address as `--verbose` and `--trace` show it. */
+/** Hides secret query parameters in an address, for `--verbose` and `--trace`. */
 export function redactQuery(address: string): string {
   return address.replace(SECRET_PARAMETER, (_, before: string) => before + HIDDEN);
 }
@@ -59,7 +64,7 @@ export function hideInHeaders(headers: Headers, secrets: Secrets): Headers {
   );
 }
 
-/** Returns the headers as `--verbose` shows them. */
+/** Hides the values of secret headers, for `--verbose`. */
 export function redact(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [

@@ -1,23 +1,28 @@
-// Removes interim responses with the status 100 from the bytes of a connection.
+// Removes `100 Continue` responses from the bytes of a connection.
 
-/** The longest head of an interim response that is searched for its end. */
+/** Searches at most this many bytes for the end of an interim response. */
 const LONGEST_HEAD_BYTES = 64 * 1024;
 const INTERIM = /^HTTP\/1\.\d 1\d\d/;
 const CONTINUE = /^HTTP\/1\.\d 100/;
 const SWITCHING = /^HTTP\/1\.\d 101/;
-/** The length of `HTTP/1.1 100`. */
+/** The number of bytes that show the status: the length of `HTTP/1.1 100`. */
 const STATUS_BYTES = 12;
 
 export interface InterimFilter {
-  /** Call it when a request is written: the next bytes of the service begin a response. */
+  /** Must be called when a request is written: the next bytes from the service begin a response. */
   expectResponse(): void;
-  /** Returns the bytes to pass on. Keeps the beginning of a head until its status is known. */
+  /**
+   * Returns the bytes to pass on. Keeps the first bytes of a response until its status is known.
+   */
   filter(chunk: Buffer): Buffer;
-  /** Returns the bytes that are still kept, at the end of the connection. */
+  /** Returns the bytes that were kept. Must be called at the end of the connection. */
   flush(): Buffer;
 }
 
-/** A client must ignore an unrequested `100 Continue` (RFC 9110, 15.2). undici 7 does not. */
+/**
+ * Opens a filter that removes `100 Continue` responses. A client must ignore them even if it did
+ * not ask for them (RFC 9110, 15.2), but undici 7 does not.
+ */
 export function openInterimFilter(): InterimFilter {
   let isAtStart = true;
   let kept = Buffer.alloc(0);

@@ -1,5 +1,5 @@
-// Reads JSON from the service. Keeps the original text, so that numbers beyond the precision of a
-// double stay exact.
+// Parses JSON from the service. Keeps the original text of items, because it is exact even for
+// numbers beyond the precision of a double.
 
 import { FleetError } from '../errors.js';
 import { JsonError, parseJson } from '../json/parse.js';
@@ -8,8 +8,8 @@ import { describeHtml, foreignText } from './server-text.js';
 import type { HttpAnswer, Item } from './types.js';
 
 /**
- * Parses the body of an answer, or a part of its text. Throws a FleetError of kind `service` that
- * describes an invalid body.
+ * Parses the body of a response, or a part of it. Throws a FleetError of kind `service` that
+ * describes the body when it is not valid JSON.
  */
 export function readJson(answer: HttpAnswer, text = answer.text): unknown {
   try {
@@ -21,7 +21,7 @@ export function readJson(answer: HttpAnswer, text = answer.text): unknown {
   }
 }
 
-/** Makes the error for an answer that does not match the interface. */
+/** Returns the error for a response that does not match the interface. */
 export function unexpected(
   { status, trace }: HttpAnswer,
   what: string,
@@ -38,13 +38,13 @@ export function unexpected(
 
 const EXPECTED = 'where JSON was expected';
 
-/** The number of characters of a body that a description needs. */
+/** Describes a body by this many of its first characters. */
 const BEGINNING_CHARACTERS = 64 * 1024;
 
 function describeBody(answer: HttpAnswer, error: unknown): string {
   if (error instanceof JsonError && error.kind !== 'syntax') return error.message;
   const beginning = answer.text.slice(0, BEGINNING_CHARACTERS).trim();
-  // fleet does not recognise a secret that is cut in two.
+  // Secrets are hidden before the text is cut, because half a secret would not be recognised.
   const text = answer.hide?.(beginning) ?? beginning;
   if (text === '') return `an empty body ${EXPECTED}`;
   if (text.startsWith('<')) return `${describeHtml(text)} ${EXPECTED}`;
@@ -53,8 +53,8 @@ function describeBody(answer: HttpAnswer, error: unknown): string {
 }
 
 /**
- * Returns the items of a list, each with its original text. `array` is the parsed list, whose text
- * starts at `at`.
+ * Returns the items of a list with their original texts. `array` is the parsed list, and its text
+ * begins at index `at`.
  */
 export function pairItems<T>(array: readonly unknown[], text: string, at: number): Item<T>[] {
   const texts = splitArray(text, at)?.texts ?? [];

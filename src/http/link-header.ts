@@ -5,14 +5,14 @@ const TOKEN_END = /[ \t,;=]/;
 
 interface Link {
   target: string;
-  /** The names are in lower case. When a name occurs twice, the first occurrence counts. */
+  /** The parameters by name, in lower case. The first parameter counts when a name occurs twice. */
   parameters: ReadonlyMap<string, string>;
 }
 
 /**
- * Returns the target of the first link with this relation type, or undefined when there is none. A
- * link with an `anchor` describes another resource and is ignored. The rest of the header after a
- * syntax error is ignored.
+ * Returns the target of the first link with this relation type, or undefined when there is none.
+ * Ignores links with an `anchor`, because they describe another resource. Ignores everything after
+ * a syntax error.
  */
 export function findLink(header: string | undefined, relation: string): string | undefined {
   const link = parseLinks(header ?? '').find(({ parameters }) => {
@@ -36,7 +36,10 @@ function parseLinks(text: string): Link[] {
     return text.slice(start, at);
   }
 
-  /** Reads the quoted string that opens at `at`. Returns it without its quotes and escapes. */
+  /**
+   * Reads a quoted string that begins at index `at`. Returns its content without quotes and
+   * escapes.
+   */
   function readQuoted(): string {
     const characters: string[] = [];
     at += 1;

@@ -3,8 +3,8 @@
 export const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
 /**
- * Whether the method changes nothing, so that the request has no body and can be retried (RFC 9110,
- * 9.2.1).
+ * Whether the method changes nothing. Fleet sends such a request without a body, and can safely
+ * retry it (RFC 9110, 9.2.1).
  */
 export function isSafe(method: string): boolean {
   return method === 'GET' || method === 'HEAD';

@@ -1,5 +1,5 @@
-// The connections of the process, with keep-alive and the proxies of the environment. Opened for
-// the first request.
+// Opens the HTTP connections of the process, with keep-alive and the proxies from the environment.
+// It is loaded at the first request.
 
 import type { Dispatcher } from 'undici';
 import type { Secrets } from '../system/secrets.js';
@@ -10,8 +10,8 @@ export type { Dispatcher };
 export type Network = Awaited<ReturnType<typeof openNetwork>>;
 
 /**
- * Opens the dispatchers. `timeoutMs` limits each connection attempt, TLS included. The password of
- * each proxy that is used is added to `secrets`.
+ * Opens the network. `timeoutMs` limits each connection attempt including TLS. Passwords of the
+ * proxies that are used are added to `secrets`.
  */
 export async function openNetwork(
   env: NodeJS.ProcessEnv,
@@ -30,11 +30,11 @@ export async function openNetwork(
   const agents = new Map<string, Dispatcher>();
   return {
     /**
-     * Returns the route to an address. Throws a FleetError of kind `config` if the proxy setting is
-     * not valid.
+     * Returns the route to an address: direct or through a proxy. Throws a FleetError of kind
+     * `config` when the proxy setting is invalid.
      */
     routeTo,
-    /** Returns the dispatcher for an address. Throws the same error as `routeTo`. */
+    /** Returns the undici dispatcher for an address. Throws like `routeTo`. */
     dispatcherTo(url: URL): Dispatcher {
       const { proxy } = routeTo(url);
       if (proxy === undefined || openProxyAgent === undefined) return direct;
@@ -45,7 +45,7 @@ export async function openNetwork(
       agents.set(proxy.href, agent);
       return agent;
     },
-    /** Closes every connection, so that the process can end. */
+    /** Closes all connections, so that the process can exit. */
     async close() {
       await Promise.all(
         [direct, ...agents.values()].map((agent) => agent.destroy(closingReason())),
@@ -57,15 +57,12 @@ export async function openNetwork(
   };
 }
 
-/**
- * The error code of requests that were in progress when the command ended and closed its
- * connections.
- */
+/** The error code of requests that are cancelled because the command has ended. */
 export const COMMAND_OVER_CODE = 'ECOMMANDOVER';
 
 /**
- * The error that closes connections. Its stack is empty: Node would read the stack, and V8 would
- * count the lines of each file to build it.
+ * Returns the error that closes the connections. Its stack is empty, because Node would otherwise
+ * spend time on building one.
  */
 function closingReason(): Error {
   return Object.assign(new Error('the command is over'), { code: COMMAND_OVER_CODE, stack: '' });

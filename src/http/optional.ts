@@ -1,16 +1,16 @@
-// Requests resources that a service does not have to offer.
+// Requests resources that not every service has.
 
 import { FleetError } from '../errors.js';
 
 /**
- * Kinds of failures which mean that the service does not offer a resource, or does not offer it to
+ * The kinds of errors which mean that the service does not have a resource, or does not offer it to
  * this token.
  */
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
- * Returns the result, or undefined when the service does not offer the resource. `isUnknown`
- * returns false for a refusal that must be thrown.
+ * Returns the result, or undefined when the service does not offer the resource. For errors that
+ * must be thrown, `isUnknown` returns false.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,
@@ -19,8 +19,8 @@ export async function ifOffered<T>(
   return asked.catch((error: unknown) => {
     if (
       error instanceof FleetError &&
-      // An error without a status did not come from the service. For example, the token could not
-      // be renewed.
+      // An error without a status did not come from the service, for example a failed token
+      // renewal.
       error.status !== undefined &&
       isUnknown(error) &&
       (NOT_OFFERED.includes(error.kind) || error.status === 501)

@@ -1,37 +1,37 @@
-// Chooses the page size: large when several pages are read, the default when the service refuses a
-// page size.
+// Chooses the page size of lists. Reads several pages in large pages, and falls back to the default
+// size when the service refuses a page size.
 
 import { FleetError } from '../errors.js';
 import type { HttpRequest, Query } from './types.js';
 
 /**
- * Observed: the service returns up to 100 items per page and silently reduces larger sizes to 100.
+ * Observed: the service returns at most 100 items per page, and silently reduces larger page sizes.
  */
 const LARGEST_PAGE = 100;
-/** The usual size of a page. It is enough for shorter lists. */
+/** The service's default page size. Lists up to this size need no larger pages. */
 const USUAL_PAGE = 20;
 
 const NAME = 'page_size';
 
-/** Added to a query, it requests large pages although only some pages of the list are read. */
+/** A query parameter that requests large pages when only some pages of the list are read. */
 export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
 
 /**
- * Adds a page size to requests. The size that the operator chose (`chosen`) applies to every list.
- * Otherwise a page size is requested only when more than one page is read.
+ * Adds a page size to requests. A size from the user (`chosen`) applies to every list. Otherwise a
+ * page size is added only when more than one page is read.
  */
 export function openPageSizer(chosen: number | undefined) {
   let isRefused = false;
   return {
-    /** Returns the first request of a list with its page size. */
+    /** Returns the first request of a list with the page size added. */
     size(
       request: HttpRequest,
       { ahead, limit = Number.POSITIVE_INFINITY }: { ahead: number; limit?: number },
     ): HttpRequest {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
-      // A page size in the operator's own query has priority. A query with a page number stays
-      // unchanged, because larger pages are numbered differently.
+      // A page size in the query of the request has priority. A query with a page number is not
+      // changed, because it would mean other items with larger pages.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))
@@ -43,8 +43,8 @@ export function openPageSizer(chosen: number | undefined) {
       return { ...request, query: [...query.filter((pair) => !isLarge(pair)), ...size] };
     },
     /**
-     * Sends a request with a page size. When the service answers 400, sends the request again
-     * without the page size. If that works, later requests also omit it.
+     * Sends a request with a page size. When the service answers 400, retries without the page
+     * size. After a successful retry, later requests omit the page size too.
      */
     async send<T>(request: HttpRequest, send: (request: HttpRequest) => Promise<T>): Promise<T> {
       const query = request.query ?? [];

@@ -1,5 +1,5 @@
-// Reads lists page by page: parses envelopes and bare arrays, follows `next` links on the base URL,
-// and requests some pages ahead.
+// Reads lists page by page. Accepts envelopes and bare arrays, follows `next` links on the base
+// URL, and requests some pages ahead.
 
 import { setMaxListeners } from 'node:events';
 import { FleetError } from '../errors.js';
@@ -15,14 +15,14 @@ import { answeredAtMs } from './retry.js';
 import type { AnswerDate, HttpAnswer, HttpRequest, Item, Page, Query } from './types.js';
 
 /**
- * Fields of an envelope that may contain the items. The first field is documented; the others are
- * from JSON:API and common frameworks.
+ * The fields of an envelope that may contain the items. The interface documents only the first one;
+ * JSON:API and common frameworks use the others.
  */
 export const ITEM_FIELDS = ['results', 'data', 'items'] as const;
 
 /**
- * Parses one page of a list. Section 4 of the interface shows both a bare array and an envelope, so
- * both are accepted. Envelopes of other services and `Link` headers are also read. Throws a
+ * Parses one page of a list. Accepts a bare array and an envelope, because section 4 of the
+ * interface shows both. Also reads envelopes of other services and `Link` headers. Throws a
  * FleetError of kind `service` for any other body.
  */
 export function readPage<T>(answer: HttpAnswer): Page<T> {
@@ -34,19 +34,18 @@ export function readPage<T>(answer: HttpAnswer): Page<T> {
   return { count, items, next, trace, dated: dateOf(headers) };
 }
 
-/** A parsed page. The envelope of a bare array is empty. */
+/** A parsed page. A bare array has an empty envelope. */
 interface ParsedPage<T> {
   envelope: Envelope;
   items: Item<T>[];
 }
 
-/** A page with more text than this is parsed item by item, which needs less memory. */
+/** Pages with more characters than this are parsed item by item, which needs less memory. */
 const AT_ONCE_CHARACTERS = 1024 * 1024;
 
 /**
- * Parses a page of usual size with a single call, which takes half the time of parsing each item.
- * Returns undefined for a large or unusual page. `readByItem` then reads the page, or throws the
- * reason why it is not valid.
+ * Parses a page with a single call, which takes half the time of parsing item by item. Returns
+ * undefined for a large or unusual page. `readByItem` must then parse the page or report its error.
  */
 function readAtOnce<T>(answer: HttpAnswer): ParsedPage<T> | undefined {
   const { text } = answer;
@@ -71,18 +70,16 @@ function readAtOnce<T>(answer: HttpAnswer): ParsedPage<T> | undefined {
   return { envelope: isObject(body) ? body : {}, items };
 }
 
-/** Returns the array of items in a parsed envelope. */
+/** Returns the array of items in a parsed envelope, or undefined when there is none. */
 function itemsIn(body: unknown): unknown[] | undefined {
   if (!isObject(body)) return undefined;
   return ITEM_FIELDS.map((field) => body[field]).find((value) => Array.isArray(value));
 }
 
-/**
- * Parses the items of a page one by one. Throws a FleetError that says why the page is not valid.
- */
+/** Parses a page item by item. Throws a FleetError that says why the page is invalid. */
 function readByItem<T>(answer: HttpAnswer): ParsedPage<T> {
   const split = splitPage(answer);
-  // The text does not contain a list. Parsing all of it shows the reason.
+  // Without a list in the text, the whole text is parsed to find the reason.
   const body = readJson(answer, split?.rest);
   if (!isObject(body) && !Array.isArray(body))
     throw unexpected(answer, 'neither a page nor an array');
@@ -90,7 +87,7 @@ function readByItem<T>(answer: HttpAnswer): ParsedPage<T> {
   return { envelope: isObject(body) ? body : {}, items: itemsOf<T>(answer, split.texts) };
 }
 
-/** Reads when the service wrote an answer. */
+/** Returns when the service wrote a response, by its headers. */
 function dateOf(headers: HttpAnswer['headers']): AnswerDate {
   const age = Number(headers['age'] ?? 0);
   return {
@@ -107,8 +104,8 @@ function objectAt(envelope: Envelope, field: string): Envelope {
 }
 
 /**
- * Returns the next link of an envelope, unparsed: null or '' on the last page, and undefined when
- * the envelope does not have such a field.
+ * Returns the next link of an envelope without parsing it. Returns null or '' on the last page, and
+ * undefined when the envelope has no such field.
  */
 function findNext(envelope: Envelope): unknown {
   const pagination = objectAt(objectAt(envelope, 'meta'), 'pagination');
@@ -124,12 +121,12 @@ function findNext(envelope: Envelope): unknown {
   return links.find((link) => link !== null && link !== '') ?? links[0];
 }
 
-/** Returns the total of an envelope, or undefined when the service sends no total. */
+/** Returns the total number of items that an envelope names, or undefined when it names none. */
 function findCount(envelope: Envelope): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
-  // In the pagination object of some frameworks `count` is the number of items on this page, next
-  // to a `total`.
+  // Some frameworks send both: `count` is then the number of items on this page, and `total` is the
+  // total.
   const counts = [
     envelope['count'],
     envelope['total'],
@@ -145,8 +142,8 @@ function findCount(envelope: Envelope): number | undefined {
 
 /**
  * Whether the count of a page can be the total of the list. Some services send the number of items
- * on the page as the count. This is the case when a next page exists although this page already has
- * as many items as its count.
+ * on the page instead. This is certain when a next page exists although this page already has
+ * `count` items.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;
@@ -154,15 +151,15 @@ export function hasTotal({ count, items, next }: Page<unknown>): boolean {
 }
 
 /**
- * The maximum number of items on a page, because each item needs memory in addition to its text: a
- * page of 64 MB with empty items would take 2.7 GB. An item with a UUID has at least 50 characters,
- * so a page of 64 MB cannot have many more items than this limit.
+ * The maximum number of items on a page. Each item needs memory in addition to its text: 64 MB of
+ * empty items would take 2.7 GB. Items with a UUID have at least 50 characters, so real pages of 64
+ * MB hardly exceed this limit.
  */
 const MOST_ITEMS = 1_500_000;
 
 /**
- * Splits the text of a page into its items and the rest. Returns undefined when it does not contain
- * an array of items.
+ * Splits the text of a page into its items and the text around them. Returns undefined when the
+ * text contains no array of items.
  */
 function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | undefined {
   const { text } = answer;
@@ -179,12 +176,14 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   return { rest: restOf(text, split), texts: split.texts };
 }
 
-/** Returns the text of a page with an empty array of items. */
+/** Returns the text of a page with an empty array in place of its items. */
 function restOf(text: string, { start, end }: SplitArray): string {
   return `${text.slice(0, start)}[]${text.slice(end)}`;
 }
 
-/** Splits the array of items. Returns undefined when it does not exist or is broken. */
+/**
+ * Finds the array of items and splits it. Returns undefined when the array is missing or malformed.
+ */
 function findItems(text: string): SplitArray | undefined {
   const start = text.search(/[[{]/);
   if (text[start] === '[') {
@@ -195,18 +194,19 @@ function findItems(text: string): SplitArray | undefined {
   try {
     return splitProperty(text, start, ITEM_FIELDS, MOST_ITEMS);
   } catch {
-    // A key is not valid JSON.
+    // `splitProperty` throws when a key is not valid JSON.
     return undefined;
   }
 }
 
 /**
- * The values of larger pages are not kept, because they need five times the memory of their text
- * (promise 6: 400 MB). This also limits the total size of all pages that are requested ahead.
+ * Pages with more characters than this keep only the text of their items, because parsed values
+ * need five times the memory (promise 6: 400 MB). The limit also bounds all pages that are
+ * requested ahead.
  */
 const LARGE_CHARACTERS = 8 * 1024 * 1024;
 
-/** Each item is parsed once to make sure that it is a JSON object. */
+/** Returns the items of a page. Parses each item once, to check that it is a JSON object. */
 function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
   const isLarge = answer.text.length > LARGE_CHARACTERS;
   return texts.map((text, index) => {
@@ -219,8 +219,8 @@ function itemsOf<T>(answer: HttpAnswer, texts: readonly string[]): Item<T>[] {
 }
 
 /**
- * The prototype of the items of large pages. A getter in each item would need more memory than the
- * item.
+ * The prototype of the items of large pages. It parses an item's text on each access. A getter per
+ * item would need more memory than the item.
  */
 const LARGE_ITEM = {
   json: '',
@@ -235,12 +235,13 @@ function readCount(count: unknown): number | undefined {
 }
 
 /**
- * Returns the query of the next page, or undefined on the last page. The link may have another
- * scheme, host or prefix (section 2.6), so only its query is used (cli.md section 4, promise 3).
+ * Returns the query of the next page, or undefined on the last page. Uses only the query of the
+ * link, because proxies can change its scheme, host and prefix (section 2.6; cli.md section 4,
+ * promise 3).
  */
 function readNext(answer: HttpAnswer, next: unknown): Query | undefined {
   if (next === null || next === undefined || next === '') return undefined;
-  // URL needs a base to parse a relative link. No request is sent to this base.
+  // The base is needed to parse relative links. It is never requested.
   const url =
     typeof next === 'string' && URL.canParse(next, 'http://localhost/')
       ? new URL(next, 'http://localhost/')
@@ -266,8 +267,8 @@ export function pageNumber(query: Query): number | undefined {
 }
 
 /**
- * Whether the next page differs from the page before only by its number. If the link also has a
- * cursor, later pages cannot be guessed by counting.
+ * Whether the next page differs from the previous one only by its number. A link can also contain a
+ * cursor; then the numbers of later pages are not enough to request them.
  */
 function isNumbered(before: Query, next: Query): boolean {
   return next.every(
@@ -280,54 +281,51 @@ function withPage(query: Query, page: number): Query {
   return query.map(([name, value]) => (name === 'page' ? [name, String(page)] : [name, value]));
 }
 
-/**
- * The number of pages that are requested ahead: enough to hide 20 ms of latency without burdening
- * the service.
- */
+/** Requests this many pages ahead. This hides a latency of 20 ms without burdening the service. */
 export const PAGES_AHEAD = 10;
 
 export interface PageOptions {
   /**
-   * The number of pages that may be in flight or waiting while a page is processed. It is smaller
-   * when pages are large. With 0, each page is requested when it is needed.
+   * The maximum number of pages that are requested ahead while a page is processed. Large pages
+   * reduce it. With 0, each page is requested only when it is needed.
    */
   ahead: number;
   /**
-   * The number of different items that the caller needs. Once they were read, no further page is
-   * requested.
+   * The number of distinct items that the caller needs. No further page is requested after them.
    */
   limit?: number;
   /**
-   * The items that an earlier reading of the list contained. New items are added. A set with a
-   * limit bounds the memory.
+   * The items that are known from an earlier reading of the list. New items are added. Use a set
+   * with a limit to bound the memory.
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read. With a maximum, pages without new items are allowed, as in
-   * a second reading of a list.
+   * The maximum number of pages to read. With this option, many pages without new items are not an
+   * error, because a second reading of a list contains mostly known items.
    */
   mostPages?: number;
 }
 
-/** A page of a list, with its new items. */
+/** A page of a list, and the items on it that are new. */
 export interface ListPage<T> extends Page<T> {
   fresh: Item<T>[];
 }
 
-/** The list is endless after this number of consecutive pages without a new item. */
+/** After this many consecutive pages without a new item, the list is considered endless. */
 const PAGES_WITHOUT_NEWS_LIMIT = 10;
 /**
- * The list counts as endless if it contains this many items more than twice its count. A small list
- * may grow while it is read.
+ * A list is considered endless when it returns more than twice its count plus this many items. The
+ * margin allows a small list to grow while it is read.
  */
 const MOST_BEYOND_COUNT = 1_000;
 
 /**
- * Reads a list page by page, in order, until a page has no `next`. Requests pages ahead by
- * increasing the `page` of the next link, and uses them only when the links confirm them. Throws a
- * FleetError of kind `service` when a link leads back to an earlier page, when many consecutive
- * pages have no new item, or when the list has far more items than its count. When a page vanished
- * because the list became shorter (404), reads the list again once.
+ * Yields the pages of a list in order, until a page has no `next`. Requests pages ahead by their
+ * `page` number, and uses them only when the links confirm the numbers. When a page no longer
+ * exists because the list became shorter (404), starts once more from the first page.
+ *
+ * Throws a FleetError of kind `service` when a link leads back to an earlier page, when many
+ * consecutive pages have no new item, or when the list has far more items than its count.
  */
 export async function* followPages<T>(
   request: HttpRequest,
@@ -354,8 +352,8 @@ export async function* followPages<T>(
         return undefined;
       });
       if (answer === undefined) {
-        // Read the list from its first page, because items may have moved to pages that were read
-        // before.
+        // Starts again at the first page, because items may have moved to pages that were already
+        // read.
         isReadAgain = true;
         Object.assign(read, { pages: 0, items: 0 });
         withoutNews = 0;
@@ -363,12 +361,12 @@ export async function* followPages<T>(
         wanted = request.query ?? [];
         continue;
       }
-      // Pages that were requested ahead wait as bytes, which need less memory than parsed items.
+      // Pages are parsed only now, because parsed items need more memory than the bytes of waiting
+      // pages.
       const page: Page<T> = readPage<T>(answer);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
-      // An item without a uuid may be repeated on purpose. It is returned, but does not count as
-      // new.
+      // An item without a uuid may be repeated on purpose, so it is always returned as fresh.
       const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;
@@ -379,7 +377,8 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // A second reading of the same pages mostly finds items that are already known.
+        // A second reading of a list finds mostly known items, so pages without new items are
+        // allowed.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -409,12 +408,12 @@ export async function* followPages<T>(
   }
 }
 
-/** Observed: a page beyond the end of a list is answered with 404 "Invalid page.". */
+/** Observed: the service answers a page beyond the end of a list with 404 "Invalid page.". */
 function isPageGone(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.status === 404;
 }
 
-/** The pages that are requested ahead: the next page, and later pages by their numbers. */
+/** Opens the queue of pages that are requested ahead: the next page, and later pages by number. */
 function openQueue(
   request: HttpRequest,
   send: (request: HttpRequest) => Promise<HttpAnswer>,
@@ -423,7 +422,7 @@ function openQueue(
 ) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
-  // Each request in flight adds a listener.
+  // Each request in flight adds a listener to the signal.
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<HttpAnswer>>();
   const start = (query: Query, more: Partial<HttpRequest> = {}) =>
@@ -431,8 +430,8 @@ function openQueue(
   return {
     take(query: Query): Promise<HttpAnswer> {
       const page = early.get(keyOf(query));
-      // The next link differs from the guessed page number. The pages that were requested ahead are
-      // wrong too, so drop them.
+      // The next link names another page than expected. Drops the pages that were requested ahead,
+      // because their numbers are wrong too.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
       return (
@@ -446,9 +445,10 @@ function openQueue(
       for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
-        // The page is larger than expected. It is requested again when it is needed.
+        // A page requested ahead has this size limit. A larger page is requested again when it is
+        // needed.
         const page = start(query, { limitBytes: LARGE_CHARACTERS });
-        // The request may fail although no code waits for its page.
+        // A page that nobody awaits may fail. This prevents an unhandled rejection.
         page.catch(() => {});
         early.set(keyOf(query), page);
       }
@@ -457,21 +457,21 @@ function openQueue(
   };
 }
 
-/** How many pages may be requested ahead at the moment. */
+/** Adapts the number of pages that are requested ahead. */
 interface Window {
   size(): number;
-  /** Sends a request, and adapts the number of pages ahead to the time of its answer. */
+  /** Sends a request. The time until its response changes the number of pages. */
   measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
 }
 
-/** An answer that takes this many times as long as the fastest answer is slow. */
+/** A response is slow when it takes this many times as long as the fastest one, plus NOISE_MS. */
 const SLOW_FACTOR = 4;
-/** Smaller delays are noise of the network or of a busy machine. */
+/** Delays up to this length are normal for a network or a busy machine. */
 const NOISE_MS = 250;
 
 /**
- * Opens a window of at most `most` pages. A slow answer halves it, because the service is busy or
- * asked to wait with 429. Each other answer makes it larger by one page.
+ * Opens a window of at most `most` pages. A slow response halves the window, because the service is
+ * busy or limits the rate (429). Every other response adds one page.
  */
 function openWindow(most: number, clock: Pick<Clock, 'monotonicMs'>): Window {
   let size = most;
@@ -490,7 +490,7 @@ function openWindow(most: number, clock: Pick<Clock, 'monotonicMs'>): Window {
   };
 }
 
-/** Whether the answer was a success that exceeded the size limit. */
+/** Whether a request failed because its response exceeded the size limit. */
 function isTooBig(error: unknown): boolean {
   return (
     error instanceof FleetError &&

@@ -1,5 +1,5 @@
-// Opens connections through a proxy. Loads all of undici, so it is only imported when a proxy is
-// used.
+// Opens connections through a proxy. This module loads all of undici, so it is imported only when a
+// proxy is used.
 
 import { isIP, type Socket } from 'node:net';
 import { type buildConnector, type Dispatcher, Pool, ProxyAgent } from 'undici';
@@ -11,16 +11,18 @@ const UNREACHED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 
 /**
- * Opens a dispatcher for one proxy. `timeoutMs` limits connecting to the proxy and connecting to
- * the service. `sockets` tracks the connections.
+ * Opens a dispatcher for a proxy. `timeoutMs` applies to connecting to the proxy and, separately,
+ * to the service. `sockets` tracks the connections.
  */
 export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets): Dispatcher {
   const token = proxyToken(proxy);
   return new ProxyAgent({
-    // undici refuses a proxy URL with a path. The password is already in `token`.
+    // The path is removed, because undici refuses a proxy URL with a path. `token` contains the
+    // password.
     uri: proxy.origin,
     ...(token === undefined ? {} : { token }),
-    // Only https uses a tunnel (CONNECT). Plain http sends the full URL to the proxy, like curl.
+    // Only https uses a tunnel (CONNECT). For plain http, the proxy receives the full URL, as with
+    // curl.
     proxyTunnel: false,
     proxyTls: { timeout: timeoutMs, lookup: sockets.lookUp },
     requestTls: { timeout: timeoutMs },
@@ -34,8 +36,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       }),
     clientFactory(origin, options: Pool.Options) {
       const dialOwn = withSockets(options.connect as buildConnector.connector, sockets);
-      // RFC 6066 section 3 does not allow an IP address as server name. undici sends one, and Bun
-      // refuses it.
+      // undici sends an IP address as the TLS server name. RFC 6066 section 3 does not allow this,
+      // and Bun refuses it.
       const dialProxy: buildConnector.connector = (asked, callback) =>
         dialOwn(
           isIP(asked.servername ?? '') === 0 ? asked : { ...asked, servername: '' },
@@ -45,8 +47,8 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
       const connect = pool.connect.bind(pool) as (
         options: Dispatcher.ConnectOptions,
       ) => Promise<Dispatcher.ConnectData>;
-      // When a proxy closes the connection on CONNECT, undici would reconnect at once and
-      // endlessly. A different error code prevents this.
+      // When a proxy closes the connection on CONNECT, undici reconnects at once and without end. A
+      // different error code stops this.
       const dial = (connectOptions: Dispatcher.ConnectOptions) =>
         connect(connectOptions).then(
           (tunnel) => {
@@ -65,7 +67,10 @@ export function openProxyAgent(proxy: URL, timeoutMs: number, sockets: Sockets):
   });
 }
 
-/** undici reports the status that the proxy answered only in its message. */
+/**
+ * Wraps a connector so that its errors have a code for the proxy's status. undici reports this
+ * status only in the message.
+ */
 function explainRefusals(connect: buildConnector.connector): buildConnector.connector {
   return (options, callback) =>
     connect(options, (...result) => {

@@ -4,26 +4,26 @@ import { BlockList, isIP } from 'node:net';
 import { configError } from '../errors.js';
 import { isLoopback } from './loopback.js';
 
-/** The route to an address: direct or through a proxy. */
+/** The route to an address: either direct or through a proxy. */
 export interface Route {
   /**
-   * The proxy's address with its password; undefined for a direct connection. Show only
-   * `proxy.origin` to people.
+   * The proxy's URL including its password, or undefined for a direct connection. Messages must
+   * show only `proxy.origin`.
    */
   proxy: URL | undefined;
-  /** The reason, for people: the variable that names the proxy or excludes the address. */
+  /** The reason for messages: the variable that names the proxy or excludes the address. */
   because: string;
 }
 
-/** Returns the value of a variable. The name in lower case has priority, as in curl. */
+/** Returns the value of an environment variable. The lower-case name has priority, as in curl. */
 function readVariable(env: NodeJS.ProcessEnv, name: string): [variable: string, value: string] {
   const lower = name.toLowerCase();
   return env[lower] === undefined ? [name, env[name] ?? ''] : [lower, env[lower] ?? ''];
 }
 
 /**
- * Parses the address of a proxy; the default scheme is http, as in curl. Throws a FleetError of
- * kind `config` that does not quote the address, because it may contain a password.
+ * Parses the URL of a proxy. The default scheme is http, as in curl. Throws a FleetError of kind
+ * `config` that does not quote the URL, because it may contain a password.
  */
 function readProxy(variable: string, text: string): URL {
   const address = text.includes('://') ? text : `http://${text}`;
@@ -32,7 +32,7 @@ function readProxy(variable: string, text: string): URL {
     decodeURIComponent(url.username + url.password);
     if (/^https?:$/.test(url.protocol)) return url;
   } catch {
-    // The original error is not used as the cause, because it quotes the password.
+    // The original error is dropped, because it quotes the password.
   }
   const hint =
     'write it like http://proxy.example.com:3128, with %25 for a % in user or password, or unset it';
@@ -40,8 +40,8 @@ function readProxy(variable: string, text: string): URL {
 }
 
 /**
- * Returns `Proxy-Authorization` for the user and password in the proxy's address, or undefined
- * without them.
+ * Returns the `Proxy-Authorization` header for the user and password in the proxy's URL, or
+ * undefined when it has none.
  */
 export function proxyToken({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined;
@@ -50,8 +50,8 @@ export function proxyToken({ username, password }: URL): string | undefined {
 }
 
 /**
- * Returns the parts of a proxy's address that must not be shown, because the proxy may repeat them.
- * A user name without a password is an access key.
+ * Returns the secret parts of a proxy's URL, because the proxy may repeat them in its responses. A
+ * user name without a password is an access key.
  */
 export function secretsOfProxy(proxy: URL): string[] {
   const token = proxyToken(proxy);
@@ -61,9 +61,8 @@ export function secretsOfProxy(proxy: URL): string[] {
 }
 
 /**
- * Chooses the proxy for each address from the environment. HTTP_PROXY is also used for https when
- * HTTPS_PROXY is not set. `routeTo` throws a FleetError of kind `config` when the proxy for an
- * address is invalid.
+ * Reads the proxy settings of the environment. HTTP_PROXY also applies to https when HTTPS_PROXY is
+ * not set. `routeTo` throws a FleetError of kind `config` when the proxy for an address is invalid.
  */
 export function openRoutes(env: NodeJS.ProcessEnv): {
   hasProxy: boolean;
@@ -79,8 +78,7 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
     const found = url.protocol === 'https:' ? (https ?? http) : http;
     if (found === undefined) return { proxy: undefined, because: 'no proxy is set' };
     const { variable, value } = found;
-    // Like curl and Go, fleet never uses a proxy for this machine. Otherwise it could not reach the
-    // sandbox.
+    // Like curl and Go, fleet never uses a proxy for the local machine. The sandbox runs there.
     if (isLoopback(url))
       return { proxy: undefined, because: `${variable} is not used for this machine` };
     if (entries.some((entry) => isExcluded(url, entry)))
@@ -91,9 +89,9 @@ export function openRoutes(env: NodeJS.ProcessEnv): {
 }
 
 /**
- * Whether an entry of NO_PROXY matches the address. An entry is `*`, a host (which includes its
- * subdomains), an IP address, or a range in CIDR notation. A host and an address may have a port;
- * an IPv6 address with a port needs brackets.
+ * Whether an entry of NO_PROXY matches the URL. An entry is `*`, a host with its subdomains, an IP
+ * address, or a range in CIDR notation. A host or IP address can have a port; an IPv6 address then
+ * needs brackets.
  */
 function isExcluded(url: URL, entry: string): boolean {
   if (entry === '*') return true;
@@ -107,7 +105,7 @@ function isExcluded(url: URL, entry: string): boolean {
 }
 
 function splitPort(entry: string): { name: string; port?: string | undefined } {
-  // The last group of an IPv6 address without brackets is not a port.
+  // Without brackets, the last group of an IPv6 address is not a port.
   if (rangeOf(entry) !== undefined) return { name: entry };
   const [, name = '', port] = /^(.+?)(?::(\d+))?$/.exec(entry) ?? [];
   return { name, port };
@@ -118,7 +116,7 @@ function withoutBrackets(host: string): string {
 }
 
 /**
- * Parses an IP address or a range such as `10.0.0.0/8`, `fd00::/8` or `[::1]`. Returns undefined
+ * Parses an IP address or a range, such as `10.0.0.0/8`, `fd00::/8` or `[::1]`. Returns undefined
  * for other text.
  */
 function rangeOf(text: string): BlockList | undefined {

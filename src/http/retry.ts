@@ -1,18 +1,18 @@
-// Decides whether a failed request is sent again, and when.
+// Decides whether and when a failed request is sent again.
 
 import { doublingPauseMs } from '../system/clock.js';
 import { DEADLINE_CODE } from './exchange.js';
 import { COMMAND_OVER_CODE } from './network.js';
 
-/** The outcome of a try: an error answer or no answer. */
+/** The outcome of a failed try: an error response, or no response. */
 export type TryEnd =
   | {
       status: number;
-      /** The header value, unparsed. */
+      /** The unparsed `Retry-After` header. */
       retryAfter: string | undefined;
     }
   | {
-      /** The error code of Node or undici; '' without a code. */
+      /** The error code of Node or undici, or '' when there is none. */
       code: string;
       /** Whether the request may have reached the service. */
       wasSent: boolean;
@@ -21,25 +21,25 @@ export type TryEnd =
 export interface TryState {
   /** Whether the request changes nothing (GET and HEAD). */
   isSafe: boolean;
-  /** The number of retries so far, and their maximum. */
+  /** The number of retries so far, and the maximum. */
   repetitions: number;
   most: number;
-  /** Whether fleet may get a newer token after a 401. */
+  /** Whether a newer token may be requested after a 401. */
   mayRenew: boolean;
 }
 
 export type RetryDecision =
   /**
-   * The request is not sent again. `askedMs` is set when the service asked for a longer pause than
-   * fleet waits; the error then reports this pause.
+   * Do not send the request again. `askedMs` is the pause that the service asked for, if fleet does
+   * not wait that long; the error then reports it.
    */
   | { next: 'give-up'; askedMs?: number }
-  /** The request is sent again at once with a newer token. This does not count as a retry. */
+  /** Send the request again at once with a newer token. This does not count as a retry. */
   | { next: 'renew' }
   | { next: 'repeat'; pauseMs: number };
 
 /**
- * Statuses after which a safe request is retried: timeout, rate limit, and three gateway errors.
+ * Statuses after which a GET or HEAD request is retried: timeout, rate limit, and gateway errors.
  */
 const PASSING_STATUSES: readonly number[] = [408, 429, 502, 503, 504];
 
@@ -52,26 +52,28 @@ export function isFromGateway(status: number): boolean {
 }
 
 /**
- * Whether a change may have been carried out although its answer is an error. The service can send
- * a status from 500 on after the change, and 303 usually means success.
+ * Whether a change may have been carried out although the status is an error. The service can fail
+ * with 500 or higher after the change, and 303 usually means success.
  */
 export function isUnknownOutcome(status: number): boolean {
   return status < 400 || status >= 500;
 }
 
-/** The pause before the first retry. Each further pause is twice as long, up to the maximum. */
+/**
+ * The pause before the first retry. Each further pause is twice as long, up to LONGEST_PAUSE_MS.
+ */
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 8_000;
 
-/** The longest `Retry-After` that fleet waits for. A longer one is reported to the operator. */
+/** The longest `Retry-After` that fleet waits for. Longer ones are reported to the user. */
 export const RETRY_AFTER_LIMIT_MS = 60_000;
 
 /**
- * Decides what happens after a failed try. A change is sent again only when the service certainly
- * did not carry it out: after 401 with a renewable token, after 429, and when no connection was
- * established (cli.md section 4, promise 1).
+ * Decides what to do after a failed try. A change is sent again only when the service certainly did
+ * not carry it out: after 401 with a newer token, after 429, and when no connection was established
+ * (cli.md section 4, promise 1).
  *
- * @param wallMs the current time, to which an HTTP date is compared
+ * @param wallMs the current time, for a `Retry-After` with a date
  */
 export function decide(
   end: TryEnd,
@@ -92,8 +94,8 @@ function mayRepeat(end: TryEnd, isSafe: boolean): boolean {
 }
 
 /**
- * Whether a retry may help. It does not help after TLS errors, invalid HTTP, unreadable headers or
- * bodies, a refusal by the proxy, or an exceeded deadline.
+ * Whether a request that failed with this code may succeed later. False for TLS errors, invalid
+ * HTTP, unreadable headers or bodies, a refusal by the proxy, and an exceeded deadline.
  */
 function isPassingCode(code: string): boolean {
   return (
@@ -104,14 +106,14 @@ function isPassingCode(code: string): boolean {
   );
 }
 
-/** Whether the code reports a certificate or TLS error. */
+/** Whether the code means a certificate or TLS error. */
 export function isTlsCode(code: string): boolean {
   return /CERT|^ERR_TLS|^ERR_SSL|^EPROTO$|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY)/.test(code);
 }
 
 /**
- * Returns the pause before a retry. Retries are numbered from 1. The pause grows exponentially, and
- * half of it is random.
+ * Returns the pause in milliseconds before a retry. Retries are numbered from 1. The pause grows
+ * exponentially, and half of it is random.
  */
 export function pauseBefore(repetition: number, random: () => number): number {
   const longest = doublingPauseMs(repetition, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
@@ -119,19 +121,21 @@ export function pauseBefore(repetition: number, random: () => number): number {
 }
 
 /**
- * The longest pause that a service may request from a command that runs for a long time (cli.md
- * section 4, promise 6). A longer pause would miss updates for hours.
+ * The longest pause that a long-running command accepts from the service (cli.md section 4, promise
+ * 6). With longer pauses, the command could miss updates for hours.
  */
 export const LONGEST_ASKED_PAUSE_MS = 300_000;
 
-/** The pauses before a stream reconnects when the service requests no pause. */
+/**
+ * The first and the longest pause before a stream reconnects, when the service requests no pause.
+ */
 const FIRST_RETURN_MS = 500;
 const LONGEST_RETURN_MS = 30_000;
 
 /**
- * Returns the milliseconds to wait before a stream reconnects (attempts are numbered from 1). The
- * pause is at least the time that the service asked for (`retry:`, `Retry-After`) and at most five
- * minutes. Full jitter spreads it, so that many watches do not reconnect at the same moment.
+ * Returns the pause in milliseconds before a stream reconnects. Attempts are numbered from 1. The
+ * pause is at least the time that the service asked for (`retry:`, `Retry-After`), and at most five
+ * minutes. Full jitter keeps many clients from reconnecting at the same moment.
  */
 export function pauseBeforeReturn(
   attempt: number,
@@ -139,7 +143,7 @@ export function pauseBeforeReturn(
   headers: Readonly<Record<string, string>> | undefined,
   now: { wallMs: number; random: number },
 ): { pauseMs: number; cappedFromMs?: number } {
-  // A date in `Retry-After` refers to the service's clock, which its `Date` header shows.
+  // A date in `Retry-After` is compared with the service's clock, which the `Date` header shows.
   const retryAfterMs =
     readRetryAfter(headers?.['retry-after'], answeredAtMs(headers) ?? now.wallMs) ?? 0;
   const askedMs = Math.max(retryMs, retryAfterMs);
@@ -149,12 +153,12 @@ export function pauseBeforeReturn(
   return { pauseMs: Math.round(Math.min(LONGEST_ASKED_PAUSE_MS, askedMs + spreadMs)) };
 }
 
-/** A longer header value is neither a number of seconds nor a date. */
+/** Longer values are ignored, because they are neither a number of seconds nor a date. */
 const RETRY_AFTER_LENGTH_CHARACTERS = 100;
 
 /**
- * Returns the service's time of an answer in milliseconds since the epoch, or undefined without a
- * valid `Date` header.
+ * Returns the time in the `Date` header in milliseconds since the epoch, or undefined when the
+ * header is missing or invalid.
  */
 export function answeredAtMs(
   headers: { readonly [name: string]: string } | undefined,
@@ -164,8 +168,8 @@ export function answeredAtMs(
 }
 
 /**
- * Returns the milliseconds that a `Retry-After` header asks for, as seconds or an HTTP date (RFC
- * 9110 section 10.2.3).
+ * Returns the pause in milliseconds that a `Retry-After` header asks for, or undefined when it is
+ * invalid. The header contains seconds or an HTTP date (RFC 9110 section 10.2.3).
  */
 export function readRetryAfter(header: string | undefined, wallMs: number): number | undefined {
   if (header === undefined || header.length > RETRY_AFTER_LENGTH_CHARACTERS) return undefined;

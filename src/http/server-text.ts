@@ -1,19 +1,18 @@
-// Sanitizes server text for error messages: makes it one line and limits its length before
-// searching it.
+// Prepares texts from servers for error messages: shortens them and puts them on one line.
 
-/** How much of a text is searched for a title. */
+/** Searches at most this many characters for the title of an HTML page. */
 const WINDOW_CHARACTERS = 64 * 1024;
 
-/** A longer text from the service is cut, so that the error stays on one line. */
+/** The maximum length of a server's text in an error message. */
 const LINE_LENGTH_CHARACTERS = 500;
 
 /**
- * How much of the text is read to fill a line of that length. White space is squeezed, so this is
- * more than the line.
+ * Reads at most this many characters to fill a line. It is more than the length of a line, because
+ * white space is collapsed.
  */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 
-/** Returns the beginning of a text. Omits half of a surrogate pair at the end. */
+/** Returns the beginning of a text. Does not end in the middle of a surrogate pair. */
 export function cutTo(text: string, length: number): string {
   if (text.length <= length) return text;
   const last = text.charCodeAt(length - 1);
@@ -21,9 +20,8 @@ export function cutTo(text: string, length: number): string {
 }
 
 /**
- * Prepares text from another party for an error message: cuts it, and reduces white space so that
- * it fits on one line. Every text from the service, a proxy or a login page passes through this
- * function.
+ * Shortens a text from a server and puts it on one line, for an error message. Every text from the
+ * service, a proxy or a login page must pass through this function.
  */
 export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): string {
   const loose = cutTo(text, LOOSE_LENGTH_CHARACTERS);
@@ -33,7 +31,7 @@ export function foreignText(text: string, length = LINE_LENGTH_CHARACTERS): stri
     : `${cutTo(line, length - 1)}…`;
 }
 
-/** Whether a text is an HTML page, by its type or its beginning. */
+/** Whether a text is an HTML page, by its content type or its first characters. */
 export function isHtml(text: string, contentType = ''): boolean {
   return (
     /\bhtml\b/i.test(contentType.slice(0, 200)) ||
@@ -48,7 +46,7 @@ export function htmlTitle(html: string): string | undefined {
   return line === '' ? undefined : line;
 }
 
-/** Describes an HTML page: `an HTML page "Service Unavailable"`. */
+/** Returns a description of an HTML page, such as `an HTML page "Service Unavailable"`. */
 export function describeHtml(html: string): string {
   const title = htmlTitle(html);
   return title === undefined ? 'an HTML page' : `an HTML page "${title}"`;
@@ -56,7 +54,10 @@ export function describeHtml(html: string): string {
 
 const TITLE_LENGTH_CHARACTERS = 200;
 
-/** The pattern matches a limited number of characters, so that matching takes linear time. */
+/**
+ * Matches the title of an HTML page. Each part has a maximum length, so that matching takes linear
+ * time.
+ */
 const TITLE = /<title(?:\s[^>]{0,200})?>([^<]{0,1000})/i;
 
 const ENTITIES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
-// A live stream: keeps one connection for each topic and reports its events in order.
+// Follows a live stream. Keeps one connection for each topic, and reports the events in order.
 //
-// stream/machine.ts decides the next step of a connection. This file makes the connections.
+// This file opens the connections; stream/machine.ts decides when to connect again.
 
 import { asFleetError, FleetError } from '../errors.js';
 import { sleep } from '../system/clock.js';
@@ -16,11 +16,11 @@ export interface TopicTarget {
   url: URL;
 }
 
-/** Events carry the name of this topic. */
+/** A subscription to a topic. Its events carry the name of this topic. */
 export interface Subscription extends TopicTarget {
   /**
-   * Returns the topics that this token may subscribe to in place of the requested one. When the
-   * service answers 403, the next topic is tried.
+   * Returns other topics that this token may subscribe to in place of the requested one. After a
+   * 403, the next topic is tried.
    */
   targets?(token: string): readonly TopicTarget[];
 }
@@ -29,19 +29,21 @@ export interface StreamOptions extends ConnectionContext {
   tokens: Tokens;
   subscriptions: readonly Subscription[];
   apiVersion: string;
-  /** Ends all subscriptions. */
+  /** Ends all subscriptions when it is aborted. */
   signal: AbortSignal;
-  /** Receives each event. `size` is its size in characters. */
+  /** Receives each event. `size` is its length in characters. */
   emit(event: StreamEvent, size?: number): void;
-  /** Called when data arrived on a topic, comments included, after its events. */
+  /**
+   * Called when data arrived on a topic, after the events in it were emitted. Comments also count.
+   */
   onLife?: ((topic: string) => void) | undefined;
 }
 
 /**
- * Returns the headers of a subscription without the last event id. Without a token the subscription
- * is anonymous. Section 4.6 says that headers work as for ordinary requests, so the version is in
- * the Accept header (section 9). Assumed: it applies to the stream's media type and to JSON, the
- * type of error answers.
+ * Returns the headers of a subscription without the last event id. Without a token, the
+ * subscription is anonymous. The Accept header contains the version (section 9), because section
+ * 4.6 says that headers work as for ordinary requests. Assumed: the version applies to the stream
+ * and to JSON, which is used for errors.
  */
 export function streamHeaders(apiVersion: string, token: string | undefined): Headers {
   const accept = `text/event-stream; version=${apiVersion}, ${acceptJson(apiVersion)}`;
@@ -50,12 +52,14 @@ export function streamHeaders(apiVersion: string, token: string | undefined): He
 }
 
 /**
- * Follows all subscriptions until the signal is aborted or one subscription is closed permanently.
- * Then it resolves at once. Permanent reasons are 204, 401 with a renewed token, 403, 404, other
- * 4xx, and a permanent token failure at the start. The machine makes two exceptions for a 4xx:
- * right after a connection that worked for a minute, and with an old event id. Other failures are
- * retried: end of stream, reset, refused, DNS, TLS, 408, 429, 5xx, a wrong content type, silence
- * beyond the idle limit, a temporary token failure. Every connection asks for the token again.
+ * Follows all subscriptions. Resolves when the signal is aborted or one subscription is closed
+ * permanently.
+ *
+ * Permanent reasons are 204, 401 with a renewed token, 403, 404, other 4xx, and a permanent token
+ * failure at the start. A 4xx is retried in two cases: soon after connections that lasted a minute,
+ * and when the request sent an old event id. Other failures are always retried: the end of the
+ * stream, network errors, 408, 429, 5xx, a wrong content type, the idle limit, and a temporary
+ * token failure. Each connection asks for the token again.
  */
 export async function followStream(options: StreamOptions): Promise<void> {
   const { signal, subscriptions } = options;
@@ -64,19 +68,19 @@ export async function followStream(options: StreamOptions): Promise<void> {
   const end = () => over.abort(new FleetError('interrupted', 'the stream is over'));
   const ended = new Promise((resolve) => over.signal.addEventListener('abort', resolve));
   signal.addEventListener('abort', end, { once: true });
-  // Each topic has its own signal, because Node warns when one signal has many listeners.
+  // Each topic has its own signal, because Node warns about many listeners on one signal.
   const topics = subscriptions.map((each) =>
     followTopic({ ...options, signal: AbortSignal.any([over.signal]) }, each),
   );
-  // When one topic is closed permanently, all topics end. Otherwise the watch would silently miss a
-  // part of the requested topics.
+  // When one topic is closed permanently, all topics end. Otherwise the user would not notice that
+  // a requested topic is missing.
   await Promise.race([ended, ...topics]).finally(() => {
     signal.removeEventListener('abort', end);
     end();
   });
 }
 
-/** Connects a topic again and again until it is closed permanently or the signal is aborted. */
+/** Connects to a topic again and again, until it is closed permanently or the signal is aborted. */
 function followTopic(options: StreamOptions, subscription: Subscription): Promise<void> {
   const { clock, emit, signal } = options;
   const { topic } = subscription;
@@ -102,8 +106,7 @@ function followTopic(options: StreamOptions, subscription: Subscription): Promis
 }
 
 /**
- * Connects with the current token. After a 401 it connects once more with a newer token, if the
- * token source has one.
+ * Connects with the current token. After a 401, connects once more if a newer token is available.
  */
 async function attempt(
   options: StreamOptions,
@@ -126,7 +129,7 @@ async function attempt(
 }
 
 /**
- * Connects to the first topic that the token may subscribe to. After a 403 it tries the next one.
+ * Connects to the first topic that the token may subscribe to. After a 403, tries the next topic.
  */
 async function connect(
   options: StreamOptions,

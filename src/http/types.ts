@@ -1,4 +1,4 @@
-// Types of requests, answers, items and pages.
+// The types of requests, responses, items and pages.
 
 import type { FleetError, Trace } from '../errors.js';
 
@@ -9,65 +9,66 @@ import type { FleetError, Trace } from '../errors.js';
 export type Query = readonly (readonly [name: string, value: string])[];
 
 export interface HttpRequest extends RequestWords, RequestCourse {
-  /** Default: GET. Only GET and HEAD are retried safely. */
+  /** The method; GET by default. Only GET and HEAD can always be retried. */
   method?: string;
   /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
-   * Whether the path is relative to the origin of the base URL, without the prefix of the base URL.
-   * This is the case for a path from a complete URL.
+   * Whether `path` begins at the origin of the base URL, without its path prefix. True for paths
+   * that come from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
-  /** JSON text; sent as application/json. */
+  /** The body as JSON text. It is sent as application/json. */
   body?: string;
   /**
-   * The body contains a secret: `--verbose` does not show it, and errors do not quote the answer.
+   * Whether the body contains a secret. If so, `--verbose` does not show it, and errors do not
+   * quote the response.
    */
   isSecret?: boolean;
   /**
-   * A successful answer contains a token that the caller needs, so it is not replaced by
-   * `[hidden]`: a login.
+   * Whether a success response contains a token that the caller needs, as after a login. If so, the
+   * token is not replaced by `[hidden]`.
    */
   answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
-  /** A POST that changes nothing, such as a login. A read-only client may also send it. */
+  /** Whether a POST changes nothing, as a login. A read-only profile may send it too. */
   changesNothing?: boolean;
 }
 
-/** Phrases about a request for messages. */
+/** Texts about a request that messages use. */
 interface RequestWords {
-  /** The request in the operator's terms: `the list of bicycles`, `"rent"`. */
+  /** The request in the user's words: `the list of bicycles`, `"rent"`. */
   subject?: string;
   /**
-   * A command that shows whether the change was carried out: `"fleet bicycles get UUID" shows it`.
+   * A phrase with a command that shows whether the change was carried out: `"fleet bicycles get
+   * UUID" shows it`.
    */
   shownBy?: string;
 }
 
 /** How a request is sent, retried and cancelled. */
 interface RequestCourse {
-  /** Cancels this request. Replaces the client's signal. */
+  /** Cancels this request. It replaces the client's signal. */
   signal?: AbortSignal;
   /**
-   * The maximum size of the answer after decompression. Default: 64 MB. A larger answer is a
-   * failure of kind `service` with the status of the answer.
+   * The maximum size of the response after decompression; 64 MB by default. A larger response fails
+   * with the kind `service` and the response's status.
    */
   limitBytes?: number;
-  /** The maximum number of retries of this request. Default: the number in the settings. */
+  /** The maximum number of retries of this request. The settings contain the default. */
   retries?: number;
   /**
-   * Replaces the client's pause before a retry, so that a caller with many requests can slow down
-   * all of them. The client still decides whether to retry. An error from this function ends the
-   * request.
+   * Replaces the client's pause before a retry, so that a caller can slow down its other requests
+   * too. The client still decides whether to retry. An error from this function ends the request.
    */
   pause?(milliseconds: number, failure: FleetError): Promise<void>;
   /**
-   * Called immediately before the bytes are sent. When it returns an error, nothing is sent and
-   * `send` throws that error.
+   * Called immediately before the bytes are sent. If it returns an error, nothing is sent, and
+   * `send` throws the error.
    */
   holdBack?(): FleetError | undefined;
-  /** Receives each error answer before the request is retried or the error is thrown. */
+  /** Receives each error response, before the request is retried or fails. */
   onRefusal?(answer: HttpAnswer): void;
 }
 
@@ -75,25 +76,24 @@ interface RequestCourse {
 export interface RequestPreview {
   method: string;
   url: string;
-  /** Names in lower case. */
+  /** Header values by name, in lower case. */
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
 }
 
-/** A complete answer. An answer with a status other than 2xx is thrown as a FleetError. */
+/** A complete response. For a status other than 2xx, `send` throws a FleetError instead. */
 export interface HttpAnswer {
   /**
-   * Hides the secrets of the run in a text. Errors that quote the body use it before they cut the
-   * text.
+   * Hides the secrets of the run in a text. Errors call it before they shorten a quotation from the
+   * body.
    */
   hide?(text: string): string;
   status: number;
-  /** Names in lower case. */
+  /** Header values by name, in lower case. */
   headers: Readonly<Record<string, string>>;
   /**
-   * The body, decompressed and decoded by its declared charset. The tokens that the service repeats
-   * in it are hidden. Reading it throws a FleetError of kind `service` when a successful answer
-   * does not match its charset.
+   * The decompressed and decoded body, with repeated tokens hidden. Reading it throws a FleetError
+   * of kind `service` when the body of a success response is invalid in its charset.
    */
   text: string;
   /** The body before decoding, for binary content. */
@@ -103,43 +103,41 @@ export interface HttpAnswer {
   milliseconds: number;
 }
 
-/** One resource of a list: the text exactly as the service sent it, and its value. */
+/** One resource of a list: its original text and its parsed value. */
 export interface Item<T = { [field: string]: unknown }> {
-  /** JSON text on one line, with numbers and unknown fields unchanged. */
+  /** JSON text on one line. Numbers and unknown fields are unchanged. */
   readonly json: string;
   readonly value: T;
 }
 
 export interface Page<T = { [field: string]: unknown }> {
-  /** The service's total (section 2.6); undefined for a bare array, which does not have one. */
+  /** The total of the list (section 2.6), or undefined for a bare array. */
   count: number | undefined;
   items: Item<T>[];
-  /** The query of the next page; undefined on the last page. */
+  /** The query of the next page, or undefined on the last page. */
   next: Query | undefined;
   trace: Trace;
-  /** When the service wrote the answer, by the headers of the answer. */
+  /** When the service wrote the response, by its headers. */
   dated?: AnswerDate;
 }
 
-/** When the service wrote an answer (RFC 9111, sections 4.2.3 and 5.1). */
+/** When the service wrote a response (RFC 9111, sections 4.2.3 and 5.1). */
 export interface AnswerDate {
-  /** The `Date` header in milliseconds since the epoch; undefined without one. */
+  /** The `Date` header in milliseconds since the epoch, or undefined when it is missing. */
   dateMs: number | undefined;
-  /** The `Age` header in milliseconds: how long a cache kept the answer; 0 without one. */
+  /** The `Age` header in milliseconds: how long a cache kept the response. 0 when it is missing. */
   ageMs: number;
 }
 
-/** The source of the client's token, made from the settings. */
+/** Provides the client's token. The settings determine where it comes from. */
 export interface Tokens {
-  /**
-   * What to do when the service refuses the token: where the token came from and how to renew it.
-   */
+  /** The hint when the service refuses the token: where the token came from and how to renew it. */
   readonly refusalHint?: string | undefined;
-  /** The token to send now. */
+  /** Returns the token for the next request. */
   get(): Promise<string>;
   /**
-   * Returns a newer token after a 401, or undefined without one. Rejects like `get` when the
-   * source fails.
+   * Returns a newer token after a 401, or undefined when there is none. Rejects when the source of
+   * the token fails.
    */
   renew(refused: string): Promise<string | undefined>;
 }

@@ -1,10 +1,10 @@
-// One connection of an event stream, from its request to its end. Only this file loads
+// One connection of an event stream, from its request to its end. Only this file loads the library
 // `eventsource`.
 //
-// `new EventSource(url, { fetch })` is the library's extension point. The `fetch` of this file adds
-// redirects, limits, the idle limit, decompression and back-pressure. Each connection has a new
-// EventSource, which is closed at its first `error`. The state machine decides about the next
-// connection.
+// The library calls the `fetch` that is passed to `new EventSource(url, { fetch })`. The `fetch` of
+// this file adds redirects, size limits, an idle limit, decompression and back-pressure. Each
+// connection uses a new EventSource and closes it at the first `error`. The state machine decides
+// when to connect again.
 
 import type { Readable } from 'node:stream';
 import { FleetError, reasonOf } from '../../errors.js';
@@ -31,18 +31,18 @@ import { filterEvents, type StreamPosition } from './filter.js';
 /** The settings that all connections of a stream share. */
 export interface ConnectionContext {
   network: Network;
-  /** The hint for a refused token. */
+  /** Contains the hint for a refused token. */
   tokens: Pick<Tokens, 'refusalHint'>;
   clock: Clock;
   /** Secrets that errors must not quote. */
   secrets: Secrets;
   /** The time limit for connecting and for the headers of the answer together. */
   timeoutMs: number;
-  /** The maximum silence of a live connection. Comments end the silence. */
+  /** A connection without data for this time is closed. Comments in the stream count as data. */
   idleMs: number;
   /**
-   * Returns a promise while the consumer has not processed the earlier events. Nothing is read from
-   * the socket until the promise settles.
+   * Returns a promise while the consumer is behind. Nothing is read from the socket until the
+   * promise settles.
    */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
@@ -52,34 +52,39 @@ export interface ConnectionOptions extends ConnectionContext {
   url: URL;
   /** All headers except `Last-Event-ID`. */
   headers: Headers;
-  /** The last received id; empty without one. */
+  /** The id of the last received event, or '' when there is none. */
   lastEventId: string;
-  /** Aborting this signal ends the connection. The reason of the signal becomes the error. */
+  /** Ends the connection when it is aborted. The reason of the signal becomes the error. */
   signal: AbortSignal;
   /** The name of the request in errors: `the service refused SUBJECT`. */
   subject: string;
-  /** Called for a 200 with an event stream. */
+  /** Called when the service answers with 200 and an event stream. */
   onOpen(headers: Headers): void;
-  /** Called for every received chunk, because comments also show that the stream is alive. */
+  /**
+   * Called for every chunk, even one without events: comments also show that the stream is alive.
+   */
   onReceived(received: Received): void;
 }
 
-/** The messages of one chunk, and the position in the stream after the chunk. */
+/** The messages in one chunk, and the position in the stream after it. */
 export interface Received extends StreamPosition {
   messages: readonly string[];
-  /** The sizes of the skipped events above the limit. These events came before the messages. */
+  /**
+   * The sizes of the events that were skipped because they exceed the limit. These events came
+   * before the messages.
+   */
   tooBigBytes: readonly number[];
 }
 
-/** Why the connection ended, or why it could not be made. */
+/** Why a connection ended or could not be opened. */
 export interface ConnectionEnd {
   cause: Cause;
   error: FleetError;
-  /** The headers of an answer that was not a 200 with a stream. */
+  /** The status and headers of a response that is not an event stream. */
   answer?: Head;
 }
 
-/** The error for an answer that is not an event stream. */
+/** Thrown when a response is not an event stream. */
 class RefusedError extends Error {
   readonly ending: ConnectionEnd;
 
@@ -91,18 +96,18 @@ class RefusedError extends Error {
 }
 
 /**
- * Larger events are skipped and reported. The data of a bicycle takes a few kilobytes, and a huge
- * event must not block the others.
+ * Larger events are skipped and reported, because a huge event must not delay the others. The data
+ * of a bicycle has a few kilobytes.
  */
 export const EVENT_LIMIT_BYTES = 1024 * 1024;
 
 /** The time limit for reading the body of an error answer. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
-/** Matches a valid value of a header. An event id that does not match is not sent. */
+/** Matches text that is allowed in a header. An event id with other characters is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The hint when the service refuses the subscription for every role of the token. */
+/** The hint when no role of the token may subscribe. */
 const ROLE_HINT =
   'no role of this token may subscribe to it; choose one with --role, or name a topic with --topic; "fleet auth status" shows the roles';
 
@@ -114,8 +119,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
     if (signal.aborted) return resolve(endingOf(signal.reason, options));
     let answer: OpenAnswer | undefined;
     /**
-     * The error that the `fetch` of this file threw. The library's `error` event only has the
-     * message of the error.
+     * The error that this file's `fetch` threw. It is kept because the library's `error` event
+     * contains only its message.
      */
     let failure: unknown;
     const messages: string[] = [];
@@ -124,8 +129,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       cancelTimeout();
       silence.end();
       signal.removeEventListener('abort', onAbort);
-      // The library starts its reconnect timer after its `error` event, so fleet closes it after
-      // that event.
+      // The library starts a reconnect timer after its `error` event, so it must be closed after
+      // the event.
       queueMicrotask(() => source.close());
       resolve(ending);
     };
@@ -155,8 +160,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
         );
         const read = () => events.next().catch(noteFailure);
         const cancel = async () => void (await events.return());
-        // The library only accepts this exact content type. `openStream` has already checked the
-        // real one.
+        // The library accepts only this exact content type. `openStream` has already checked the
+        // response's own type.
         const head = {
           status: 200,
           url: url.href,
@@ -174,8 +179,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 }
 
 /**
- * Yields the data lines of complete events. Applies back-pressure: reads from the socket only after
- * `eventsource` has taken the lines and the consumer has room.
+ * Yields the data lines of complete events. Reads from the socket only after the library has
+ * processed the lines and the consumer has room (back-pressure).
  */
 async function* readEvents(
   body: Readable,
@@ -204,8 +209,8 @@ async function* readEvents(
 }
 
 /**
- * Calls `onLimit` when nothing arrives for the limit. Time in which the consumer is busy does not
- * count, because nothing is read then.
+ * Returns a timer that calls `onLimit` when no data arrives for `limitMs`. The timer is stopped
+ * while the consumer is busy, because nothing is read then.
  */
 function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
   let cancel = () => {};
@@ -219,8 +224,8 @@ function openSilence(clock: Clock, limitMs: number, onLimit: () => void) {
 }
 
 /**
- * Sends the request, follows redirects within the origin, and checks the answer. Throws a
- * RefusedError for an answer that is not a stream.
+ * Sends the request, follows redirects within the same origin, and checks the response. Throws a
+ * RefusedError when the response is not an event stream.
  */
 async function openStream(
   options: ConnectionOptions,
@@ -236,8 +241,8 @@ async function openStream(
   for (let hop = 0; ; hop++) {
     const startedMs = clock.monotonicMs();
     log.request('GET', url, headers, undefined);
-    // The caller limits the time until the headers arrive. The time for the body of a stream is not
-    // limited.
+    // There is no timeout here. The caller limits the time until the headers arrive, and the body
+    // of a stream may take any time.
     const answer = await openExchange(network.dispatcherTo(url), {
       method: 'GET',
       url,
@@ -283,8 +288,8 @@ function statusFailure(
 }
 
 /**
- * Returns the decompressed bytes of an event stream. Throws a RefusedError for another content
- * type.
+ * Returns the decompressed body of an event stream. Throws a RefusedError when the content type or
+ * the compression is wrong.
  */
 async function eventStreamOf(
   head: Head,
@@ -314,7 +319,7 @@ async function eventStreamOf(
   );
 }
 
-/** Reads the beginning of a body as text within the time limit. Drops the rest. */
+/** Returns the beginning of an error body as text. Stops at the size limit and the time limit. */
 async function readText(body: Readable, { clock, secrets }: ConnectionOptions): Promise<string> {
   const cancel = clock.after(ERROR_BODY_LIMIT_MS, () => body.destroy());
   const bytes = await readBeginning(body, ERROR_BODY_LIMIT_BYTES);
@@ -322,7 +327,10 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
   return secrets.hide(bytes.toString('utf8'));
 }
 
-/** Turns a thrown error into the end of a connection. Without an error the service ended it. */
+/**
+ * Returns the end of a connection for a thrown error. Without an error, the service ended the
+ * connection.
+ */
 function endingOf(thrown: unknown, { url, secrets }: ConnectionOptions): ConnectionEnd {
   if (thrown === undefined)
     return {

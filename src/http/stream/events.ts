@@ -1,54 +1,53 @@
-// The events of a live stream: immutable values with their times.
+// The events of a live stream, as immutable values with times.
 //
-// Two clocks are used. `…WallMs` and `atMs` are times of the machine's clock in milliseconds since
-// the epoch. They are only printed, and may jump. All durations are measured on the monotonic clock
-// and are never negative.
+// There are two clocks. `…WallMs` and `atMs` come from the system clock, in milliseconds since the
+// epoch. This clock may jump, so its times are only printed. Durations come from the monotonic
+// clock and are never negative.
 
 import type { FleetError, Trace } from '../../errors.js';
 
-/** Why a connection ended, or why an event that was sent did not arrive. */
+/** Why a connection ended or an event was lost. */
 export type Cause =
   /** The service closed the connection between two events. */
   | 'ended'
-  /** The connection ended inside an event. */
+  /** The connection ended in the middle of an event. */
   | 'cut-off'
-  /** Connection refused or reset, DNS or TLS failure. */
+  /** The connection was refused or reset, or DNS or TLS failed. */
   | 'network'
-  /** No answer in time. */
+  /** No response arrived in time. */
   | 'timeout'
-  /** An answer with a status other than 200. */
+  /** The response has a status other than 200. */
   | 'status'
   /**
-   * An answer with the status 200 that is not an event stream, or that uses an unsupported
-   * compression.
+   * The response has the status 200 but is not an event stream, or uses an unsupported compression.
    */
   | 'no-stream'
-  /** Silence for longer than the idle limit. */
+  /** No data arrived for longer than the idle limit. */
   | 'idle'
-  /** The token source failed. */
+  /** No token was available, because its source failed. */
   | 'token'
-  /** An event that arrived but cannot be read. */
+  /** An event arrived but could not be parsed. */
   | 'broken'
-  /** An event above the size limit. */
+  /** An event exceeded the size limit. */
   | 'too-big';
 
-/** The data of every event. */
+/** The fields that every event has. */
 export interface Happened {
   /** The topic that the user named, without URL encoding. */
   readonly topic: string;
-  /** When the event happened, by the machine's clock. This time is only printed. */
+  /** When the event happened, by the system clock. Use it only for printing. */
   readonly atMs: number;
   /** The same moment on the monotonic clock, for durations and order. */
   readonly monotonicMs: number;
 }
 
-/** The connection is open. `isReturn` means that it was open before. */
+/** A connection was opened. `isReturn` is true when it is a reconnect. */
 export interface Opened extends Happened {
   readonly type: 'open';
   readonly isReturn: boolean;
-  /** The topic of the subscription, if it differs from the topic that the user named. */
+  /** The subscribed topic, if it differs from the topic that the user named. */
   readonly as?: string;
-  /** The date of the service's answer, in milliseconds since the epoch. */
+  /** The `Date` header of the response, in milliseconds since the epoch. */
   readonly serviceMs?: number | undefined;
   readonly trace: Trace;
 }
@@ -59,53 +58,57 @@ export interface Message extends Happened {
   readonly data: string;
 }
 
-/** A connection ended or an attempt failed. Another attempt follows. */
+/** A connection ended or could not be opened. Another attempt follows. */
 export interface Lost extends Happened {
   readonly type: 'lost';
   readonly cause: Cause;
   readonly error: FleetError;
-  /**
-   * The time when the last data arrived, derived from `atMs`; undefined before the first connection.
-   */
+  /** When the last data arrived, by the system clock; undefined before the first connection. */
   readonly lastLifeWallMs: number | undefined;
-  /** The milliseconds since the last data arrived. It is 0 before the first connection. */
+  /** Milliseconds since the last data arrived; 0 before the first connection. */
   readonly downMs: number;
-  /** The number of failures since the last open connection, including this failure. */
+  /**
+   * The number of consecutive failures, including this one. A connection that lasts some seconds
+   * resets it.
+   */
   readonly attempt: number;
   readonly retryInMs: number;
   /**
-   * The pause that the service requested with `retry:` or `Retry-After`, if it is longer than fleet
-   * waits.
+   * The pause that the service requested with `retry:` or `Retry-After`. Set only when fleet does
+   * not wait that long.
    */
   readonly cappedFromMs?: number;
 }
 
 /**
- * A gap that is over. It is reported before the first message after it. An event that could not be
- * read is a gap with `durationMs` 0. The gap ended at `atMs`.
+ * A period without events that has ended. It is reported before the first message after it. An
+ * event that could not be read is also reported as a gap, with `durationMs` 0.
  */
 export interface Gap extends Happened {
   readonly type: 'gap';
   readonly cause: Cause;
   readonly message: string;
-  /** The start of the gap, computed back from its end, so that it is never later than the end. */
+  /**
+   * The start of the gap, computed from its end and duration, so that it is never later than the
+   * end.
+   */
   readonly fromWallMs: number;
   readonly durationMs: number;
   /**
-   * Whether the service continued after the last received id, so that it resent the missing events.
+   * Whether the service resent the missing events, because it continued after the last received id.
    */
   readonly replayed: boolean;
   /**
-   * The number of events that are known to be lost: they were cut off and not resent, or could not
-   * be parsed, or were too big.
+   * The number of events that are certainly lost: too large, not parsable, or cut off and not
+   * resent.
    */
   readonly droppedEvents: number;
-  /** The beginning of an unreadable event, for `--verbose`. */
+  /** The beginning of an event that could not be parsed, for `--verbose`. */
   readonly text?: string;
 }
 
 /**
- * Returns a gap record for an event that arrived but could not be parsed. `text` is the beginning
+ * Returns the gap for an event that could not be parsed or was too large. `text` is the beginning
  * of the event.
  */
 export function eventGap(
@@ -120,19 +123,16 @@ export function eventGap(
 }
 
 /**
- * The connection is open and the service had time to resend events. Consumers compare their data
- * now.
+ * Tells consumers to compare their data with the service. The connection is open, and the service
+ * had time to resend missed events.
  */
 export interface Resync extends Happened {
   readonly type: 'resync';
-  /**
-   * When the gap began, by the machine's clock. It is undefined for the resync after the first
-   * connection.
-   */
+  /** When the gap began, by the system clock; undefined after the first connection. */
   readonly sinceWallMs: number | undefined;
 }
 
-/** The last event of a topic. fleet makes no further connection for it. */
+/** The last event of a topic. Fleet does not connect to it again. */
 export interface Closed extends Happened {
   readonly type: 'closed';
   readonly error: FleetError;

@@ -1,36 +1,36 @@
 // Filters the bytes between the socket and EventSource.
 //
-// The filter and EventSource share the parsing, so that each line is parsed once. EventSource parses
-// the `data` lines, which the filter passes on unchanged when their event is complete. The filter
-// reads `id` and `retry`, because EventSource does not report the id of an event without data, nor
-// `retry`. It drops every other line: event names are ignored, and EventSource would create an error
-// for each unknown field. It also drops unfinished events and events above the size limit.
+// Each line is parsed once, by the filter or by EventSource. EventSource parses `data` lines, which
+// the filter passes on unchanged once their event is complete. The filter parses `id` and `retry`
+// lines, because EventSource does not report `retry`, nor the id of an event without data. It drops
+// all other lines: event names are not used, and EventSource would create an error for each unknown
+// field. It also drops unfinished events and events above the size limit.
 //
-// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The work for each byte is
-// constant for any chunk sizes. Texts have one character for each byte (latin1), so the length of a
-// text is its number of bytes.
+// The grammar is "9.2.5 Parsing an event stream" of the HTML standard. The work per byte does not
+// depend on the size of the chunks. Texts are decoded as latin1, so their length is their number of
+// bytes.
 
-/** The information, besides data, from complete events and lines. */
+/** The position in a stream and other information, apart from the data of its events. */
 export interface StreamPosition {
-  /** The id of the last complete event, in bytes; empty when no event had an id. */
+  /** The id of the last complete event, as latin1; '' when no event had an id. */
   lastEventId: string;
-  /** The first id of this connection. */
+  /** The id of the first event with an id on this connection. */
   firstId: string | undefined;
-  /** The last `retry:` in milliseconds. */
+  /** The value of the last `retry:` line in milliseconds. */
   retryMs: number | undefined;
-  /** The number of received bytes of an unfinished event. Comments and `retry:` do not count. */
+  /** The number of bytes received for an unfinished event, without comments and `retry:` lines. */
   partialBytes: number;
 }
 
-/** The largest `retry:` that a timer can use. */
+/** A larger `retry:` is reduced to this value. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
 /** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /**
- * Creates a filter for one connection. An event above the limit is dropped, and `onTooBig` is
- * called with its size. Comments are never too big.
+ * Creates a filter for one connection. Drops events above the size limit and calls `onTooBig` with
+ * their size. Comments can have any size.
  */
 export function filterEvents(
   lastEventId: string,
@@ -44,24 +44,27 @@ export function filterEvents(
   };
   const read = openReader();
   let event = newEvent();
-  /** The unfinished line; empty when it is too big or a comment. */
+  /** The unfinished line. It stays empty for a comment and for a line that is too long. */
   let line = '';
   let lineBytes = 0;
   let isComment = false;
 
-  /** Returns the data lines of the complete event and the empty line that ends the event. */
+  /**
+   * Ends an event. Returns its data lines and the empty line after them, or '' for an event without
+   * data.
+   */
   const endEvent = (): string => {
     const { dataLines, bytes, id } = event;
     if (bytes > limitBytes) onTooBig(bytes + 1);
-    // The id of a skipped event counts. Otherwise a service that continues after the last id would
-    // send the event again forever.
+    // The id of a skipped event is kept. Otherwise the service would resend the same event after
+    // each reconnect.
     known.firstId ??= id;
     known.lastEventId = id ?? known.lastEventId;
     event = newEvent();
     return dataLines === '' ? '' : `${dataLines}\n`;
   };
 
-  /** Handles a whole line. Returns the event if the line ends it. */
+  /** Handles a complete line. Returns the event when the line ends it, otherwise ''. */
   const endLine = (line: string): string => {
     if (line === '\n') return endEvent();
     if (line.startsWith(':')) return '';
@@ -82,7 +85,7 @@ export function filterEvents(
     return '';
   };
 
-  /** Handles a part of a line. Returns the event if it is complete. */
+  /** Handles a part of a line. Returns the event when the part ends it, otherwise ''. */
   const hold = (piece: string): string => {
     if (lineBytes === 0) isComment = piece.startsWith(':');
     lineBytes += piece.length;
@@ -102,8 +105,8 @@ export function filterEvents(
       partialBytes: event.bytes + (isComment ? 0 : lineBytes),
     }),
     /**
-     * Handles received bytes. Returns the data lines of the complete events, with LF line ends and an
-     * empty line after each event.
+     * Handles received bytes. Returns the data lines of the complete events. Lines end with LF, and
+     * an empty line follows each event.
      */
     take(chunk: Buffer): string {
       const text = read(chunk);
@@ -123,19 +126,19 @@ export function filterEvents(
   };
 }
 
-/** Creates the state of an unfinished event. Its data lines are dropped once it is too big. */
+/** Returns the state of a new event. Its data lines are dropped when it becomes too large. */
 function newEvent() {
   return { dataLines: '', bytes: 0, id: undefined as string | undefined };
 }
 
-/** Whether a line has this field name, which ends at a colon or at the end of the line. */
+/** Whether a line has this field name. A colon or the end of the line must follow the name. */
 function isField(line: string, name: string): boolean {
   if (!line.startsWith(name)) return false;
   const end = line[name.length];
   return end === ':' || end === '\n';
 }
 
-/** Returns the value of a line with this field name. */
+/** Returns the value of a line that has this field name. */
 function fieldValue(line: string, name: string): string {
   const value = line.slice(name.length + 1, -1);
   // "If the value starts with a U+0020 SPACE character, remove it".
@@ -143,12 +146,12 @@ function fieldValue(line: string, name: string): string {
 }
 
 /**
- * "Lines are separated by CRLF, LF or CR": turns all into LF at once, so that an event before a
- * single CR does not wait.
+ * Returns a decoder that replaces all line ends by LF. "Lines are separated by CRLF, LF or CR." A
+ * CR is replaced at once: waiting for a possible LF would delay the event.
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
-  /** The beginning of a byte order mark, until its other bytes arrive. */
+  /** The first bytes of a byte order mark that is not complete yet. */
   let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {

@@ -1,7 +1,7 @@
-// Decides the next step of a topic's connection. No I/O.
+// A state machine that decides when to connect to a topic again. It does no I/O.
 //
-// The loop in ../stream.ts makes one connection after another, reports their results to the
-// machine, and asks for the time of the next one.
+// The loop in ../stream.ts opens one connection after another, reports their results to the
+// machine, and asks when to open the next one.
 
 import { FleetError } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
@@ -11,7 +11,9 @@ import { answeredAtMs, pauseBeforeReturn } from '../retry.js';
 import type { ConnectionEnd, Received } from './connection.js';
 import { type Cause, eventGap, type Happened, type StreamEvent } from './events.js';
 
-/** The next connection: when it begins, and the last event id that it sends, which can be empty. */
+/**
+ * The next connection attempt: when it begins, and the last event id that it sends ('' for none).
+ */
 export interface NextTry {
   readonly inMs: number;
   readonly lastEventId: string;
@@ -21,21 +23,24 @@ interface Outage {
   readonly from: Happened;
   readonly cause: Cause;
   readonly message: string;
-  /** Whether an event was cut off. */
+  /** Whether the connection ended in the middle of an event. */
   readonly isCutOff: boolean;
 }
 
-/** After a connection of at least this length, the pauses start again with the shortest one. */
+/**
+ * A connection that lasts at least this long resets the number of failures, so that pauses are
+ * short again.
+ */
 const STEADY_MS = 5_000;
 /**
- * After a connection of at least this length, a deployment or a token renewal can cause 401, 403
- * and 404. These answers are retried for REFUSED_AGAIN_MS.
+ * After connections of at least this total length, 401, 403 and 404 are retried for
+ * REFUSED_AGAIN_MS. A deployment or a token renewal can cause them.
  */
 const HEALTHY_MS = 60_000;
 const REFUSED_AGAIN_MS = 60_000;
 /**
- * Assumed: a service resends missed events within this time. Events that are resent later are
- * recognised by their content.
+ * Assumed: a service resends missed events within this time. Later repeats are recognised by their
+ * content.
  */
 const REPLAY_CHANCE_MS = 1_000;
 
@@ -43,31 +48,31 @@ export class TopicMachine {
   readonly #topic: string;
   readonly #clock: Clock;
   readonly #emit: (event: StreamEvent) => void;
-  /** The number of failures since the last connection that stayed open for a while. */
+  /** The number of failures since the last connection that lasted at least STEADY_MS. */
   #failures = 0;
-  /** The total time of open connections. */
+  /** The total duration of all connections so far. */
   #stoodMs = 0;
-  /** The open connection: its start, and the event id that it sent. */
+  /** The open connection: when it was opened, and the event id that its request sent. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
-  /** When the connection was lost, on the monotonic clock. */
+  /** When the last connection ended, on the monotonic clock. */
   #downSinceMs: number;
   /** When the last data arrived; undefined before the first connection. */
   #life: Happened | undefined;
   /**
-   * The position in the stream after the last received chunk. `retryMs` is 0 when the service did
-   * not request a pause.
+   * The position in the stream after the last chunk. `retryMs` is 0 when the service requested no
+   * pause.
    */
   #position = { lastEventId: '', retryMs: 0, partialBytes: 0 };
   /**
-   * The current gap. It begins with a lost connection. It is reported when it is known whether the
-   * service resent the events.
+   * The current gap. It begins when a connection is lost. It is reported once it is known whether
+   * the service resent the missed events.
    */
   #outage: Outage | undefined;
-  /** The moment after which the next reading of the list must find changes. */
+  /** The start of the period whose changes the next resync must find. */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
-  /** Creates the machine of one topic. `emit` receives each event; the last event is `closed`. */
+  /** Creates the state machine of a topic. `emit` receives each event. The last one is `closed`. */
   constructor(topic: string, clock: Clock, emit: (event: StreamEvent) => void) {
     this.#topic = topic;
     this.#clock = clock;
@@ -75,7 +80,7 @@ export class TopicMachine {
     this.#downSinceMs = clock.monotonicMs();
   }
 
-  /** Stops the timer. */
+  /** Cancels the timer of the next resync. */
   stop() {
     this.#cancelResync();
   }
@@ -83,7 +88,7 @@ export class TopicMachine {
   // While the connection is open
 
   /**
-   * Handles an open connection. `as` is the subscribed topic if it differs from the requested one.
+   * Handles a new connection. `as` is the subscribed topic if it differs from the requested one.
    */
   opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;
@@ -119,7 +124,7 @@ export class TopicMachine {
 
   // Gaps
 
-  /** Reports the gap that ended with this connection, if any. */
+  /** Reports the gap that ended with the current connection, if there is one. */
   #settleGap(replayed: boolean) {
     if (this.#outage === undefined || this.#open === undefined) return;
     const { cause, message, isCutOff, from } = this.#outage;
@@ -131,9 +136,7 @@ export class TopicMachine {
     this.#emit({ type: 'gap', ...span, cause, message, replayed, droppedEvents });
   }
 
-  /**
-   * Schedules a resync after a short pause for resent events. Does nothing without a connection.
-   */
+  /** Schedules a resync. Waits a moment, so that the service can resend missed events first. */
   #wantResync(since: Happened) {
     this.#resyncSince ??= since;
     this.#cancelResync();
@@ -152,12 +155,12 @@ export class TopicMachine {
   // Ends of connections
 
   /**
-   * Handles the end of a connection or a failed attempt. Returns the next attempt, or undefined
+   * Handles a connection that ended or could not be opened. Returns the next attempt, or undefined
    * when the topic is closed permanently.
    */
   ended(lastEventId: string, ending: ConnectionEnd): NextTry | undefined {
-    // The service may refuse an old event id with a 4xx. One connection without the id is tried
-    // before the 4xx counts.
+    // The service may answer an old event id with a 4xx. Another attempt without the id shows
+    // whether the id is the cause.
     const isRefused =
       this.#open === undefined && isRefusal(ending) && ending.answer?.status !== 401;
     if (isRefused && lastEventId !== '') return { inMs: 0, lastEventId: '' };
@@ -184,7 +187,7 @@ export class TopicMachine {
     return { inMs: pauseMs, lastEventId: this.#position.lastEventId };
   }
 
-  /** Handles a lost connection. The gap begins when the last data arrived. */
+  /** Handles a lost connection. The gap begins at the time of the last data. */
   #lose(since: Happened, ending: ConnectionEnd): Pick<ConnectionEnd, 'cause' | 'error'> {
     const stoodMs = this.#clock.monotonicMs() - since.monotonicMs;
     this.#stoodMs += stoodMs;
@@ -204,10 +207,10 @@ export class TopicMachine {
     return { cause, error };
   }
 
-  /** Whether a later attempt cannot succeed. */
+  /** Whether no later attempt can succeed. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // At the start, a missing token file is a wrong setting. Later, another process may be writing
-    // the file.
+    // A missing token file is a wrong setting at the start. Later, another process may just be
+    // writing the file.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
@@ -227,26 +230,26 @@ export class TopicMachine {
 }
 
 /**
- * Returns the time between two moments. It uses the monotonic clock, because the user can set the
- * date between the two moments.
+ * Returns the milliseconds between two moments. Uses the monotonic clock, because the system time
+ * may have been changed in between.
  */
 function elapsedMs(from: Happened, to: Happened): number {
   return to.monotonicMs - from.monotonicMs;
 }
 
-/** Longer ids are not treated as numbers. */
+/** Ids with more characters than this are not compared as numbers. */
 const NUMBERED_ID_CHARACTERS = 100;
 
 /**
- * Whether one id directly follows another, as numbers do, so that no event is missing between them.
- * Other ids prove nothing (section 6.1: "not shown").
+ * Whether `first` is the number after `last`, so that no event is missing between these ids. Other
+ * ids prove nothing (section 6.1: "not shown").
  */
 function isNextId(last: string, first: string): boolean {
   const [, prefix, number] = /^(.*?)(\d+)$/.exec(last.slice(0, NUMBERED_ID_CHARACTERS)) ?? [];
   return number !== undefined && first === `${prefix}${BigInt(number) + 1n}`;
 }
 
-/** Whether the connection ended with a 4xx that a retry cannot fix. */
+/** Whether the connection ended with a 4xx that retries usually do not fix. */
 function isRefusal({ cause, answer }: ConnectionEnd): boolean {
   const status = answer?.status ?? 0;
   return cause === 'status' && status >= 400 && status < 500 && status !== 408 && status !== 429;

@@ -1,8 +1,11 @@
-// A bounded queue between the sockets and the consumer. It keeps the order of arrival.
+// A bounded first-in, first-out queue between the sockets and the consumer.
 
 export type Queue<T> = ReturnType<typeof openQueue<T>>;
 
-/** The maximum size of the queue. It keeps a fast reader busy without using much memory. */
+/**
+ * The maximum size of the queue. It is large enough for a fast consumer, and still needs little
+ * memory.
+ */
 const QUEUE_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
@@ -18,7 +21,7 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
   };
 
   return {
-    /** Adds an item. `size` is its size in characters. */
+    /** Adds an item. `size` is its length in characters. */
     push(item: T, size = 0) {
       if (isClosed) return;
       items.push(item);
@@ -27,16 +30,15 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       if (isFilled()) onFilled?.();
     },
     /**
-     * Resolves when there is room or the queue is closed. The sockets wait for it while the output
-     * is slow.
+     * Resolves when the queue has room or is closed. Sockets are not read until then. Returns
+     * undefined when the queue has room now.
      */
     room(): Promise<void> | undefined {
       if (weight < limitCharacters || isClosed) return undefined;
       return new Promise((resolve) => waiting.push(resolve));
     },
     /**
-     * Resolves when the queue is full or closed, so that a consumer that gathers items stops
-     * waiting.
+     * Resolves when the queue is full or closed. A consumer that gathers items must then take them.
      */
     filled(): Promise<void> {
       if (isFilled()) return Promise.resolve();
@@ -44,14 +46,14 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
         onFilled = resolve;
       });
     },
-    /** Closes the queue. No further batch follows when it is empty. */
+    /** Closes the queue. The remaining items are still yielded. */
     close() {
       isClosed = true;
       wakeReader?.();
       onFilled?.();
       giveRoom();
     },
-    /** Yields all waiting items as one batch, as soon as at least one item has arrived. */
+    /** Yields all waiting items as one batch. Waits while the queue is empty. */
     async *batches(): AsyncGenerator<readonly T[], void, undefined> {
       for (;;) {
         while (items.length === 0) {
