@@ -1,4 +1,4 @@
-// Reads the words of `act`: the bicycles or alerts, and the transition or action that comes last.
+// Parses the arguments of `act`: the bicycles or alerts, followed by the transition or action.
 
 import { wholeUuid } from '../api/links.js';
 import type { Resource } from '../api/resource.js';
@@ -9,21 +9,21 @@ import type { InputSource } from './open.js';
 
 const STDIN = '-';
 
-/** The transitions or actions that can be the last word. */
+/** The transitions or actions that a command accepts as its last argument. */
 export interface Verbs {
-  /** `transition`, `action`. */
+  /** The noun in messages: `transition` or `action`. */
   kind: string;
   known: readonly string[];
-  /** The transitions that ask the user to type a word. */
+  /** The transitions that are hard to undo; the user must confirm them by typing a word. */
   grave?: readonly string[];
-  /** Whether unknown words are sent too. */
+  /** Whether unknown transitions are sent to the service (`--allow-unknown`). */
   mayBeUnknown: boolean;
 }
 
 /**
- * Reads `<bicycle...> <transition>`. Returns the transition, and the bicycles or the input that
- * names them. Throws a FleetError of kind `usage` for any other words, before a question or a
- * request.
+ * Parses the arguments `<bicycle...> <transition>`. Returns the transition, and the bicycles or the
+ * input that names them. Throws a FleetError of kind `usage` for any other arguments, before fleet
+ * asks or sends anything.
  */
 export function readWords(
   words: readonly string[],
@@ -71,7 +71,7 @@ export function readWords(
   return { targets: texts, name };
 }
 
-/** Returns the error for a transition or action that is not the last word. */
+/** Returns the error for arguments whose transition or action is not the last one. */
 function wrongOrder(
   words: readonly string[],
   verb: string,
@@ -85,14 +85,14 @@ function wrongOrder(
   );
 }
 
-/** Returns a word as a shell reads it. */
+/** Quotes an argument for a shell, if necessary. */
 function quoteWord(word: string): string {
   return /^[\w.:/@-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /**
- * Reads the `--field NAME=VALUE` flags into fields of the body. Every value is a text. Throws a
- * FleetError of kind `usage`.
+ * Parses the `--field NAME=VALUE` flags. Returns the fields for the request body; every value is a
+ * text. Throws a FleetError of kind `usage` for an invalid flag.
  */
 export function readFields(texts: readonly string[] = []): { readonly [name: string]: string } {
   const fields = new Map<string, string>();
@@ -106,8 +106,8 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
         'put the action at the end of the command line',
       );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
-    // Without this check, a dry run at a service that does not know the field would carry out the
-    // action, and the answers to both look the same.
+    // A service that ignores an unknown field `dry_run` would carry out the action. The user would
+    // not notice, because the answers look the same.
     if (name === 'dry_run')
       throw usageError(
         '--field cannot set dry_run',

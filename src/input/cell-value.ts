@@ -1,4 +1,4 @@
-// Turns the value that a workbook stores for a cell into the text that fleet reads.
+// Converts the stored values of workbook cells to texts.
 
 import { DAY_MS } from '../system/time-units.js';
 import type { FormatPart, NumberFormat } from './number-format.js';
@@ -6,21 +6,21 @@ import type { FormatPart, NumberFormat } from './number-format.js';
 /** The text of a cell, or the reason why it cannot be read exactly. */
 export type CellText = { readonly text: string } | { readonly problem: string };
 
-/** The day with the serial number 0 or 1. Old Excel for Mac counts from 1904. */
+/** The year from which a workbook counts its dates. Old Excel for Mac counts from 1904. */
 export type DateSystem = 1900 | 1904;
 
-/** The serial numbers that Excel shows as 1900-02-29, although this day did not exist. */
+/** The serial number of 1900-02-29. Excel has this date, although 1900 was not a leap year. */
 const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
-/** Excel keeps 15 digits of an integer. */
+/** Excel does not keep integers from this size on exactly: it keeps 15 digits. */
 const SMALLEST_INEXACT_INTEGER = 1e15;
-/** A double needs at most 17 digits. */
+/** A double never needs more digits than this. */
 const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
 /**
- * Reads a stored number according to its number format. Returns the shortest decimal number that
- * gives the same double, because Excel stores 0.29 as `0.28999999999999998`.
+ * Reads a stored number according to its number format. Returns the shortest decimal text with the
+ * same value, because Excel stores 0.29 as `0.28999999999999998`.
  */
 export function readNumberCell(raw: string, format: NumberFormat, dates: DateSystem): CellText {
   const stored = raw.trim();
@@ -42,8 +42,8 @@ export function readNumberCell(raw: string, format: NumberFormat, dates: DateSys
 }
 
 /**
- * Whether the text is a decimal number as XML Schema's `double` writes it, without its special
- * values.
+ * Whether the text is a decimal number. This is the `double` of XML Schema without special values
+ * such as INF.
  */
 function isDecimal(text: string): boolean {
   return (
@@ -58,7 +58,7 @@ function significantDigits(decimal: string): number {
   return digits.replace(/^0+/, '').replace(/0+$/, '').length;
 }
 
-/** Fills the digits of an integer into the zeros of its format, from the right. */
+/** Fills the digits of an integer into the zeros of its number format, from right to left. */
 function pad(value: number, parts: readonly FormatPart[], addsSign: boolean): string {
   const places = parts.filter((part) => 'digit' in part).length;
   const digits = String(Math.abs(value)).padStart(places, '0');
@@ -86,21 +86,21 @@ function readDate(serial: number, stored: string, hasClock: boolean, dates: Date
   return { text: isMidnight && !hasClock ? iso.slice(0, 10) : localTimeOf(iso) };
 }
 
-/** The milliseconds since 1970 of a serial number, read as a time in UTC. */
+/** Converts the serial number of a date to milliseconds since 1970 in UTC. */
 function timeOfSerial(serial: number, dates: DateSystem): number {
   if (dates === 1904) return Date.UTC(1904, 0, 1) + serial * DAY_MS;
   const dayZero = serial < MISSING_LEAP_DAY ? Date.UTC(1899, 11, 31) : Date.UTC(1899, 11, 30);
   return dayZero + serial * DAY_MS;
 }
 
-/** Writes milliseconds only when they are not zero: `2026-03-01T08:30:00`. */
+/** Returns a time without zone: `2026-03-01T08:30:00`. Leaves out milliseconds that are zero. */
 function localTimeOf(iso: string): string {
   return iso.replace(/(?:\.000)?Z$/, '');
 }
 
 /**
- * Reads a date that is stored as ISO 8601 text, as strict workbooks do: `2026-03-01`,
- * `2026-03-01T08:30:00`.
+ * Reads a date that is stored as ISO 8601 text: `2026-03-01` or `2026-03-01T08:30:00`. Workbooks in
+ * the strict format store dates in this way.
  */
 export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   const stored = raw.trim();
@@ -115,7 +115,7 @@ export function readIsoDateCell(raw: string, format: NumberFormat): CellText {
   return { text: `${day}T${(clock ?? '00:00:00').replace(/\.0+$/, '')}` };
 }
 
-/** Whether the day and the time of day exist. `Date` would turn 2026-02-30 into 2026-03-02. */
+/** Whether the date and the time exist. `Date` alone would turn 2026-02-30 into 2026-03-02. */
 function isRealTime(day: string, clock: string): boolean {
   const time = Date.parse(`${day}T${clock}Z`);
   if (Number.isNaN(time)) return false;
@@ -123,8 +123,8 @@ function isRealTime(day: string, clock: string): boolean {
 }
 
 /**
- * Decodes sequences such as `_x000D_` (ST_Xstring of ECMA-376). `_x005F_x0041_` is the text
- * `_x0041_`.
+ * Decodes escapes such as `_x000D_` (ST_Xstring of ECMA-376). The escape `_x005F_` is an
+ * underscore, so `_x005F_x0041_` means the text `_x0041_`.
  */
 export function decodeEscapes(text: string): string {
   if (!text.includes('_x')) return text;

@@ -1,25 +1,25 @@
-// Reads records of CSV (RFC 4180) with commas, semicolons or tabs.
+// Parses CSV records (RFC 4180) with commas, semicolons or tabs.
 
 import { parse } from 'csv-parse/sync';
 import { splitTimeHeader } from '../terminal/formats/xlsx-cell.js';
 import { type RowPlace, UnreadableInput } from './row.js';
 
-/** More than any header has. */
+/** Searches at most this many characters of a header for its delimiter. */
 const HEADER_CHARACTERS = 64 * 1024;
 
-/** Spreadsheets in many European locales write semicolons. */
+/** The accepted delimiters. Spreadsheets in many European locales write semicolons. */
 const DELIMITERS = [',', ';', '\t'] as const;
 
-/** The first line of a CSV file. */
+/** The parsed header of a CSV file. */
 export interface Header {
   delimiter: string;
-  /** The names of the columns, in lower case; empty for a column without a name. */
+  /** The column names in lower case; '' for a column without a name. */
   names: readonly string[];
 }
 
 /**
- * Returns the delimiter that occurs most often outside quotes in the first line; by default a
- * comma.
+ * Returns the delimiter that occurs most often in the header outside quotes. Returns a comma when
+ * there is none.
  */
 export function findDelimiter(text: string): string {
   const line = text.slice(0, HEADER_CHARACTERS).replace(/"[^"]*"/g, '');
@@ -27,7 +27,10 @@ export function findDelimiter(text: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))] ?? ',';
 }
 
-/** Reads the header. `separator` is the delimiter of a `sep=;` line above it. */
+/**
+ * Parses the header of a CSV file. `separator` is the delimiter from a line `sep=;` before the
+ * header.
+ */
 export function readHeader(line: string, place: RowPlace, separator: string | undefined): Header {
   const delimiter = separator ?? findDelimiter(line);
   const names = splitRecord(line, delimiter, place).map(normalizeHeading);
@@ -35,29 +38,29 @@ export function readHeader(line: string, place: RowPlace, separator: string | un
 }
 
 /**
- * Returns a heading in the form in which headings are compared: trimmed, and in lower case. Removes
- * the time zone that fleet's own workbooks add to a heading: `created (Europe/Berlin)`.
+ * Normalizes a heading for comparisons: trims it, and converts it to lower case. Removes the time
+ * zone that fleet's own workbooks add: `created (Europe/Berlin)`.
  */
 export function normalizeHeading(heading: string): string {
   return splitTimeHeader(heading.trim()).field.trim().toLowerCase();
 }
 
-/** Whether a line opens or closes a quoted cell that spans several lines. */
+/** Whether a line opens or closes a quoted cell that contains line breaks. */
 export function hasOddQuotes(line: string): boolean {
   return line.split('"').length % 2 === 0;
 }
 
 /**
- * Reads the cells of one record by the names of their columns. Empty cells are null. Throws
- * UnreadableInput for broken quotes, and for a cell with text behind the last column.
+ * Parses one record. Returns its cells by column name; empty cells are null. Throws UnreadableInput
+ * for invalid quotes, and for a cell with text beyond the last column.
  */
 export function readRecord(record: string, { names, delimiter }: Header, place: RowPlace) {
   return cellsByName(names, splitRecord(record, delimiter, place), place);
 }
 
 /**
- * Pairs the cells of a row with the names of their columns. Empty cells are null, and empty cells
- * without a column are ignored. Throws UnreadableInput for a cell with text but without a column.
+ * Returns the cells of a row by column name; empty cells are null. Throws UnreadableInput for a
+ * cell with text in a column without a name. Ignores empty cells there.
  */
 export function cellsByName(
   names: readonly string[],
@@ -83,12 +86,12 @@ const REASONS: { readonly [code: string]: string } = {
   CSV_INVALID_CLOSING_QUOTE: 'text after a closing quote',
 };
 
-/** The cells of one record. */
+/** Splits one record into its cells. */
 function splitRecord(record: string, delimiter: string, place: RowPlace): string[] {
   // Records without quotes do not need the parser.
   if (!record.includes('"')) return record.split(delimiter);
   try {
-    // The parser gets one record, which ends with one line break.
+    // The parser needs a line break at the end of the record.
     const options = { delimiter, record_delimiter: '\n', relax_column_count: true };
     const records: string[][] = parse(`${record}\n`, options);
     return records[0] ?? [];
@@ -99,10 +102,16 @@ function splitRecord(record: string, delimiter: string, place: RowPlace): string
   }
 }
 
-/** Excel and `--excel` write an apostrophe before a text that looks like a formula. */
+/**
+ * Matches a text that Excel and `--excel` protect with an apostrophe, because it begins like a
+ * formula.
+ */
 const GUARDED = /^'+[=+\-@\t\r]/;
 
-/** Removes the apostrophe that `--excel` puts before a text that a spreadsheet would evaluate as a formula. */
+/**
+ * Removes the apostrophe that `--excel` writes before a text that a spreadsheet would evaluate as a
+ * formula.
+ */
 export function removeFormulaGuard(cell: string): string {
   return GUARDED.test(cell) ? cell.slice(1) : cell;
 }

@@ -11,10 +11,13 @@ import { quoteForShell } from '../system/shell-words.js';
 import type { InputSource } from './open.js';
 import { isEncoding } from './text-decoding.js';
 
-/** What to do with hidden rows of a workbook. */
+/** The choices of `--hidden-rows`. */
 const HIDDEN_ROWS_CHOICES = ['take', 'skip'] as const;
 
-/** Encodings that spreadsheet programs use. Every name that `TextDecoder` knows is accepted. */
+/**
+ * The suggested encodings, which spreadsheet programs use. Every name that `TextDecoder` knows is
+ * accepted.
+ */
 const COMMON_ENCODINGS = ['windows-1252', 'utf-8', 'utf-16le', 'iso-8859-15', 'macintosh'];
 
 const readEncoding = withOffers(
@@ -25,7 +28,7 @@ const readEncoding = withOffers(
   () => ({ words: plain(COMMON_ENCODINGS) }),
 );
 
-/** Adds the flags to a command. `noun` names the rows: bicycles or alerts. */
+/** Adds the flags of an input to a command. `noun` names its rows: bicycles or alerts. */
 export function addInputFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,
@@ -50,11 +53,12 @@ export function addInputFlags<A extends unknown[], O extends OptionValues>(
     );
 }
 
-/** The parsed flags. `from` is a path, or `-` for stdin; `map` has the headings in lower case. */
+/** The parsed flags. `from` is a path, or `-` for stdin. The keys of `map` are in lower case. */
 export type InputFlags = FlagsOf<typeof addInputFlags<[], NoFlags>>;
 
 /**
- * Adds one `Heading=field`. The last `=` separates the two, because a field has no `=` in its name.
+ * Parses one `--map HEADING=FIELD` and adds it to the earlier ones. Splits at the last `=`, because
+ * only a heading can contain `=`.
  */
 function readHeading(
   text: string,
@@ -75,13 +79,13 @@ function readHeading(
   return new Map([...before, [heading, field]]);
 }
 
-/** The flags that work only with an input. */
+/** The flags that need an input. */
 const NEED_INPUT = ['encoding', 'sheet', 'hiddenRows', 'map'] as const;
 
 /**
- * Returns the input that the arguments and flags name, or undefined when they name none. `isDash`
- * is true when the user typed `-` in place of the bicycles. Throws a FleetError of kind `usage` for
- * two inputs, and for flags that need an input.
+ * Returns the input of a command, or undefined when the arguments and flags name none. `isDash` is
+ * true when the user typed `-` instead of bicycles. Throws a FleetError of kind `usage` for two
+ * inputs, and for flags that need an input.
  */
 export function readInputSource(flags: InputFlags, isDash = false): InputSource | undefined {
   const { from, encoding, sheet, hiddenRows, map } = flags;
@@ -99,8 +103,8 @@ export function readInputSource(flags: InputFlags, isDash = false): InputSource 
 }
 
 /**
- * Throws a FleetError of kind `usage` when a file was named in place of a bicycle or an alert,
- * without `--from`.
+ * Throws a FleetError of kind `usage` when an argument is the name of a file. A file needs
+ * `--from`.
  */
 export function refuseFileNames(texts: readonly string[]): void {
   const file = texts.find((text) => INPUT_FILE.test(text) && existsSync(text));
@@ -111,5 +115,5 @@ export function refuseFileNames(texts: readonly string[]): void {
   );
 }
 
-/** The file extensions that an input can have. */
+/** Matches the file extensions of inputs. */
 const INPUT_FILE = /\.(?:csv|tsv|txt|jsonl?|geojson|ya?ml|xlsx?)$/i;

@@ -1,4 +1,5 @@
-// Reads rows from JSON: an array, lines of objects, indented objects, or a GeoJSON collection.
+// Reads rows from JSON: an array, JSON lines, objects that span several lines, or a GeoJSON
+// collection.
 
 import { RepeatedKeyError, readExact } from '../json/exact.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
@@ -7,12 +8,11 @@ import { clean } from '../terminal/clean.js';
 import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from './row.js';
 
 /**
- * Reads an object that may span several lines. Returns undefined when it continues in the next
- * line. Numbers keep their digits. Throws UnreadableInput for broken JSON.
+ * Parses an object that may span several lines. Returns undefined when the object is not complete
+ * yet. Numbers keep their digits. Throws UnreadableInput for invalid JSON.
  */
 export function readObjectLines(lines: readonly string[], place: RowPlace): RowFields | undefined {
-  // Only a line that ends with a bracket can end an object, so the object is parsed only after such
-  // a line.
+  // An object ends with a bracket, so other lines need no attempt to parse it.
   if (lines.length > 1 && !lines.at(-1)?.trimEnd().endsWith('}')) return undefined;
   const text = lines.join('\n');
   try {
@@ -26,8 +26,9 @@ export function readObjectLines(lines: readonly string[], place: RowPlace): RowF
 }
 
 /**
- * Yields the elements of an array that begins at `place`: objects, or texts such as UUIDs. The
- * elements are parsed one by one, because parsed values take many times the memory of their text.
+ * Yields the elements of an array: objects, or texts such as UUIDs. `place` is the line where the
+ * array begins. Parses one element at a time, because parsed values take many times the memory of
+ * their text.
  */
 export function* readArray(text: string, place: RowPlace): Generator<InputRow, void, undefined> {
   const start = text.indexOf('[');
@@ -38,7 +39,7 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     const next = ranges.next();
     if (next.done === true) {
       const isComplete = next.value !== undefined && text.slice(next.value).trim() === '';
-      // Parsing the whole text shows whether it is broken or incomplete.
+      // Parsing the whole text finds the reason why the array is invalid or incomplete.
       if (!isComplete) refuseInvalidJson(text, place, true);
       return;
     }
@@ -46,7 +47,7 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     number += countLineEnds(text.slice(counted, range.start));
     counted = range.start;
     const item = text.slice(range.start, range.end);
-    // An array that ends too early is reported at its first line.
+    // An incomplete array is reported at its first line.
     const isLast = range.end >= text.length;
     if (isLast) refuseInvalidJson(text, place, true);
     yield readElement(item, { unit: 'line', number });
@@ -60,8 +61,8 @@ function readElement(item: string, place: RowPlace): InputRow {
 }
 
 /**
- * Throws UnreadableInput for JSON that is not valid. With `isKnown` the text is known to be wrong,
- * and is refused even when the parser accepts it.
+ * Throws UnreadableInput for invalid JSON. With `isKnown`, the text is known to be invalid and is
+ * refused even if the parser accepts it.
  */
 function refuseInvalidJson(text: string, place: RowPlace, isKnown = false): void {
   try {
@@ -94,12 +95,12 @@ function readWithoutRepeatedKeys(text: string, place: RowPlace): unknown {
   }
 }
 
-/** Whether an object is a GeoJSON collection, as `-o geojson` writes it. */
+/** Whether an object is a GeoJSON FeatureCollection, as `-o geojson` writes it. */
 export function isFeatureCollection(fields: RowFields): boolean {
   return fields['type'] === 'FeatureCollection' && Array.isArray(fields['features']);
 }
 
-/** Yields the properties of each feature, without its position. */
+/** Yields the properties of each GeoJSON feature. Ignores the positions. */
 export function* readFeatures(
   fields: RowFields,
   place: RowPlace,

@@ -2,35 +2,32 @@
 
 import { usageError } from '../errors.js';
 
-/** The maximum length of a line. A line with a bicycle is shorter. */
+/** The maximum length of a line. The data of a bicycle is always shorter. */
 const LONGEST_LINE_CHARACTERS = 1024 * 1024;
 
-/** Programs for DOS end a text file with this character, and may repeat it. */
+/**
+ * Matches DOS end-of-file characters at the end of a text. DOS programs may write several of them.
+ */
 const DOS_END_OF_FILE = /\x1A+$/;
 
-/**
- * When more lines than this follow the character, it is not the end of the file but a part of the
- * text.
- */
+/** A DOS end-of-file character belongs to the text when at least this many lines follow it. */
 const MOST_HELD_LINES = 1000;
 
 /** One line of a text. */
 export interface TextLine {
-  /** The line without its end. */
+  /** The line without its line end. */
   text: string;
-  /** The line end: `\n`, `\r\n`, `\r` (old Mac programs), or empty at the end of the file. */
+  /** The line end: `\n`, `\r\n`, `\r` (old Mac programs), or '' at the end of the file. */
   end: string;
 }
 
-/**
- * Yields the lines of a text, as `splitText` does, without the DOS end-of-file marks at its end.
- */
+/** Yields the lines of a text. Removes DOS end-of-file characters at the end of the text. */
 export async function* splitLines(
   pieces: AsyncIterable<string>,
   source: string,
 ): AsyncGenerator<TextLine, void, undefined> {
-  // Lines that may be the end of the file: a line that ends with the mark, and empty lines after
-  // it.
+  // The lines that may be the end of the file: a line that ends with a DOS end-of-file character,
+  // and the empty lines after it.
   let held: TextLine[] = [];
   for await (const line of splitText(pieces, source)) {
     const isHolding = held.length > 0 && held.length < MOST_HELD_LINES;
@@ -54,8 +51,9 @@ function withoutMark(text: string): string {
 }
 
 /**
- * Yields the lines of a text. The line ends are kept, because they can be part of a quoted cell.
- * Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names the file in the error.
+ * Yields the lines of a text with their line ends, because a quoted CSV cell can contain line ends.
+ * Throws a FleetError of kind `usage` for a line of more than a megabyte. `source` names the file
+ * in the error.
  */
 async function* splitText(
   pieces: AsyncIterable<string>,
@@ -78,15 +76,12 @@ function isTooLong({ length }: string): boolean {
   return length > LONGEST_LINE_CHARACTERS;
 }
 
-/**
- * Splits a text into its lines and a rest. The rest is the beginning of a line whose end is not
- * known yet.
- */
+/** Splits a text into complete lines and the beginning of the next line. */
 function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   const parts = text.split('\n');
   const last = parts.pop() ?? '';
   const lines = parts.flatMap(splitFinishedPart);
-  // A CR at the end of the text may be the beginning of CRLF.
+  // A CR at the end of the text may be the first half of CRLF.
   const isHeldBack = last.endsWith('\r');
   const returns = (isHeldBack ? last.slice(0, -1) : last).split('\r');
   const rest = `${returns.pop() ?? ''}${isHeldBack ? '\r' : ''}`;
@@ -94,7 +89,7 @@ function splitPiece(text: string): { lines: TextLine[]; rest: string } {
   return { lines, rest };
 }
 
-/** Splits a line that LF ended at the CRs inside it. */
+/** Splits a text that was followed by LF. A CR inside it also ends a line. */
 function splitFinishedPart(part: string): TextLine[] {
   if (!part.includes('\r')) return [{ text: part, end: '\n' }];
   const isCrLf = part.endsWith('\r');

@@ -1,14 +1,14 @@
-// Decides by the number format of a workbook's cell how the cell is read (ECMA-376 part 1, sections
-// 18.8.30 and 18.8.31).
+// Decides how a workbook's cell is read, by its number format (ECMA-376 part 1, sections 18.8.30
+// and 18.8.31).
 
-/** How a number in a cell with this format is read. */
+/** How a number in a cell is read. */
 export type NumberReading =
-  /** The format only rounds, groups or adds a unit. The stored number is read. */
+  /** Read the stored number. The format only rounds or groups it, or adds a unit. */
   | { readonly kind: 'number' }
-  /** The format fills an integer with zeros: `00000`, `"AB-"0000`. */
+  /** Read an integer with leading zeros or literal text, as in `00000` or `"AB-"0000`. */
   | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
   | { readonly kind: 'date'; readonly hasClock: boolean }
-  /** A time of day or a duration, without a date. */
+  /** The number is a time of day or a duration, without a date. */
   | { readonly kind: 'time' }
   | { readonly kind: 'refused'; readonly reason: string };
 
@@ -16,9 +16,7 @@ export type FormatPart = { readonly literal: string } | { readonly digit: true }
 
 export interface NumberFormat {
   readingOf(value: number): NumberReading;
-  /**
-   * Why Excel shows another text than the stored number; undefined when it shows the stored number.
-   */
+  /** Why Excel shows a different text for a text cell; undefined when it shows the stored text. */
   readonly textProblem: string | undefined;
 }
 
@@ -45,14 +43,14 @@ interface Token {
   readonly text: string;
 }
 
-/** Excel refuses longer codes. */
+/** Excel does not accept longer format codes. */
 const LONGEST_CODE_CHARACTERS = 255;
 
 const NUMBER: NumberReading = { kind: 'number' };
 const HIDDEN = 'its number format hides the value';
 const CHANGED = 'its number format shows another text than the stored number';
 
-/** The codes of the built-in formats that are the same in every language of Excel. */
+/** Excel's built-in formats, except those that depend on the language of Excel. */
 const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [0, 'General'],
   [1, '0'],
@@ -92,10 +90,13 @@ const BUILT_IN_CODES: ReadonlyMap<number, string> = new Map([
   [49, '@'],
 ]);
 
-/** Smaller identifiers belong to Excel, but a file may define them again. */
+/** Identifiers below this belong to built-in formats, which a file may redefine. */
 const FIRST_CUSTOM_ID = 164;
 
-/** Returns the format with this identifier. `code` is the code that the workbook defines for it. */
+/**
+ * Returns the number format with this identifier. `code` is the format code from the workbook, or
+ * undefined for a built-in format.
+ */
 export function numberFormatOf(id: number, code: string | undefined): NumberFormat {
   const known = code ?? BUILT_IN_CODES.get(id);
   if (known !== undefined) return parseNumberFormat(known);
@@ -104,7 +105,7 @@ export function numberFormatOf(id: number, code: string | undefined): NumberForm
   return { readingOf: () => ({ kind: 'refused', reason }), textProblem: undefined };
 }
 
-/** Reads a format code such as `#,##0.00;[Red]-#,##0.00`. */
+/** Parses a format code such as `#,##0.00;[Red]-#,##0.00`. */
 export function parseNumberFormat(code: string): NumberFormat {
   if (code.length > LONGEST_CODE_CHARACTERS) {
     const reason = 'its number format is too long';
@@ -118,7 +119,7 @@ export function parseNumberFormat(code: string): NumberFormat {
   };
 }
 
-/** Adds the number format to the reason why a cell is refused. */
+/** Adds the format code to the reason why a cell is refused. */
 function withCode(reading: NumberReading, code: string): NumberReading {
   if (reading.kind !== 'refused' || reading.reason !== CHANGED) return reading;
   return { kind: 'refused', reason: `${CHANGED}: ${code}` };
@@ -129,8 +130,7 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
   if (sections.some((section) => section.some(({ kind }) => kind === 'condition')))
     return readingWithConditions(readings);
   const [positive = NUMBER, negative] = readings;
-  // A format with a single section, or with one section besides a text section, also applies that
-  // section to negative numbers.
+  // Without a second section for numbers, the first section also formats negative numbers.
   if (value < 0 && negative !== undefined) return negative;
   if (value < 0) return readSection(sections[0] ?? [], value, true);
   const zero = readings[2];
@@ -138,8 +138,8 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
 }
 
 /**
- * The value decides which section applies. The format is accepted only when all of its sections are
- * read in the same way.
+ * Returns how a number is read when conditions on its value select the section. Refuses the format
+ * unless all sections are read in the same way.
  */
 function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
   const [first = NUMBER] = readings;
@@ -162,8 +162,8 @@ function readSection(tokens: readonly Token[], value: number, addsSign: boolean)
   const digits = tokens.filter(({ kind }) => kind === 'digit');
   if (shownPlaces(digits) < 2)
     return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
-  // `#` and `?` before the zeros add nothing. After or between the zeros, the text that Excel shows
-  // is not certain.
+  // `#` and `?` before the zeros have no effect. After or between the zeros, the text that Excel
+  // shows is not certain.
   const firstZero = digits.findIndex(({ text }) => text === '0');
   if (digits.slice(firstZero).some(({ text }) => text !== '0')) return refusedAsChanged();
   if (firstZero > 0 && innerLiterals(tokens).length > 0) return refusedAsChanged();
@@ -171,9 +171,8 @@ function readSection(tokens: readonly Token[], value: number, addsSign: boolean)
 }
 
 /**
- * Reads a section with a decimal point, a comma, a percent sign, an exponent or a fraction. It is
- * refused when Excel shows leading zeros (`000.00`), or a text that belongs to the value
- * (`"V"0.0`).
+ * Reads a section with a decimal point, a comma, a percent sign, an exponent or a fraction. Refuses
+ * it when Excel shows leading zeros (`000.00`), or text that belongs to the value (`"V"0.0`).
  */
 function readDecimalSection(tokens: readonly Token[], value: number): NumberReading {
   const end = tokens.findIndex(({ kind }) => ['point', 'exponent', 'slash'].includes(kind));
@@ -182,23 +181,25 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
     .filter(({ kind }) => kind === 'digit');
   const places = shownPlaces(integer);
   const has = (kind: TokenKind) => tokens.some((token) => token.kind === kind);
-  // The number of digits before an exponent or in a fraction does not depend on the value alone.
+  // With an exponent or a fraction, the number of integer digits does not follow from the value, so
+  // it counts as 0.
   const shown = has('exponent') || has('slash') ? 0 : value * (has('percent') ? 100 : 1);
   if (places > 1 && integerDigits(shown) < places) return refusedAsChanged();
-  // In a fraction such as `# ?/16`, literal text is a part of the number.
+  // A literal text such as the `16` in the fraction `# ?/16` is a part of the number.
   if (has('slash')) return hasIdentifierPrefix(tokens) ? refusedAsChanged() : NUMBER;
   return changesDigits(tokens) ? refusedAsChanged() : readAffixes(tokens);
 }
 
 /**
- * The minimum number of digits that Excel shows: the digits from the first zero of the format on.
+ * Returns the minimum number of digits that Excel shows: all places from the first `0` of the
+ * format on.
  */
 function shownPlaces(digits: readonly Token[]): number {
   const firstZero = digits.findIndex(({ text }) => text === '0');
   return firstZero === -1 ? 0 : digits.length - firstZero;
 }
 
-/** The number of digits before the decimal point. It is 1 for a number below 1. */
+/** Returns the number of digits before the decimal point. It is 1 for numbers below 1. */
 function integerDigits(value: number): number {
   return BigInt(Math.trunc(Math.abs(value))).toString().length;
 }
@@ -214,7 +215,10 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
   });
 }
 
-/** A letter before a number makes it an identifier (`"AB-"0`). A unit after the number does not. */
+/**
+ * Refuses a number whose format adds letters before it, because they make it an identifier
+ * (`"AB-"0`). Accepts a unit after the number.
+ */
 function readAffixes(tokens: readonly Token[]): NumberReading {
   const last = tokens.findLastIndex(isNumberToken);
   const extendsDigits = tokens
@@ -236,24 +240,24 @@ function hasIdentifierPrefix(tokens: readonly Token[]): boolean {
   return /[\p{L}\p{N}]/u.test(prefix) && !isCurrency(prefix);
 }
 
-/** Abbreviations of currencies, besides the ISO codes, that Excel writes before numbers. */
+/** Abbreviations of currencies that Excel writes before numbers: the ISO codes and some others. */
 const CURRENCY_WORDS: ReadonlySet<string> = new Set(
   ['Fr', 'SFr', 'kr', 'Kč', 'zł', 'Ft', 'lei', 'Rs', 'RM'].concat(
     Intl.supportedValuesOf('currency'),
   ),
 );
 
-/** Whether a text before a number is a currency: `CHF`, `-Fr. `, `US$`. */
+/** Whether the text before a number is a currency: `CHF`, `-Fr. `, `US$`. */
 function isCurrency(prefix: string): boolean {
   const text = prefix.replace(/^[\s(+-]+|\s+$/g, '');
-  // `US$`, `R$`
+  // Matches letters followed by a currency sign, such as `US$` or `R$`.
   if (/^\p{L}{1,3}\p{Sc}$/u.test(text)) return true;
   return CURRENCY_WORDS.has(text.replace(/\.$/, ''));
 }
 
 /**
- * Literal text between the digits of a number format changes the number that Excel shows, unless it
- * separates thousands: `# ##0`, `#'##0`.
+ * Whether literal text between the digits changes the number that Excel shows. A separator of
+ * thousands does not: `# ##0`, `#'##0`.
  */
 function changesDigits(tokens: readonly Token[]): boolean {
   return innerLiterals(tokens).some(({ text }) => !/^[\s'’]$/u.test(text));
@@ -265,7 +269,10 @@ function innerLiterals(tokens: readonly Token[]): readonly Token[] {
   return tokens.slice(first, last).filter(({ kind }) => kind === 'literal');
 }
 
-/** A comma after the last digit of the integer part divides the number by a thousand. */
+/**
+ * Whether the format divides the number by a thousand. A comma after the last integer digit does
+ * that.
+ */
 function isScaled(tokens: readonly Token[]): boolean {
   const numeric = tokens.filter(({ kind }) => ['digit', 'comma', 'point'].includes(kind));
   return numeric.some(
@@ -273,7 +280,10 @@ function isScaled(tokens: readonly Token[]): boolean {
   );
 }
 
-/** `m` means minutes after hours or before seconds, and otherwise months. */
+/**
+ * Reads a section of a date or time. `m` means minutes after hours or before seconds, otherwise
+ * months.
+ */
 function readDateSection(tokens: readonly Token[]): NumberReading {
   const units = tokens.filter(({ kind }) => ['date', 'clock', 'month-or-minute'].includes(kind));
   const isMinute = (index: number) => {
@@ -293,7 +303,10 @@ function readDateSection(tokens: readonly Token[]): NumberReading {
   return hasDate ? { kind: 'date', hasClock } : { kind: 'time' };
 }
 
-/** The fourth section, or a section with `@`, formats texts. */
+/**
+ * Returns why Excel changes the text of a text cell. The fourth section, or a section with `@`,
+ * formats texts.
+ */
 function textProblemOf(sections: readonly (readonly Token[])[]): string | undefined {
   const section =
     sections[3] ?? sections.find((tokens) => tokens.some(({ kind }) => kind === 'text'));
@@ -361,7 +374,8 @@ function readToken(code: string, at: number): ReadToken {
   if (character === '\\') {
     return { token: { kind: 'literal', text: code[at + 1] ?? '' }, end: at + 2 };
   }
-  // `_)` leaves a space as wide as a parenthesis. `* ` fills the cell with spaces.
+  // `_` with a character adds a space of its width, and `*` with a character fills the cell with
+  // it.
   if (character === '_' || character === '*')
     return { token: { kind: 'padding', text: '' }, end: at + 2 };
   if (character === '[') return readBracket(code, at);
@@ -387,7 +401,10 @@ function readQuoted(code: string, at: number): ReadToken {
   return { token: { kind: 'literal', text: code.slice(at + 1, end) }, end: end + 1 };
 }
 
-/** `[$€-407]` is a currency, `[h]` a duration, `[>=100]` a condition, `[Red]` a colour. */
+/**
+ * Reads a part in brackets: a currency (`[$€-407]`), a duration (`[h]`), a condition (`[>=100]`) or
+ * a colour (`[Red]`).
+ */
 function readBracket(code: string, at: number): ReadToken {
   const bracket = code.indexOf(']', at);
   const end = bracket === -1 ? code.length : bracket;

@@ -14,13 +14,15 @@ import { isOldExcel, isZip, readWorkbook } from './workbook.js';
 export interface InputSource {
   /** A path, or `-` for stdin. */
   path: string;
-  /** The encoding of a text without a byte order mark; UTF-8 by default. */
+  /** The encoding of a text file without a byte order mark; UTF-8 by default. */
   encoding?: string | undefined;
   /** The sheet of a workbook; the first visible sheet by default. */
   sheet?: string | undefined;
-  /** What to do with rows of a workbook that are hidden; by default they are refused. */
+  /**
+   * Whether hidden rows of a workbook are read or skipped. By default, hidden rows are an error.
+   */
   hiddenRows?: 'take' | 'skip' | undefined;
-  /** The fields that `--map` gives to headings; headings are in lower case. */
+  /** The fields from `--map` by heading. The headings are in lower case. */
   headings?: ReadonlyMap<string, string> | undefined;
 }
 
@@ -29,19 +31,17 @@ export interface InputContext extends InputOptions {
   notice(text: string): Promise<void>;
 }
 
-/**
- * The largest workbook that fleet reads. A workbook is compressed, so its text can be much larger.
- */
+/** The maximum size of a workbook file. It is compressed, so its contents can be much larger. */
 const WORKBOOK_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** The name of an input in messages. */
+/** Returns the name of an input for messages. */
 export function nameOfInput(path: string): string {
   return path === '-' ? 'stdin' : path;
 }
 
 /**
- * Yields the rows of an input. Throws UnreadableInput, which names the row, and a FleetError of
- * kind `usage` for a file that cannot be opened or decoded. Throws the signal's reason when the
+ * Yields the rows of an input. Throws UnreadableInput with the number of the row, and a FleetError
+ * of kind `usage` for a file that cannot be opened or decoded. Throws the signal's reason when the
  * signal is aborted.
  */
 export async function* readInputRows(
@@ -72,7 +72,8 @@ export async function* readInputRows(
   }
   refuseWorkbookFlags(source, name);
   const { pieces, hasByteOrderMark } = await decodeText(rest(), name, source.encoding);
-  // A text from Excel has a byte order mark or uses the encoding of the system.
+  // Text files from Excel have a byte order mark, or need `--encoding` because they use the
+  // system's encoding.
   const isFromExcel = hasByteOrderMark || source.encoding !== undefined;
   yield* readRows(splitLines(pieces, name), { ...rowOptions, isFromExcel });
 }
@@ -86,5 +87,5 @@ function refuseWorkbookFlags({ sheet, hiddenRows }: InputSource, name: string): 
   );
 }
 
-/** The first bytes of an input decide its format. */
+/** The number of bytes that are enough to detect the format of an input. */
 const SIGNATURE_BYTES = 8;

@@ -1,10 +1,10 @@
-// Reads the first bytes of an input. They decide its format and its encoding.
+// Reads the first bytes of an input, from which its format and encoding are detected.
 
 /** The beginning of an input, and a way to read all of it. */
 export interface PeekedInput {
-  /** At least as many bytes as requested, unless the input is shorter. */
+  /** The first bytes: at least as many as requested, unless the input is shorter. */
   first: Buffer;
-  /** The whole input without its first `skippedBytes`. It can be read once. */
+  /** Returns the whole input without its first `skippedBytes`. It can be read only once. */
   rest(skippedBytes?: number): AsyncIterable<Uint8Array>;
 }
 
@@ -35,7 +35,7 @@ async function* rest(
       yield next.value;
     }
   } finally {
-    // A reader that stops early releases the file or stdin.
+    // When the reader stops early, this closes the file or stdin.
     await iterator.return?.();
   }
 }

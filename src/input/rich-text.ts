@@ -1,18 +1,19 @@
-// Collects the text of an element with rich text: `<si>` and `<is>` (ECMA-376 part 1, section
-// 18.4).
+// Collects the text of rich text elements: `<si>` and `<is>` (ECMA-376 part 1, section 18.4).
 
 import { decodeEscapes } from './cell-value.js';
 import type { XmlElement } from './xml.js';
 
 /**
- * Collects the texts of `t` and `r/t` inside an element. Phonetic hints (`rPh`) are not part of the
- * text.
+ * Collects the text of the elements `t` and `r/t` in a container. Ignores phonetic hints (`rPh`).
  */
 export class RichText {
   #text = '';
   #run: string | undefined;
 
-  /** `inside` has the names of the open elements between the container and this element. */
+  /**
+   * Handles the start of an element. `inside` contains the open elements between the container and
+   * this element.
+   */
   open(element: XmlElement, inside: readonly XmlElement[]): void {
     const isRun = inside.length === 1 && inside[0]?.name === 'r';
     if (element.name === 't' && (inside.length === 0 || isRun)) this.#run = '';
@@ -28,7 +29,7 @@ export class RichText {
     this.#run = undefined;
   }
 
-  /** Returns the text and starts a new one. */
+  /** Returns the collected text and resets it. */
   take(): string {
     const text = this.#text;
     this.#text = '';
@@ -37,22 +38,21 @@ export class RichText {
   }
 }
 
-/**
- * V8 copies a substring up to this length, so such a substring does not keep the whole text in
- * memory.
- */
+/** V8 copies substrings up to this length, so they do not keep the whole XML text in memory. */
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**
- * Copies a text. V8 keeps the whole chunk of XML in memory as long as a part of it is used. The
- * conversion to UTF-8 and back does not change the text, because XML cannot contain lone
- * surrogates.
+ * Returns a copy of a text. Without a copy, V8 would keep the whole chunk of XML in memory.
+ * Converting the text to UTF-8 and back is exact, because XML cannot contain lone surrogates.
  */
 export function detach(text: string): string {
   return text.length <= LONGEST_COPIED_CHARACTERS ? text : Buffer.from(text).toString();
 }
 
-/** Removes XML's white space at both ends, as Excel does without `xml:space="preserve"`. */
+/**
+ * Removes XML white space at both ends of a text. Excel does this for texts without
+ * `xml:space="preserve"`.
+ */
 function trimSpace(text: string): string {
   let start = 0;
   let end = text.length;

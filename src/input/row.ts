@@ -1,14 +1,15 @@
-// One row of an input file, and the error for a row that cannot be read.
+// Types of the rows of an input, and the error for an unreadable row.
 
-/** The fields of a row, by their names. */
+/** The fields of a row by name. */
 export type RowFields = { [field: string]: unknown };
 
 /**
  * One row of an input.
- * - `cells` comes from CSV or a workbook: every field is a text, or null when the cell is empty. A
- *   file with semicolons has a decimal comma. With `hasGuards`, Excel or `--excel` wrote the file,
- *   so that `'-1` can mean `-1`.
- * - `object` comes from JSON, JSON lines, YAML or GeoJSON: values keep their types, and numbers
+ *
+ * - `cells` comes from CSV or a workbook. Each field is a text, or null for an empty cell. A file
+ *   with semicolons uses a decimal comma. With `hasGuards`, Excel or `--excel` wrote the file, so
+ *   `'-1` can mean `-1`.
+ * - `object` comes from JSON, JSON lines, YAML or GeoJSON. Values keep their types, and numbers
  *   keep their digits (`readExact`).
  * - `text` is a line of plain text, such as a UUID.
  */
@@ -23,28 +24,28 @@ export interface CellRow {
   kind: 'cells';
   fields: { [column: string]: string | null };
   hasGuards: boolean;
-  /** The character between the columns of CSV; undefined for a workbook. */
+  /** The delimiter of the CSV file; undefined for a workbook. */
   delimiter?: string;
 }
 
-/** One row of a sheet: its number as Excel shows it, and its cells as texts. */
+/** One row of a sheet, with the row number that Excel shows and the texts of its cells. */
 export interface SheetRow {
   readonly row: number;
   readonly cells: readonly (string | null)[];
 }
 
-/** Where a row begins: at a line of a text, or at a row of a sheet. Both are counted from 1. */
+/** The position where a row begins: a line of a text, or a row of a sheet, counted from 1. */
 export interface RowPlace {
   unit: 'line' | 'row';
   number: number;
 }
 
-/** `line 7` or `row 7`. */
+/** Returns a position for messages: `line 7` or `row 7`. */
 export function describePlace({ unit, number }: RowPlace): string {
   return `${unit} ${number}`;
 }
 
-/** An input that cannot be read. The message describes the problem, and `place` is the row. */
+/** Thrown when an input cannot be read. The message describes the problem; `place` is the row. */
 export class UnreadableInput extends Error {
   readonly place: RowPlace;
 

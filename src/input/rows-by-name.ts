@@ -1,5 +1,6 @@
-// Looks up the bicycles of rows that name them by name, serial number or bleid. Looks up all rows
-// before anything is sent, in a current mirror or in the list of the service, which is read once.
+// Finds the bicycles of rows that contain a name, serial number or bleid instead of a UUID. Finds
+// all of them before anything is sent, in an up-to-date mirror or in the service's list. The list
+// is read once.
 
 import { BICYCLE, type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Context } from '../context.js';
@@ -22,20 +23,17 @@ interface Name {
   text: string;
 }
 
-/** A row without a UUID. */
+/** A row that identifies its bicycle without a UUID. */
 export interface NamedRow {
   place: RowPlace;
-  /**
-   * The names in a row. All of them must belong to the same bicycle. The most reliable one is
-   * first.
-   */
+  /** The names in the row, most reliable first. All of them must belong to the same bicycle. */
   names: readonly Name[];
 }
 
-/** How many of the rows without a bicycle an error lists. */
+/** An error lists at most this many rows. */
 const MOST_LISTED = 20;
 
-/** Returns the names that a row has for its bicycle, most reliable first. */
+/** Returns the names by which a row identifies its bicycle, most reliable first. */
 export function namesOf(fields: { [field: string]: unknown }): Name[] {
   return NAMING_FIELDS.flatMap((field) => {
     const value = fields[field];
@@ -47,25 +45,26 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
 }
 
 /**
- * The ways in which a text of an input can match a name. A later way is used only when no earlier
- * one matches.
+ * The ways to compare a text with a name, in order. The next way is tried only when no bicycle
+ * matches.
  */
 const MATCHES = ['exact', 'guarded', 'trimmed'] as const;
 
 /**
- * The key of a text that is looked up. White space at its ends counts, unless the text is trimmed.
+ * Returns the key under which a text is looked up. Only the key `trimmed` ignores white space at
+ * the ends.
  */
 function keyOf(match: (typeof MATCHES)[number], field: string, text: string): string {
   return `${match} ${field} ${match === 'trimmed' ? text.trim() : text}`;
 }
 
 /**
- * Returns the keys of a bicycle's name: the name itself, its text in an exported file, and the text
- * that `--excel` writes for it.
+ * Returns the lookup keys of a bicycle's name: for the name itself, for its text in exported files,
+ * and for the text that `--excel` writes.
  */
 function keysOfName(field: string, name: unknown): Set<string> {
   const isName = typeof name === 'string' || typeof name === 'number';
-  // The text "null" in a row does not stand for a bicycle without a name.
+  // A bicycle without a name must not match a row with the text "null".
   if (!isName && writtenNumber(name) === undefined) return new Set();
   const exported = cellText(name);
   const texts = [textOf(name) ?? '', exported];
@@ -78,8 +77,8 @@ function keysOfName(field: string, name: unknown): Set<string> {
 }
 
 /**
- * Returns the UUID of each row, and a message for each row that matches no bicycle or more than
- * one.
+ * Finds the bicycles of rows. Returns the UUID of each row, and a message for each row that matches
+ * no bicycle or several.
  */
 async function findAmong(
   bicycles: AsyncIterable<readonly Partial<Bicycle>[]>,
@@ -120,8 +119,8 @@ async function findAmong(
 }
 
 /**
- * Looks the rows up in a current mirror. Returns undefined when there is no such mirror, and when
- * it does not have exactly one bicycle for each row. The service is asked then.
+ * Finds the bicycles in an up-to-date mirror. Returns undefined, so that the service is asked, when
+ * there is no such mirror or when a row does not match exactly one bicycle.
  */
 async function findInMirror(
   context: Context,
@@ -133,7 +132,8 @@ async function findInMirror(
       return undefined;
     const { dialect } = mirror.database;
     const names = rows.flatMap((row) => row.names);
-    // A condition on a field that no row uses would read every row of the table.
+    // Only the fields that rows use are compared. Another condition would make the database read
+    // the whole table.
     const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
     const texts = fields.map((field) =>
       names.filter((name) => name.field === field).flatMap(({ text }) => [text, text.trim()]),
@@ -159,8 +159,8 @@ async function* listed(context: Context): AsyncGenerator<readonly Bicycle[], voi
 }
 
 /**
- * Returns the UUID of each row. Throws a FleetError of kind `usage` that lists every row that matches
- * no bicycle, or several.
+ * Returns the UUID of each row. Throws a FleetError of kind `usage` that lists the rows that match
+ * no bicycle or several.
  */
 export async function findNamedRows(
   context: Context,
@@ -178,7 +178,10 @@ export async function findNamedRows(
   );
 }
 
-/** `"S7" is 0b9f2c1e-…, but "Emmy" is not a bicycle`. */
+/**
+ * Describes which bicycles the names of a row match: `"S7" is 0b9f2c1e-…, but "Emmy" is not a
+ * bicycle`.
+ */
 function describeNames(names: readonly Name[], matches: readonly (readonly string[])[]): string {
   const parts = names.map(({ text }, index) => {
     const uuids = matches[index] ?? [];
@@ -189,11 +192,11 @@ function describeNames(names: readonly Name[], matches: readonly (readonly strin
   return parts.join(', but ');
 }
 
-/** Whether Excel wrote this text in place of a long number: `3.57E+14`, `3,57E+14`. */
+/** Whether Excel replaced a long number by this text: `3.57E+14`, `3,57E+14`. */
 export function isScientificNumber(text: string): boolean {
   return /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i.test(text);
 }
 
-/** What to do about such a number. */
+/** The hint for a number that Excel shortened. */
 export const TEXT_FORMAT_HINT =
   'Excel shortened a long number; format the column as text and enter the number again';

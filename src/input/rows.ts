@@ -1,5 +1,5 @@
-// Reads the rows of an input and detects its format: plain lines, CSV, JSON, JSON lines, YAML,
-// GeoJSON or an Excel workbook.
+// Reads the rows of an input. Detects its format: plain lines, CSV, JSON, JSON lines, YAML, GeoJSON
+// or an Excel workbook.
 
 import { fieldOfHeading } from '../api/headings.js';
 import {
@@ -18,35 +18,32 @@ import { isYamlItem, readYamlItem } from './yaml-rows.js';
 
 export interface RowOptions {
   /**
-   * Decides whether the first line is a header with these names, which are in lower case. If it is
-   * not, every line is read as a text. Throws UnreadableInput for a header that cannot be used.
+   * Returns whether the first line is a header with these names (in lower case). When it returns
+   * false, each line is read as a text. Throws UnreadableInput for an unusable header.
    */
   isHeader(names: readonly string[], place: RowPlace): boolean;
   /** Whether lines that begin with `#` are ignored. */
   hasComments: boolean;
-  /** The fields that `--map` gives to headings; headings are in lower case. */
+  /** The fields from `--map` by heading. The headings are in lower case. */
   headings?: ReadonlyMap<string, string> | undefined;
-  /** Whether Excel or `--excel` wrote the text, so that `'-1` means `-1`. */
+  /** Whether Excel or `--excel` wrote the file, so that `'-1` means `-1`. */
   isFromExcel?: boolean;
 }
 
-/**
- * The maximum length of the text of a value that spans several lines. The text is kept until the
- * value ends.
- */
+/** The maximum length of a value that spans several lines. It is kept in memory until it ends. */
 const LONGEST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 interface Line extends TextLine {
   place: RowPlace;
 }
 
-/** Lines that are read one after another. The reader can put a line back. */
+/** Reads lines one after another. Lines can be put back and are then read again. */
 interface LineReader {
   next(): Promise<Line | undefined>;
   putBack(lines: readonly Line[]): void;
 }
 
-/** Reads rows from lines. Throws UnreadableInput, which names the row. */
+/** Yields the rows of a text. Throws UnreadableInput with the number of the line. */
 export async function* readRows(
   lines: AsyncIterable<TextLine>,
   options: RowOptions,
@@ -55,7 +52,7 @@ export async function* readRows(
   try {
     yield* readFormat(openLineReader(iterator), options);
   } finally {
-    // A reader that stops early releases the file or stdin.
+    // When the reader stops early, this closes the file or stdin.
     await iterator.return?.();
   }
 }
@@ -88,7 +85,7 @@ async function* readFormat(
     if (line === undefined) return;
     const text = line.text.trim();
     if (text === '' || (options.hasComments && text.startsWith('#'))) continue;
-    // A YAML document may start with this line.
+    // A YAML document may begin with `---`.
     if (text === '---') continue;
     separator ??= readSeparatorLine(line.text);
     if (readSeparatorLine(line.text) !== undefined) continue;
@@ -103,17 +100,14 @@ async function* readFormat(
 }
 
 /**
- * The delimiter in the line `sep=;` above a header. Excel reads this line. The delimiter may be a
- * tab.
+ * Returns the delimiter of a line `sep=;`, or undefined for any other line. Excel uses this line
+ * before a header. The delimiter may be a tab.
  */
 function readSeparatorLine(text: string): string | undefined {
   return /^\s*sep=([^"\s]|\t)\s*$/i.exec(text)?.[1];
 }
 
-/**
- * Reads the header of a CSV file. When there is no header, puts the lines back and returns
- * undefined.
- */
+/** Reads the header of a CSV file. Without a header, returns undefined and puts the lines back. */
 async function findHeader(
   reader: LineReader,
   separator: string | undefined,
@@ -130,8 +124,8 @@ async function findHeader(
 }
 
 /**
- * Replaces the headings of `--map` and `--headings` by fields, and drops columns without a heading
- * at the end. Throws UnreadableInput when `--map` names a heading that the header does not have.
+ * Replaces the headings of `--map` and `--headings` by field names. Removes columns without a
+ * heading at the end. Throws UnreadableInput when the header does not contain a heading of `--map`.
  */
 function renameHeadings(
   names: readonly string[],
@@ -149,7 +143,10 @@ function renameHeadings(
   return renamed;
 }
 
-/** Reads the lines of one record: quoted cells may contain line breaks. */
+/**
+ * Reads the lines of one CSV record. It can have several lines, because quoted cells may contain
+ * line breaks.
+ */
 async function readRecordLines(reader: LineReader): Promise<Line[]> {
   const lines: Line[] = [];
   let length = 0;
@@ -172,7 +169,7 @@ function tooLarge(place: RowPlace): UnreadableInput {
   return new UnreadableInput('it is larger than 64 MB', place);
 }
 
-/** The text of the lines with the line ends between them. */
+/** Joins lines with their original line ends. */
 function joinLines(lines: readonly Line[]): string {
   const last = lines.length - 1;
   return lines.map(({ text, end }, index) => (index === last ? text : text + end)).join('');
@@ -183,7 +180,8 @@ async function* readCsv(
   header: Header & { place: RowPlace },
   options: RowOptions,
 ): AsyncGenerator<InputRow, void, undefined> {
-  // If the first column is not the UUID, a text such as `#7` can be a name.
+  // Comments are recognised only if the first column is the UUID. In other columns, a text such as
+  // `#7` can be a name.
   const hasComments = options.hasComments && header.names[0] === 'uuid';
   let isEmpty = true;
   for (;;) {
@@ -208,8 +206,8 @@ async function* readCsv(
 }
 
 /**
- * Refuses a header without rows whose headings contain line breaks, because they probably contain
- * the rows.
+ * Throws for a header with line breaks and without rows. Such a header probably contains the rows,
+ * because of wrong quotes or line ends.
  */
 function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): void {
   if (!names.some((name) => /[\n\r\v\f\x85\u2028\u2029]/.test(name))) return;
@@ -219,15 +217,12 @@ function refuseRowsInHeader({ names, place }: Header & { place: RowPlace }): voi
   );
 }
 
-/**
- * Whether a cell of the row has a text other than white space. A row without such a cell is
- * ignored.
- */
+/** Whether a row has a cell that is not empty. Rows without such a cell are ignored. */
 function hasValue(fields: { [column: string]: string | null }): boolean {
   return Object.values(fields).some((cell) => cell !== null && cell.trim() !== '');
 }
 
-/** Reads lines of text and JSON objects, which may span several lines. */
+/** Yields lines of plain text and JSON objects. An object may span several lines. */
 async function* readTextLines(
   reader: LineReader,
   { hasComments }: RowOptions,
@@ -260,7 +255,7 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
-/** How many texts are joined at once. */
+/** Joins the lines of an array in batches of this many texts. */
 const LINES_AT_ONCE = 4096;
 
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
@@ -274,7 +269,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
     place ??= line.place;
     batch.push(line.text, line.end);
     if (batch.length >= LINES_AT_ONCE) {
-      // One long text needs less memory than its lines.
+      // One long text needs less memory than many lines.
       parts.push(batch.join(''));
       batch = [];
     }
@@ -283,12 +278,12 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
   }
   if (place === undefined) return;
   const text = [...parts, ...batch].join('');
-  // The lines are released before the rows are read.
+  // Frees the memory of the lines before the array is parsed.
   parts.length = 0;
   yield* readArray(text, place);
 }
 
-/** Reads the items of a YAML sequence; an item begins with `- ` at the left margin. */
+/** Yields the items of a YAML sequence. Each item begins with `- ` at the left margin. */
 async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {
   let open: Line[] = [];
   let length = 0;
@@ -315,22 +310,23 @@ async function* readYaml(reader: LineReader): AsyncGenerator<InputRow, void, und
 }
 
 interface UsedCells {
-  /** The rows that are read. */
+  /** The rows of the sheet that fleet reads. */
   rows: readonly SheetRow[];
-  /** Whether each column is read. */
+  /** For each column, whether fleet reads it. */
   columns: readonly boolean[];
 }
 
-/** How many merged ranges an error names. */
+/** An error names at most this many merged ranges. */
 const SHOWN_RANGES = 10;
 
 /**
- * Throws UnreadableInput that names the merged ranges in which a used cell is not the first cell.
- * Excel shows the value of the first cell for all cells of a range, but the other cells are empty.
+ * Throws UnreadableInput when merged cells hide values: a cell that fleet reads is in a merged
+ * range and is not its first cell. Excel shows the value of the first cell for the whole range, but
+ * the other cells are stored empty.
  */
 function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
   if (ranges.length === 0) return;
-  // For each column, the number of columns up to it that are read.
+  // The number of columns that fleet reads among the first n columns, by n.
   const counts = [0];
   for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
   const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;
@@ -351,7 +347,7 @@ function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: Us
   );
 }
 
-/** Returns the first row, in ascending order, with at least this row number. */
+/** Returns the first row with at least this number. The rows are in ascending order. */
 function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefined {
   let low = 0;
   let high = rows.length;
@@ -364,9 +360,9 @@ function rowAfter(rows: readonly SheetRow[], number: number): SheetRow | undefin
 }
 
 /**
- * Reads the rows of a sheet. The first row with a value is the header. Without a header, the first
- * cell of every row is read as a text. Throws UnreadableInput, which names the row, also for merged
- * cells that leave a cell of a row empty.
+ * Yields the rows of a sheet. The first row with a value is the header. Without a header, the first
+ * cell of each row is read as a text. Throws UnreadableInput with the number of the row, also when
+ * merged cells hide values.
  */
 export function* readSheetRows(
   rows: readonly SheetRow[],

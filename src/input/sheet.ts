@@ -1,4 +1,4 @@
-// Reads the rows of one sheet. Collects everything for which the sheet is refused: hidden rows and
+// Reads the rows of one sheet. Also collects the reasons for refusing the sheet: hidden rows, and
 // cells that cannot be read exactly.
 
 import { usageError } from '../errors.js';
@@ -22,17 +22,20 @@ import {
 import { isTrueAttribute, type OpenPart, PackageError } from './workbook-parts.js';
 import { readXml, type XmlElement, XmlError } from './xml.js';
 
-/** The size of a sheet in Excel. */
+/** The maximum size of a sheet in Excel. */
 const LAST_ROW = 1_048_576;
 const LAST_COLUMN = 16_384;
 
 const MOST_ROWS = 1_000_000;
-/** The total size of all cells. When several cells share a text, it is counted for each of them. */
+/**
+ * The maximum number of characters in all cells. A shared text counts once for each cell that uses
+ * it.
+ */
 const MOST_TEXT_CHARACTERS = 64 * 1024 * 1024;
-/** Excel's own limit for one cell. */
+/** Excel's limit for the text of a cell. */
 const LONGEST_CELL_CHARACTERS = 32_767;
 
-/** A sheet with more merged ranges than this is not a list. */
+/** The maximum number of merged ranges. A list of bicycles never needs so many. */
 const MOST_MERGED_RANGES = 100_000;
 
 const SHOWN_PROBLEMS = 10;
@@ -48,7 +51,7 @@ export interface SheetOptions {
 
 /** A range of merged cells. Rows and columns are counted from 1. */
 export interface MergedRange {
-  /** As Excel shows it: `C2:C3`. */
+  /** The reference that Excel shows: `C2:C3`. */
   readonly reference: string;
   readonly firstRow: number;
   readonly lastRow: number;
@@ -58,18 +61,17 @@ export interface MergedRange {
 
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
-  /** The merged ranges with more than one cell. */
+  /** The merged ranges that have more than one cell. */
   readonly mergedRanges: readonly MergedRange[];
   /**
-   * Throws a usage error that names the hidden rows with a value, unless the options decide about
-   * hidden rows.
+   * Throws a usage error that names the hidden rows with values. Does nothing with `--hidden-rows`.
    */
   refuseHiddenRows(place: string): void;
   /** Throws a usage error that names the cells that cannot be read exactly. */
   refuseProblems(place: string): void;
 }
 
-/** Reads the rows with a value. Throws a WorkbookLimitError, XmlError or PackageError. */
+/** Reads the rows that have a value. Throws a WorkbookLimitError, XmlError or PackageError. */
 export async function readSheet(
   open: OpenPart,
   part: string,
@@ -82,11 +84,11 @@ export async function readSheet(
   return reader;
 }
 
-/** The depth of the elements: worksheet is 0, sheetData is 1, row is 2 and c is 3. */
+/** The depth of XML elements: worksheet is 0, sheetData is 1, row is 2, and c (a cell) is 3. */
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
-/** worksheet is 0, mergeCells is 1. */
+/** The depth of a mergeCell element. Its parent mergeCells has the depth 1. */
 const MERGE_CELL_LEVEL = 2;
 
 class SheetReader implements SheetRows {
@@ -189,7 +191,7 @@ class SheetReader implements SheetRows {
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);
-    // `slice` copies only the cells, without the unused memory of a growing array.
+    // The copy has no spare capacity, unlike an array that has grown.
     this.rows.push({ row: this.#row, cells: cells.slice() });
   }
 
@@ -212,7 +214,7 @@ class SheetReader implements SheetRows {
     };
   }
 
-  /** Returns the column of a reference such as `B7`. The reference must be to the current row. */
+  /** Returns the column of a reference such as `B7`. Throws when its row is not the current row. */
   #columnOf(reference: string): number {
     const { column, row } = splitReference(reference);
     if (column === 0 || row !== String(this.#row))
@@ -262,18 +264,18 @@ class SheetReader implements SheetRows {
     this.#cells.push(text);
   }
 
-  /** The text of a cell; undefined for a cell without a value. */
+  /** Returns the text of a cell, or undefined for a cell without a value. */
   #read(cell: CellState): CellText | undefined {
     const { formats, dates } = this.#options;
-    // Some programs write the text of a cell into another element than the type of the cell says.
+    // Some programs write the text into a different element than the cell's type requires.
     const inline = cell.richText?.take() ?? '';
     if (inline !== '' && cell.value !== '' && cell.value !== inline)
       return { problem: 'it has two values' };
     if (inline === '' && cell.hasOtherText) return { problem: 'it has a text in an unknown place' };
     const isInline = cell.type === 'inlineStr' || inline !== '';
     const isEmpty = cell.value === '' && !isInline;
-    // The result of a formula with a text may be an empty text. A number without digits means that
-    // the formula was not calculated.
+    // The text of a calculated formula may be empty. An empty number means that the formula was
+    // never calculated.
     const isStored = cell.hasValue && (!isEmpty || cell.type === 'str');
     if (cell.hasFormula && !isStored) return { problem: 'a formula without a stored value' };
     if (!cell.hasValue || isEmpty) return undefined;
@@ -334,14 +336,14 @@ interface CellState {
   value: string;
   hasValue: boolean;
   hasFormula: boolean;
-  /** Whether there is text outside `<v>`, `<f>` and `<extLst>`. */
+  /** Whether the cell contains text outside `<v>`, `<f>` and `<extLst>`. */
   hasOtherText: boolean;
-  /** The name of the open element inside the cell. */
+  /** The name of the element that is open inside the cell. */
   child: string | undefined;
 }
 
 /**
- * Splits `B7` into the column 2 and the row `7`. The column is 0 when the reference has no column.
+ * Splits a reference: `B7` is column 2 and row `7`. The column is 0 when the reference has none.
  */
 function splitReference(reference: string): { column: number; row: string } {
   let column = 0;
@@ -354,7 +356,10 @@ function splitReference(reference: string): { column: number; row: string } {
   return { column, row: reference.slice(at) };
 }
 
-/** Reads `C2:C3`. Returns undefined for a single cell. Throws an XmlError for any other text. */
+/**
+ * Parses a range such as `C2:C3`. Returns undefined for a single cell. Throws an XmlError for any
+ * other text.
+ */
 function readMergedRange(reference: string): MergedRange | undefined {
   const [first = '', last = first] = reference.split(':');
   const [from, to] = [splitReference(first), splitReference(last)];
@@ -384,7 +389,7 @@ function readBoolean(value: string): CellText {
   return { problem: `"${word.slice(0, 20)}" is not a boolean` };
 }
 
-/** Whether the user, a filter or a closed group hid the row, or its height is zero. */
+/** Whether a row is hidden: by the user, by a filter, by a closed group, or by a height of zero. */
 function isHidden({ hidden, ht, customHeight }: Readonly<Record<string, string>>): boolean {
   return (
     isTrueAttribute(hidden) ||
@@ -392,7 +397,7 @@ function isHidden({ hidden, ht, customHeight }: Readonly<Record<string, string>>
   );
 }
 
-/** `A` for 1, `AA` for 27. */
+/** Returns the name of a column: `A` for 1, `AA` for 27. */
 function columnName(column: number): string {
   let name = '';
   for (let rest = column; rest > 0; rest = Math.floor((rest - 1) / 26))
@@ -400,7 +405,7 @@ function columnName(column: number): string {
   return name;
 }
 
-/** Keeps the first problems and counts all problems. */
+/** Counts problems and keeps the first ones for a message. */
 class ProblemList {
   count = 0;
   readonly #first: string[] = [];
@@ -416,7 +421,7 @@ class ProblemList {
   }
 }
 
-/** Collects ascending row numbers and joins consecutive ones into ranges. */
+/** Collects row numbers in ascending order, and joins consecutive ones into ranges. */
 class RowRanges {
   count = 0;
   readonly #ranges: { first: number; last: number }[] = [];
@@ -434,7 +439,7 @@ class RowRanges {
     else this.#ranges.push({ first: row, last: row });
   }
 
-  /** `rows 3-5, 9`. */
+  /** Returns the rows for a message: `rows 3-5, 9`. */
   describe(): string {
     const ranges = this.#ranges.map(({ first, last }) =>
       first === last ? String(first) : `${first}-${last}`,

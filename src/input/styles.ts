@@ -1,14 +1,14 @@
-// Reads the number formats of a workbook's cells.
+// Reads the number formats of a workbook.
 
 import { type NumberFormat, numberFormatOf } from './number-format.js';
 import { WorkbookLimitError } from './workbook-limits.js';
 import type { OpenPart } from './workbook-parts.js';
 import { readXml } from './xml.js';
 
-/** Excel allows 65,490 cell styles. */
+/** The maximum number of cell styles. Excel allows 65,490. */
 const MOST_STYLES = 100_000;
 
-/** Returns the number format of a cell by its style: the value of its attribute `s`. */
+/** Returns the number format of a cell. `style` is the attribute `s` of the cell. */
 export type FormatOfStyle = (style: number) => NumberFormat;
 
 export async function readStyles(open: OpenPart, part: string | undefined): Promise<FormatOfStyle> {

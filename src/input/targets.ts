@@ -1,5 +1,5 @@
-// Reads the bicycles or alerts that an input names. The input is read and checked to its end
-// before anything is sent.
+// Reads the bicycles or alerts that an input names. Reads and checks the whole input before
+// anything is sent.
 
 import { otherResource, wholeUuid } from '../api/links.js';
 import type { Context } from '../context.js';
@@ -16,42 +16,41 @@ import {
 import { findNamedRows, NAMING_FIELDS, type NamedRow, namesOf } from './rows-by-name.js';
 
 /**
- * The maximum number of rows. No fleet has so many bicycles, and the limit ends an input that would
- * never end.
+ * The maximum number of rows. No fleet has so many bicycles. The limit also stops an endless input.
  */
 const MOST_TARGETS = 1_000_000;
 
-/** A row that names its bicycle or alert. */
+/** A row of an input, with the UUID of its bicycle or alert. */
 export interface TargetRow {
   place: RowPlace;
   uuid: string;
-  /** Empty when the row is a plain UUID. */
+  /** The fields of the row; empty when the row is only a UUID. */
   fields: RowFields;
   /**
-   * Whether the fields are cells of CSV or a workbook, so that they are texts, or null for an empty
-   * cell.
+   * Whether the fields are cells of CSV or a workbook. Such fields are texts, or null when empty.
    */
   isCells: boolean;
-  /** Whether a cell such as `'-1` can mean `-1`. */
+  /** Whether Excel or `--excel` wrote the file, so that a cell such as `'-1` can mean `-1`. */
   hasGuards: boolean;
-  /** The character between the columns of CSV; undefined for any other input. */
+  /** The delimiter of the CSV file; undefined for any other input. */
   delimiter?: string | undefined;
-  /** The field that identified the bicycle. */
+  /** The field by which the bicycle was found. */
   namedBy: string;
 }
 
 /**
- * The columns that may identify a bicycle in a row without a UUID:
- * - `all`: all of these columns must name the same bicycle.
- * - `first`: only the most reliable column identifies it; the other columns are values.
- * - `none`: only the UUID identifies it.
+ * Which columns can identify a bicycle in a row without a UUID:
+ *
+ * - `all`: all columns that can identify a bicycle. They must name the same one.
+ * - `first`: only the most reliable of these columns. The others are values.
+ * - `none`: only the UUID identifies the bicycle.
  */
 export type Naming = 'all' | 'first' | 'none';
 
 /**
- * Reads the rows of an input. Rows without a UUID are looked up together at the end. Throws a
- * FleetError of kind `usage` that names the row, and the signal's reason when the signal is
- * aborted.
+ * Yields the rows of an input with their UUIDs. Looks up all rows without a UUID together at the
+ * end. Throws a FleetError of kind `usage` with the number of the row, and the signal's reason when
+ * the signal is aborted.
  */
 export async function* readTargets(
   context: Context,
@@ -80,8 +79,9 @@ export async function* readTargets(
 }
 
 /**
- * A header has a column that identifies the bicycle. A line with only other column names of fleet
- * is refused, because it would otherwise be read as a UUID.
+ * Returns a function that decides whether a line is a header. A header has a column that identifies
+ * the bicycle. The function throws for a line of several other words, because their rows would not
+ * name a bicycle.
  */
 function headerCheck(naming: Naming) {
   const namingColumns: readonly string[] =
@@ -104,7 +104,10 @@ function headerCheck(naming: Naming) {
   };
 }
 
-/** Matches a heading that contains a UUID. The line ends of such a file are probably lost. */
+/**
+ * Matches a heading that contains a UUID. A file with such a heading has probably lost its line
+ * ends.
+ */
 const UUID_INSIDE = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Throws UnreadableInput when two columns have the same name. */
@@ -138,8 +141,8 @@ function readTarget(row: InputRow, naming: Naming): TargetRow | (TargetRow & Nam
 }
 
 /**
- * Refuses a row that comes from another list, which its link or its type shows. The UUID of such a
- * row is not the UUID of a bicycle.
+ * Throws UnreadableInput when the row describes another kind of object. The link or the type of the
+ * object shows this.
  */
 function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string): void {
   const { url } = fields;
@@ -151,7 +154,7 @@ function refuseOtherRow(fields: RowFields, place: RowPlace, collection: string):
   throw new UnreadableInput(`the row describes ${other}, not ${wanted}`, place);
 }
 
-/** Reads the UUID of a row. A comment may follow it. */
+/** Returns the UUID in a row. A comment may follow the UUID. */
 function readUuid(written: unknown, place: RowPlace, collection: string): string {
   const [text = ''] = typeof written === 'string' ? written.split(/\s#/, 1) : [];
   const uuid = wholeUuid(text.trim());
@@ -165,7 +168,7 @@ function readUuid(written: unknown, place: RowPlace, collection: string): string
   );
 }
 
-/** The error for a row that cannot be read. `source` is the name of the input. */
+/** Returns the error for a row that cannot be read. `source` names the input. */
 export function badRow(source: string, place: RowPlace, reason: string): FleetError {
   return usageError(
     `${describePlace(place)} of ${source}: ${reason}; nothing was sent`,

@@ -1,5 +1,5 @@
-// Decodes the bytes of a text file: UTF-8, UTF-16 with a byte order mark, or the encoding of
-// `--encoding`.
+// Decodes the bytes of a text file from UTF-8, from UTF-16 with a byte order mark, or from the
+// encoding of `--encoding`.
 
 import { usageError } from '../errors.js';
 import { BYTE_ORDER_MARKS, decodeWindows1252 } from '../system/charset.js';
@@ -8,15 +8,15 @@ import { peek } from './peek.js';
 /** The length of the longest byte order mark. */
 const LONGEST_MARK_BYTES = 3;
 
-/** A text file while it is decoded. */
+/** The text of a file, decoded while it is read. */
 export interface DecodedText {
-  /** The text in pieces of any length, without its byte order mark. */
+  /** The text in pieces of any length. It does not contain the byte order mark. */
   pieces: AsyncIterable<string>;
-  /** Whether the file begins with a byte order mark, as files from Excel do. */
+  /** Whether the file begins with a byte order mark, as text files from Excel do. */
   hasByteOrderMark: boolean;
 }
 
-/** Whether `TextDecoder` knows an encoding of this name. */
+/** Whether `TextDecoder` knows an encoding with this name. */
 export function isEncoding(name: string): boolean {
   try {
     new TextDecoder(name);
@@ -27,9 +27,9 @@ export function isEncoding(name: string): boolean {
 }
 
 /**
- * Decodes a file. A byte order mark decides the encoding. Without a mark the encoding is
- * `encoding`, or UTF-8. Throws a FleetError of kind `usage` when a byte is not valid in the
- * encoding. `source` names the file in the error.
+ * Decodes a file. The encoding comes from the byte order mark, otherwise from `encoding`, otherwise
+ * it is UTF-8. Throws a FleetError of kind `usage` for bytes that are invalid in the encoding.
+ * `source` names the file in the error.
  */
 export async function decodeText(
   chunks: AsyncIterable<Uint8Array>,
@@ -48,8 +48,8 @@ export async function decodeText(
 }
 
 /**
- * Refuses UTF-16 without a byte order mark. Such a text is recognised because every second byte of
- * its letters is NUL.
+ * Throws for UTF-16 without a byte order mark. In such a text, every second byte of common letters
+ * is NUL.
  */
 function refuseUtf16([first, second]: Uint8Array, source: string): void {
   const isLittleEndian = first !== 0 && second === 0;
@@ -66,7 +66,8 @@ type Decode = (chunk?: Uint8Array) => string;
 function openDecoder(name: string): Decode {
   const decoder = new TextDecoder(name, { fatal: true, ignoreBOM: true });
   const decode: Decode = (chunk) => decoder.decode(chunk, { stream: chunk !== undefined });
-  // Node 20 and 22 decode the bytes 80 to 9F of windows-1252 as control characters.
+  // Fleet decodes windows-1252 itself, because Node 20 and 22 turn the bytes 80 to 9F into control
+  // characters.
   if (decoder.encoding === 'windows-1252')
     return (chunk = new Uint8Array(0)) => decodeWindows1252(Buffer.from(chunk));
   return decode;

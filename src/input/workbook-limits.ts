@@ -1,6 +1,6 @@
-// Limits the memory that the contents of a workbook take.
+// Limits the memory for the contents of a workbook.
 
-/** A workbook contains more than fleet reads. The message completes "… is too large: ". */
+/** Thrown when a workbook contains too much. The message completes "… is too large: ". */
 export class WorkbookLimitError extends Error {
   readonly hint: string;
 
@@ -12,18 +12,18 @@ export class WorkbookLimitError extends Error {
 
 const MEMORY_LIMIT_BYTES = 128 * 1024 * 1024;
 /**
- * Measured with Node 20: the size of an array for a row, of one of its elements, and of a text
+ * Memory sizes, measured with Node 20: the array of a row, one element of the array, and a text
  * without its characters.
  */
 export const ROW_BYTES = 96;
 export const CELL_BYTES = 8;
 export const TEXT_BYTES = 32;
 
-/** Counts the memory of texts and cells while a workbook is parsed, by a rough estimate. */
+/** Roughly estimates the memory of cells and texts while a workbook is parsed. */
 export class MemoryBudget {
   #usedBytes = 0;
 
-  /** Throws a WorkbookLimitError when the workbook needs more than the limit. */
+  /** Adds bytes to the estimate. Throws a WorkbookLimitError above the limit. */
   use(bytes: number): void {
     this.#usedBytes += bytes;
     if (this.#usedBytes > MEMORY_LIMIT_BYTES)

@@ -1,17 +1,18 @@
-// Finds the parts of a workbook by its relationships: the sheets, the shared texts and the formats.
+// Finds the parts of a workbook: its sheets, shared texts and formats. The relationship files in
+// the workbook name them.
 
 import type { DateSystem } from './cell-value.js';
 import { readXml, type XmlElement } from './xml.js';
 
-/** The zip archive is not an .xlsx workbook, or refers to parts that are missing. */
+/** Thrown when a zip archive is not an .xlsx workbook, or lacks parts that it refers to. */
 export class PackageError extends Error {}
 
 export interface SheetPart {
   readonly name: string;
   readonly isVisible: boolean;
-  /** False for sheets with only a chart or a dialog. */
+  /** False for a sheet that is only a chart or a dialog. */
   readonly isWorksheet: boolean;
-  /** The name of its entry in the archive. */
+  /** The name of the sheet's entry in the zip archive. */
   readonly part: string;
 }
 
@@ -30,9 +31,9 @@ interface Relationship {
   readonly target: string;
 }
 
-/** A workbook with more sheets than this is not a list of bicycles. */
+/** The maximum number of sheets. A workbook with more is not a list of bicycles. */
 const MOST_SHEETS = 10_000;
-/** Excel allows 31 characters. */
+/** The maximum length of a sheet's name. Excel allows 31 characters. */
 const LONGEST_SHEET_NAME = 255;
 const MOST_RELATIONSHIPS = 20_000;
 
@@ -74,7 +75,10 @@ function partOfType(relationships: readonly Relationship[], type: string): strin
   return relationships.find((relationship) => relationship.type === type)?.target;
 }
 
-/** Reads the relationships of a part, or of the package for an empty name, by their identifiers. */
+/**
+ * Returns the relationships of a part by their identifiers. An empty `part` means the whole
+ * package.
+ */
 async function readRelationships(open: OpenPart, part: string): Promise<Map<string, Relationship>> {
   const slash = part.lastIndexOf('/') + 1;
   const folder = part.slice(0, slash);
@@ -88,7 +92,7 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
       if (Id === undefined || Type === undefined || Target === undefined) return;
       if (relationships.size >= MOST_RELATIONSHIPS)
         throw new PackageError('it has too many relationships');
-      // Strict workbooks use other addresses, which end with the same word.
+      // Workbooks in the strict format use different URLs for the types. The last word is the same.
       const type = Type.slice(Type.lastIndexOf('/') + 1);
       relationships.set(Id, { type, target: resolveTarget(folder, Target) });
     },
@@ -99,8 +103,8 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
 }
 
 /**
- * Returns the name of the entry to which a target refers: `/xl/styles.xml`, or `styles.xml` or
- * `../styles.xml` relative to the folder `xl/`.
+ * Returns the entry name of a relationship's target. The target is absolute (`/xl/styles.xml`) or
+ * relative to `folder` (`styles.xml`, `../styles.xml`).
  */
 function resolveTarget(folder: string, target: string): string {
   const path = target.startsWith('/') ? target : `${folder}${target}`;
@@ -154,7 +158,7 @@ function sheetOf({ attributes }: XmlElement): SheetElement {
   return { name, state, relationship };
 }
 
-/** The attribute `r:id`. The program that wrote the file can choose another prefix. */
+/** Returns the attribute `r:id`. Other programs may use another prefix than `r`. */
 function attributeOfRelationship(attributes: Readonly<Record<string, string>>): string | undefined {
   const key = Object.keys(attributes).find((name) => name.endsWith(':id'));
   return key === undefined ? undefined : attributes[key];

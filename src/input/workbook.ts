@@ -17,42 +17,45 @@ import {
 } from './zip.js';
 
 export interface WorkbookOptions {
-  /** The name of the sheet to read. Without a name, the first visible sheet is read. */
+  /** The name of the sheet; the first visible sheet by default. */
   sheet?: string | undefined;
-  /**
-   * Whether hidden rows are read or skipped. When undefined, a sheet with hidden rows is refused.
-   */
+  /** Whether hidden rows are read or skipped. By default, hidden rows are an error. */
   hiddenRows?: 'take' | 'skip' | undefined;
   signal: AbortSignal;
 }
 
 export interface WorkbookRow {
-  /** The row number that Excel shows, from 1. */
+  /** The row number that Excel shows, counted from 1. */
   readonly row: number;
-  /** The text of each cell up to the last one with a value; null for an empty cell. */
+  /** The texts of the cells up to the last cell with a value; null for an empty cell. */
   readonly cells: readonly (string | null)[];
 }
 
 export interface WorkbookSheet {
   readonly name: string;
   readonly isOnlyVisible: boolean;
-  /** The rows that contain a value, in the order of the sheet. */
+  /** The rows that have a value, in the order of the sheet. */
   readonly rows: readonly WorkbookRow[];
   readonly mergedRanges: readonly MergedRange[];
 }
 
-/** The limit for all parts that are read: the sheet, its texts and its formats. */
+/** The maximum size of all parts that are read: the sheet, its texts and its formats. */
 const UNPACKED_LIMIT_BYTES = 64 * 1024 * 1024;
-/** When a workbook has many sheets, an error lists only the first ones. */
+/** An error lists at most this many sheets. */
 const SHOWN_SHEETS = 50;
 const UNREADABLE_HINT = 'open it in a spreadsheet program and save it as .xlsx or as CSV';
 
-/** Whether these first bytes of a file begin a zip archive, as every .xlsx file does. */
+/**
+ * Whether the bytes begin with the signature of a zip archive. Every .xlsx file is a zip archive.
+ */
 export function isZip(chunk: Uint8Array): boolean {
   return startsWith(chunk, [0x50, 0x4b, 0x03, 0x04]) || startsWith(chunk, [0x50, 0x4b, 0x05, 0x06]);
 }
 
-/** Whether these first bytes of a file begin an old .xls file or a workbook with a password. */
+/**
+ * Whether the bytes begin with the signature of an old .xls file, which password-protected
+ * workbooks also have.
+ */
 export function isOldExcel(chunk: Uint8Array): boolean {
   return startsWith(chunk, [0xd0, 0xcf, 0x11, 0xe0]);
 }
@@ -62,10 +65,10 @@ function startsWith(chunk: Uint8Array, signature: readonly number[]): boolean {
 }
 
 /**
- * Reads the first visible sheet of a workbook, or the sheet that the user chose. `source` names the
- * file in errors. Throws a FleetError of kind `usage` when the file is not a readable .xlsx
- * workbook, exceeds a limit, or has hidden rows or cells that cannot be read exactly. Throws the
- * reason of the signal when it is aborted.
+ * Reads the chosen sheet of a workbook, or the first visible one. Throws a FleetError of kind
+ * `usage` when the file is not a readable .xlsx workbook, exceeds a limit, or has hidden rows or
+ * cells that cannot be read exactly. `source` names the file in errors. Throws the signal's reason
+ * when the signal is aborted.
  */
 export async function readWorkbook(
   bytes: Uint8Array,
@@ -134,7 +137,7 @@ async function readParts(
   };
 }
 
-/** Adds to an XML error the part of the workbook in which it occurred. */
+/** Runs `work`. Adds the name of the workbook's part to an XML error. */
 async function inPart<T>(part: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

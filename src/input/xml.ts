@@ -1,44 +1,46 @@
-// Reads one XML part of a workbook as a stream of elements and texts, with limits.
+// Parses one XML part of a workbook as a stream of elements and texts, with size limits.
 
-/** The XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
+/** Thrown when XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
 export class XmlError extends Error {}
 
-/** Deeper than any part of a workbook. */
+/** The maximum depth of elements. The parts of a workbook are less deep. */
 const MOST_LEVELS = 100;
-/** No element of a workbook has more attributes than this. */
+/** The maximum number of attributes of an element. Elements of a workbook have fewer. */
 const MOST_ATTRIBUTES = 200;
-/**
- * No text, comment or attribute is longer than this, because a cell contains at most 32,767
- * characters.
- */
+/** The maximum length of a text, comment or attribute. A cell has at most 32,767 characters. */
 const LONGEST_TOKEN_CHARACTERS = 1024 * 1024;
 const ENCODINGS = ['utf-8', 'utf8', 'us-ascii', 'utf-16', 'utf-16le', 'utf-16be'];
 
 export interface XmlElement {
-  /** Without its prefix: `row` of `x:row`. */
+  /** The name without its prefix: `row` for `x:row`. */
   readonly name: string;
-  /** The attributes by their names as written, with the prefix. */
+  /** The attributes by name. The names keep their prefixes. */
   readonly attributes: Readonly<Record<string, string>>;
   /**
-   * Whether white space at the ends of its text counts, by the `xml:space` of this element or of an
-   * outer one.
+   * Whether white space at the ends of the element's text is kept. `xml:space` of the element or of
+   * an outer element decides this.
    */
   readonly keepsSpace: boolean;
 }
 
-/** Receives the events of a document in order. It may throw to stop the reading. */
+/** Receives the elements and texts of a document in order. Throwing an error stops the parsing. */
 export interface XmlHandler {
-  /** `path` has the names of the open elements around this one, starting with the outermost. */
+  /**
+   * Called at the start of an element. `path` contains the open elements around it, outermost
+   * first.
+   */
   open(element: XmlElement, path: readonly XmlElement[]): void;
-  /** A piece of text or CDATA; comments and elements split one text into several pieces. */
+  /**
+   * Called for a piece of text or CDATA. Comments and elements split a text into several pieces.
+   */
   text(text: string): void;
   close(element: XmlElement, path: readonly XmlElement[]): void;
 }
 
 /**
- * Reads a document to its end. Throws an XmlError when the document is not well-formed, declares a
- * DOCTYPE, uses an entity that XML does not define, or exceeds a limit. Errors of the chunks and of
- * the handler are passed on.
+ * Parses a document to its end. Throws an XmlError when the document is not well-formed, declares a
+ * DOCTYPE, uses an undefined entity, or exceeds a limit. Passes on the errors of `chunks` and
+ * `handler`.
  */
 export async function readXml(
   chunks: AsyncIterable<Uint8Array>,
@@ -54,7 +56,7 @@ export async function readXml(
   parser.close();
 }
 
-/** The encoding that the byte order mark names; UTF-8 without one. */
+/** Returns the encoding that the byte order mark names, or UTF-8 without a mark. */
 function encodingOf(start: Uint8Array): string {
   if (start[0] === 0xff && start[1] === 0xfe) return 'utf-16le';
   if (start[0] === 0xfe && start[1] === 0xff) return 'utf-16be';

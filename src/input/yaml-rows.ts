@@ -1,16 +1,16 @@
-// Reads rows from YAML: a sequence of mappings, as `-o yaml` writes it.
+// Parses rows from YAML: a sequence of mappings, as `-o yaml` writes it.
 
 import { isObject } from '../json/parse.js';
 import { type InputRow, type RowPlace, UnreadableInput } from './row.js';
 
-/** Whether a line begins an item of a sequence at the left margin. */
+/** Whether a line begins an item of a YAML sequence at the left margin. */
 export function isYamlItem(line: string): boolean {
   return /^-(?: |$)/.test(line);
 }
 
 /**
- * Reads one item of a sequence. The item is a mapping or a text. Numbers keep their digits. Throws
- * UnreadableInput for broken YAML.
+ * Parses one item of a YAML sequence: a mapping or a text. Numbers keep their digits. Throws
+ * UnreadableInput for invalid YAML.
  */
 export async function readYamlItem(lines: readonly string[], place: RowPlace): Promise<InputRow> {
   const { readYamlSequence } = await import('../terminal/formats/yaml.js');

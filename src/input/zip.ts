@@ -1,4 +1,4 @@
-// Reads the entries of a zip archive in memory, by its central directory.
+// Reads the entries of a zip archive in memory. The central directory of the archive lists them.
 
 import { setImmediate } from 'node:timers/promises';
 import { crc32, createInflateRaw } from 'node:zlib';
@@ -22,12 +22,15 @@ const ENCRYPTED_FLAG = 1;
 const STORED = 0;
 const DEFLATED = 8;
 
-/** A workbook has an entry for each sheet, picture and drawing; thousands are unusual. */
+/**
+ * The maximum number of entries. Workbooks have an entry for each sheet, picture and drawing, and
+ * rarely thousands.
+ */
 const MOST_ENTRIES = 20_000;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * The archive is damaged or uses a feature that workbooks do not need. The message completes "…: ".
+ * Thrown when an archive is damaged or uses an unsupported feature. The message completes "…: ".
  */
 export class ZipError extends Error {}
 
@@ -42,18 +45,17 @@ export interface ZipEntry {
   readonly headerOffset: number;
 }
 
-/** Counts how many bytes may still be unpacked, over all entries that are read. */
+/** The number of bytes that may still be unpacked. All entries of an archive share it. */
 export interface UnpackLimit {
   remainingBytes: number;
 }
 
-/** The total of all unpacked entries exceeds the limit. */
+/** Thrown when all unpacked entries together exceed the limit. */
 export class UnpackLimitError extends Error {}
 
 /**
- * Returns the entries by their names in lower case, because the names of a workbook's parts are not
- * case-sensitive. Throws a ZipError when the directory is damaged or two entries have the same
- * name.
+ * Returns the entries by name, in lower case because the names in a workbook are case-insensitive.
+ * Throws a ZipError when the directory is damaged or two entries have the same name.
  */
 export function readZipDirectory(bytes: Buffer): Map<string, ZipEntry> {
   const { entryCount, offset } = findDirectory(bytes);
@@ -142,7 +144,7 @@ function readDirectoryEntry(
 
 type Sizes = [unpackedBytes: number, packedBytes: number, headerOffset: number];
 
-/** Replaces each value 0xFFFFFFFF by the next 64-bit number in the zip64 extra field. */
+/** Replaces each size of 0xFFFFFFFF by the next 64-bit number in the zip64 extra field. */
 function readZip64Sizes(extra: Buffer, sizes: Sizes): Sizes {
   if (!sizes.includes(IN_ZIP64_32_BITS)) return sizes;
   let fieldStart = 0;
@@ -168,9 +170,9 @@ function replaceWithZip64(field: Buffer, sizes: Sizes): Sizes {
 }
 
 /**
- * Yields the unpacked bytes of an entry in chunks of at most 64 KB, and lets other work run between
- * two chunks. Throws a ZipError when the entry is damaged, an UnpackLimitError when it exceeds the
- * limit, and the reason of the signal when it is aborted.
+ * Yields the unpacked bytes of an entry in chunks of at most 64 KB. Other work can run between the
+ * chunks. Throws a ZipError for a damaged entry, an UnpackLimitError above the size limit, and the
+ * signal's reason when the signal is aborted.
  */
 export async function* unpackEntry(
   bytes: Buffer,
@@ -190,8 +192,8 @@ export async function* unpackEntry(
       yield chunk;
     }
   } catch (error) {
-    // An error of zlib has a code such as Z_DATA_ERROR. An error of the consumer is passed on
-    // unchanged.
+    // Errors of zlib have codes such as Z_DATA_ERROR. Other errors come from the consumer and are
+    // passed on.
     if (!isZlibError(error)) throw error;
     throw new ZipError(`${entry.name} is damaged (${error.message})`);
   }
