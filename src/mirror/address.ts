@@ -1,24 +1,24 @@
-// Reads, checks and shows the address of a mirror's database, `sqlite:PATH` or `postgres://…`.
+// Parses and checks the address of a mirror's database: `sqlite:PATH` or `postgres://…`.
 
 import { join, posix, win32 } from 'node:path';
 import { configError } from '../errors.js';
 import { fromGitBash, isDeviceName, isWholePath } from '../system/folder.js';
 
 /**
- * The place of a mirror. It never contains a secret, because a password in an address is refused.
+ * The address of a mirror's database. It contains no secret, because a password in it is refused.
  */
 export type MirrorAddress =
   | { readonly kind: 'sqlite'; readonly path: string }
   | { readonly kind: 'postgres'; readonly url: string };
 
-/** The result of reading an address: the address, or the reason why it is not valid. */
+/** The result of parsing an address: the address, or the reason why it is invalid. */
 export type ParsedAddress =
   | { readonly value: MirrorAddress }
   | { readonly reason: string; readonly hint?: string };
 
 /**
- * Returns the default database of a profile. Throws a FleetError of kind `config` without a state
- * folder.
+ * Returns the default database of a profile. Throws a FleetError of kind `config` when there is no
+ * state folder.
  */
 export function defaultAddress(folder: string | undefined, profile: string): MirrorAddress {
   if (folder !== undefined) return { kind: 'sqlite', path: join(folder, `${profile}.db`) };
@@ -31,21 +31,24 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
 /**
- * Matches parameters of an address that contain secrets, also with a name of another program.
- * `passfile` contains a path.
+ * Matches the names of URL parameters that contain secrets, in libpq or in other programs.
+ * `passfile` also matches, but contains only a path.
  */
 const SECRET_PARAMETER = /passw|pwd|secret|token/i;
-/** Matches the address of a server after `sqlite:`. Errors must not quote it. */
+/**
+ * Matches a server's address after `sqlite:`. Errors must not quote it, because it may contain a
+ * password.
+ */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =
   'remove it, and set PGPASSWORD, PGPASSFILE or PGSERVICE, or keep it in ~/.pgpass';
 
 /**
- * Reads an address.
+ * Parses the address of a mirror's database.
  *
- * @param folder the base of a relative path. Without it a relative path is refused, because
- * settings must not depend on the current directory.
+ * @param folder the base of a relative path. Without it, a relative path is refused, because
+ *   settings must not depend on the current directory.
  */
 export function parseMirrorAddress(
   text: string,
@@ -73,7 +76,7 @@ export function parseMirrorAddress(
   if (isDeviceName(path, platform))
     return { reason: `"${path}" is the name of a device on Windows`, hint: FORMS };
   if (isWholePath(path, platform)) return { value: { kind: 'sqlite', path } };
-  // On Windows `/c/mirror.db` is absolute but has no drive.
+  // On Windows, `/c/mirror.db` is absolute although it names no drive.
   if (folder !== undefined && !isAbsolute(path))
     return { value: { kind: 'sqlite', path: resolve(folder, path) } };
   const whole = resolve(platform === 'win32' ? fromGitBash(path) : path);
@@ -83,7 +86,7 @@ export function parseMirrorAddress(
   };
 }
 
-/** Reads a PostgreSQL address. Errors never repeat the text, because it may contain a password. */
+/** Parses a PostgreSQL address. Errors do not quote it, because it may contain a password. */
 function parsePostgres(url: string): ParsedAddress {
   const parameters = postgresParameters(url);
   if (parameters === undefined) {
@@ -106,15 +109,19 @@ export function isPort(text: string): boolean {
   return /^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535;
 }
 
-/** Captures three parts of an address: the text before the hosts, the hosts, and the rest. */
+/**
+ * Splits an address into three parts: the text before the hosts, the hosts, and the text after
+ * them.
+ */
 const HOSTS = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/is;
-/** Captures a host, with brackets around IPv6, and its port. */
+/** Splits a host and its port. An IPv6 address is in brackets. */
 const HOST = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d*))?$/;
-/** `URL` accepts only one host, so a single name replaces the hosts. */
+/** Replaces the hosts of an address while it is parsed, because `URL` accepts only one host. */
 const ANY_HOST = 'any.invalid';
 
 /**
- * Returns the hosts and ports of an address as lists, or undefined when one of them is not valid.
+ * Parses a list of hosts and ports. Returns both as lists separated by commas, or undefined when
+ * one of them is invalid.
  */
 function readHosts(text: string): { host: string; port: string } | undefined {
   const hosts: string[] = [];
@@ -130,8 +137,8 @@ function readHosts(text: string): { host: string; port: string } | undefined {
 }
 
 /**
- * Returns the parameters of an address under libpq's names. `host` and `port` are lists with
- * commas. Returns undefined when the address is not valid or a part is in the wrong place.
+ * Returns the parameters in a PostgreSQL address, by libpq's names. `host` and `port` can be lists
+ * separated by commas. Returns undefined for an invalid address.
  */
 export function postgresParameters(url: string): Readonly<Record<string, string>> | undefined {
   try {

@@ -1,4 +1,4 @@
-// A client that answers list requests from the mirror instead of the service.
+// A client that answers requests from the mirror instead of the service.
 
 import { ALERT } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
@@ -15,22 +15,22 @@ import { MIRRORED_NAMES, readStoredNames } from './names.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
-/** The page size of the service. It is used for lists that fleet reads only partly. */
+/** The service's page size. It applies when fleet reads only some pages of a list. */
 const PAGE_ITEMS = 20;
 const MOST_PAGE_ITEMS = 100;
 
 type PageOptions = NonNullable<Parameters<Client['pages']>[1]>;
 
-/** The client of a mirror. */
+/** A client that reads the mirror. */
 export interface MirrorClient extends Client {
   readonly mirror: Mirror;
-  /** The paths that were requested. */
+  /** The paths of all requests so far. */
   readonly asked: ReadonlySet<string>;
 }
 
 /**
- * Opens the client. It throws a FleetError of kind `usage` for a request that the mirror cannot
- * answer.
+ * Opens a client for a mirror. The client throws a FleetError of kind `usage` for requests that the
+ * mirror cannot answer.
  */
 export function openMirrorClient(mirror: Mirror): MirrorClient {
   const { database, baseUrl } = mirror;
@@ -60,7 +60,10 @@ function refuse({ subject, path }: HttpRequest): never {
   );
 }
 
-/** Yields all named resources of a kind. Throws a usage error when the mirror has none. */
+/**
+ * Yields the names of all resources of a kind, such as zones, in one page. Throws a usage error
+ * when the mirror has none.
+ */
 async function* readNamePage<T>(
   database: Database,
   kind: NamedKind,
@@ -74,7 +77,7 @@ async function* readNamePage<T>(
   yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
 }
 
-/** Answers a request for one bicycle. */
+/** Returns one bicycle of the mirror as the service would send it. */
 async function sendOne(database: Database, request: HttpRequest): Promise<HttpAnswer> {
   const uuid = wholeUuid(request.path.split('/').at(-2) ?? '');
   if (
@@ -94,17 +97,17 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
   return { status: 200, headers: {}, text, bytes: Buffer.from(text), trace: {}, milliseconds: 0 };
 }
 
-/** Turns the values of a query parameter into an SQL condition and its values. */
+/** Returns the SQL condition for a query parameter, and the values of the condition. */
 type Filter = (values: readonly string[]) => readonly [condition: string, ...values: Value[]];
 
 /** A list that the mirror can answer. */
 interface List {
-  /** The name of the table, with a condition that applies to every query. */
+  /** The SQL table with a condition that every query uses. */
   readonly source: string;
-  /** The column with the organization of the list. */
+  /** The column that contains the organization. */
   readonly organization: string;
   readonly filters: ReadonlyMap<string, Filter>;
-  /** The fields that the list can be ordered by. */
+  /** The fields by which the list can be ordered. */
   readonly fields: readonly string[];
 }
 
@@ -113,7 +116,7 @@ const isAmong = (column: string): [string, Filter] => [
   (values) => [`${column} IN (${values.map(() => '?').join(', ')})`, ...values],
 ];
 
-/** Selects every row, because the caller filters the rows. */
+/** Selects all rows. The caller filters them itself. */
 const ANY: Filter = () => ['true'];
 
 const isWithin: Filter = ([box = '']) => {
@@ -123,10 +126,12 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // SQLite ignores case only for ASCII letters.
+    // All rows are selected for such a text, because SQLite ignores the case of ASCII letters only.
+    // The caller filters them.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
-    // The index contains only these fields. Reading whole rows would take much longer.
+    // The subquery reads only an index that contains these fields. This is much faster than reading
+    // whole rows.
     const condition = `uuid IN (SELECT uuid FROM bicycles WHERE ${either.join(' OR ')})`;
     return [condition, ...columns.map(() => `%${likeText(text)}%`)];
   };
@@ -165,7 +170,7 @@ const LISTS: { readonly [path: string]: List } = {
 
 const PAGING: readonly string[] = ['page', 'page_size', 'ordering'];
 
-/** Returns the parts of the SQL statement: table, conditions, order and page. */
+/** Returns the parts of the SQL query for a request: table, conditions, order and page. */
 function selectionOf({ database, organizations: held }: Mirror, request: HttpRequest) {
   const { path, query = [] } = request;
   const list = LISTS[path];
@@ -175,7 +180,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not hold organization ${stranger}`, hint);
-    // A mirror of a single organization needs no condition, which would only read every row.
+    // With a single organization the condition is left out, because it would select all rows.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -197,8 +202,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
 }
 
 /**
- * Returns the SQL for the order and the page. Rows without a value come last in both directions.
- * Observed: the default order is newest first.
+ * Returns the SQL order and the page of a request. Rows without a value come last in both
+ * directions. Observed: the service's default order is newest first.
  */
 function place(database: Database, query: Query, fields: readonly string[]) {
   const one = (name: string) => query.find(([found]) => found === name)?.[1];
@@ -208,8 +213,8 @@ function place(database: Database, query: Query, fields: readonly string[]) {
       throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
     return `${orderOf(name, database.dialect)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  // The last column uses the direction of the field before it, so that an index can provide the
-  // order.
+  // The last column has the same direction as the column before it, so that an index can provide
+  // the order.
   const last = orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC';
   return {
     order: [...orders, `uuid ${last}`].join(', '),
@@ -219,9 +224,9 @@ function place(database: Database, query: Query, fields: readonly string[]) {
 }
 
 /**
- * Yields one page, or the whole list in one read transaction. For a whole list, `count` is the
- * number of rows that were read. Observed: the first page always exists, and a page after the last
- * one does not exist.
+ * Yields one page, or the whole list in one read transaction. For a whole list, `count` is at least
+ * the number of rows that were read. Observed: the first page always exists, and a page beyond the
+ * last one does not.
  */
 async function* readPages<T>(
   database: Database,
@@ -237,7 +242,7 @@ async function* readPages<T>(
       `the mirror has no page ${page} of this list, which holds ${count}`,
     );
   const isOne = ahead === 0;
-  // One additional row shows whether there is a next page.
+  // One row more than needed shows whether there is a next page.
   const most = isOne ? pageItems : Math.min(limit + 1, Number.MAX_SAFE_INTEGER);
   const sql = `SELECT raw FROM ${source} ORDER BY ${order} LIMIT ${most} OFFSET ${skipped}`;
   let came = skipped;

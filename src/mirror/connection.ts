@@ -1,5 +1,5 @@
-// Finds the settings of a PostgreSQL connection in the address, the service file and the
-// environment, as libpq does. `pg` reads only few of them.
+// Reads the settings of a PostgreSQL connection from the address, the service file and the
+// environment in the same way as libpq. The library `pg` supports only some of them.
 
 import { X509Certificate } from 'node:crypto';
 import { stat } from 'node:fs/promises';
@@ -12,25 +12,25 @@ import { homeOfUser, nameOfUser } from '../system/user.js';
 import { readAll } from '../terminal/stdin.js';
 import { isPort, postgresParameters } from './address.js';
 
-/** The settings in the form that `pg` takes, without password and TLS. */
+/** The settings of a connection. */
 export type Connection = Awaited<ReturnType<typeof readConnection>>;
 
 type Named = { readonly [name: string]: string | undefined };
 type Find = (name: string) => string | undefined;
 /**
- * The TLS settings that are tried in order, for the modes `prefer` and `allow`; false means without
- * TLS.
+ * The TLS settings to try, in order. False means a connection without TLS. The modes `prefer` and
+ * `allow` have two entries.
  */
 type Tls = readonly (false | ConnectionOptions)[];
 
 const DEFAULT_PORT = '5432';
 const CONNECT_TIMEOUT_S = 10;
-/** The maximum size of a file. Files of services and certificates are much smaller. */
+/** The maximum size of a service file or certificate file. Such files are much smaller. */
 const LIMIT_BYTES = 1_000_000;
 
 /**
- * Environment variables whose names do not consist of `PG` and the name of the parameter
- * (PostgreSQL 17, section 32.15).
+ * The environment variables whose names are not `PG` followed by the parameter's name (PostgreSQL
+ * 17, section 32.15).
  */
 const VARIABLES: Named = {
   dbname: 'PGDATABASE',
@@ -39,8 +39,8 @@ const VARIABLES: Named = {
 };
 
 /**
- * Reads address, files and environment. Throws a FleetError of kind `config` for a file or a value
- * that cannot be used.
+ * Reads the settings from the address, the service file and the environment. Throws a FleetError of
+ * kind `config` for an unusable file or value.
  */
 export async function readConnection(
   url: string,
@@ -56,16 +56,16 @@ export async function readConnection(
   const database = find('dbname') ?? user;
   const servers: Server[] = [];
   for (const { host, port } of readServers(find)) {
-    // A connection through the folder of a socket never uses TLS.
+    // A connection through a Unix socket never uses TLS. Its host is the path of a folder.
     const tls = host.startsWith('/') ? [false as const] : await readTls(find, host, signal);
     servers.push({ host, port, tls });
   }
   return {
-    /** The servers in the order in which they are tried. */
+    /** The servers, in the order in which they are tried. */
     servers,
     target: readTarget(find),
     password: find('password'),
-    /** The password file. It is read when no password is set. */
+    /** The path of the password file. The file is read when no password is set. */
     passwordFile: find('passfile') ?? defaultPasswordFile(env),
     database,
     user,
@@ -75,7 +75,7 @@ export async function readConnection(
   };
 }
 
-/** A server with the TLS settings that are tried in order. */
+/** A server, with the TLS settings to try. */
 export interface Server {
   readonly host: string;
   readonly port: number;
@@ -83,7 +83,7 @@ export interface Server {
 }
 
 /**
- * Returns the hosts with their ports. A single port applies to all hosts (PostgreSQL 17, section
+ * Returns the hosts and their ports. A single port applies to all hosts (PostgreSQL 17, section
  * 32.1.1.3).
  */
 function readServers(find: Find): { host: string; port: number }[] {
@@ -100,12 +100,12 @@ function readServers(find: Find): { host: string; port: number }[] {
   return hosts.map((host, index) => ({ host, port: Number(ports[index] ?? ports[0]) }));
 }
 
-/** The servers that are accepted, by the required state. */
+/** The state that a server must have to be used (`target_session_attrs`). */
 export type Target = (typeof TARGETS)[number];
 
 const TARGETS = ['any', 'read-write', 'read-only', 'primary', 'standby', 'prefer-standby'] as const;
 
-/** Returns the required state of the server; undefined when no setting names one. */
+/** Returns the required state of the server, or undefined when no setting names it. */
 function readTarget(find: Find): Target | undefined {
   const text = find('target_session_attrs');
   const target = TARGETS.find((each) => each === text);
@@ -116,7 +116,7 @@ function readTarget(find: Find): Target | undefined {
   );
 }
 
-/** Returns the password file of the user (PostgreSQL 17, section 32.16). */
+/** Returns the default path of the user's password file (PostgreSQL 17, section 32.16). */
 function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
   if (process.platform === 'win32') {
     const folder = env['APPDATA'];
@@ -126,7 +126,7 @@ function defaultPasswordFile(env: NodeJS.ProcessEnv): string | undefined {
   return home === undefined ? undefined : join(home, '.pgpass');
 }
 
-/** Returns the text of a file that a parameter names. */
+/** Reads a file. `name` is the parameter that contains its path, for errors. */
 async function readNamed(path: string, name: string, signal: AbortSignal): Promise<string> {
   try {
     const { chunks } = await openNamedFile(path, {
@@ -143,15 +143,15 @@ async function readNamed(path: string, name: string, signal: AbortSignal): Promi
 }
 
 /**
- * Returns the parameters of a service: `[name]`, then `key=value` lines (PostgreSQL 17, section
- * 32.17).
+ * Returns the parameters of a service from the service file. Its section is `[name]`, followed by
+ * `key=value` lines (PostgreSQL 17, section 32.17).
  */
 async function readService(
   name: string,
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder no file is read, because fleet never looks for such a file in the current
+  // Without a home folder, the path names no file. Fleet must not read such a file from the current
   // directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
@@ -162,7 +162,7 @@ async function readService(
   );
 }
 
-/** Returns the section of a service, or undefined when the text does not contain it. */
+/** Returns the parameters of a service, or undefined when the text does not contain the service. */
 export function parseService(text: string, name: string): Named | undefined {
   const section = text.split(/^\s*\[/m).find((part) => part.startsWith(`${name}]`));
   const lines = section
@@ -177,13 +177,14 @@ export function parseService(text: string, name: string): Named | undefined {
 }
 
 /**
- * Other users and the group must not be able to read a key of this user. The group may be able to
- * read a key of root.
+ * File permissions that a client key must not have. The group may read a key that belongs to root.
  */
 const OPEN_TO_OTHERS = 0o077;
 const OPEN_TO_ALL = 0o037;
 
-/** Refuses a client key that other users can read, as libpq does (PostgreSQL 17, section 32.19). */
+/**
+ * Throws for a client key that other users can read, as libpq does (PostgreSQL 17, section 32.19).
+ */
 async function refuseOpenKey(path: string | undefined): Promise<void> {
   if (path === undefined || process.platform === 'win32') return;
   const found = await stat(path).catch(() => undefined);
@@ -196,8 +197,8 @@ async function refuseOpenKey(path: string | undefined): Promise<void> {
 const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full'];
 
 /**
- * Returns the TLS settings of a mode of libpq (PostgreSQL 17, section 32.19). `prefer` and `allow`
- * also try a connection without TLS.
+ * Returns the TLS settings for libpq's `sslmode` (PostgreSQL 17, section 32.19). `prefer` and
+ * `allow` also try a connection without TLS.
  */
 async function readTls(find: Find, host: string, signal: AbortSignal): Promise<Tls> {
   const root = find('sslrootcert');
@@ -214,17 +215,18 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
     path === undefined || path === 'system' ? undefined : readNamed(path, name, signal);
   await refuseOpenKey(find('sslkey'));
   const [ca, cert, key] = [await read('sslrootcert'), await read('sslcert'), await read('sslkey')];
-  // "If a root CA file exists, the behavior of sslmode=require will be the same as that of verify-ca."
+  // libpq: "If a root CA file exists, the behavior of sslmode=require will be the same as that of
+  // verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // Only the mode decides, as in psql. If this option were missing, NODE_TLS_REJECT_UNAUTHORIZED
-  // would decide.
+  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. In
+  // psql, too, only the mode decides.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'
       ? { ...checked, checkServerIdentity: () => undefined }
       : checked;
   try {
-    // The files are checked here, because errors in the TLS handshake are hard to understand.
+    // Checks the files now, because the errors of a failed TLS handshake are hard to understand.
     if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
   } catch (error) {

@@ -1,12 +1,12 @@
-// The database of a mirror: statements, rows and transactions, and the interface that SQLite and
-// PostgreSQL implement.
+// The database of a mirror: statements, rows and transactions. Also defines the interface that the
+// SQLite and PostgreSQL drivers implement.
 
 import { type ErrorKind, FleetError, usageError } from '../errors.js';
 import { DIALECTS } from './dialect.js';
 
 /**
- * A cell. PostgreSQL returns decimals (`numeric`) as text. Times are ISO 8601 in UTC in both
- * databases. SQLite returns 0 and 1 as booleans.
+ * The value of a cell. PostgreSQL returns decimals (`numeric`) as text, and SQLite returns booleans
+ * as 0 and 1. Both return times as ISO 8601 text in UTC.
  */
 export type Value = string | number | bigint | boolean | null;
 
@@ -16,9 +16,9 @@ export type Rows = readonly (readonly Value[])[];
 
 export interface TableColumn {
   readonly name: string;
-  /** Whether the texts of the column are exact numbers. */
+  /** Whether the column contains exact decimals as text. */
   readonly isDecimal: boolean;
-  /** Whether the texts of the column are JSON. */
+  /** Whether the column contains JSON as text. */
   readonly isJson: boolean;
 }
 
@@ -27,27 +27,29 @@ export interface Answer {
   readonly chunks: AsyncIterable<Rows>;
 }
 
-/** One connection to a database. Throws the errors of the driver. */
+/** One connection to a database. Its methods throw the errors of the driver. */
 export interface Engine {
   readonly kind: 'sqlite' | 'postgres';
   /** Runs one statement and returns its rows. */
   run(sql: string, values: readonly Value[]): Promise<{ names: readonly string[]; rows: Rows }>;
-  /** Reads rows in chunks with bounded memory. Other calls can run in between. */
+  /** Reads rows in chunks, which bounds the memory. Other calls can run between the chunks. */
   read(sql: string, values: readonly Value[]): Promise<Answer>;
-  /** Inserts one or more rows within a transaction. `conflict` is the SQL after the values. */
+  /**
+   * Inserts one or more rows within a transaction. `conflict` is the SQL clause after the values.
+   */
   insert(table: string, columns: readonly string[], rows: Rows, conflict: string): Promise<void>;
   begin(): Promise<void>;
-  /** Ends the transaction: commits it, or rolls it back. */
+  /** Commits the transaction, or rolls it back. */
   end(isCommitted: boolean): Promise<void>;
-  /** Translates an error of the driver. `isQuery` means that the user wrote the statement. */
+  /** Converts an error of the driver. `isQuery` means that the user wrote the statement. */
   understand(error: unknown, isQuery: boolean): unknown;
   close(): Promise<void>;
 }
 
 export interface OpenOptions {
   /**
-   * `write` creates the file and its folder. `read` changes nothing. `look` also creates no other
-   * files next to the file.
+   * `write` creates the database file and its folder. `read` does not change the database. `look`
+   * also does not create files next to it, such as a WAL.
    */
   readonly access: 'read' | 'write' | 'look';
   readonly signal: AbortSignal;
@@ -55,14 +57,17 @@ export interface OpenOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** The number of rows in a chunk. More rows need more memory, and fewer rows are slower. */
+/** The number of rows in a chunk. More rows need more memory; fewer rows are slower. */
 export const CHUNK_ROWS = 500;
-/** The longest value that a query shows. It equals the limit of an answer of the service. */
+/**
+ * The maximum length of a value that a query returns. It equals the limit for a response of the
+ * service.
+ */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 
 /**
- * A database. Its methods run one after another. `each` and `query` are exceptions: other calls can
- * run while their rows are read.
+ * A database. Transactions and statements run one after another. Other calls can run while `each`
+ * and `query` read their rows.
  */
 export type Database = ReturnType<typeof databaseOf>;
 
@@ -89,7 +94,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     }
     return { columns, chunks: understood() };
   };
-  /** Runs a transaction, and rolls it back when `work` throws. Transactions wait for each other. */
+  /** Runs a transaction after the earlier ones. Rolls it back when `work` throws. */
   const transaction = <T>(work: () => Promise<T>): Promise<T> =>
     inTurn(async () => {
       await ask(engine.begin);
@@ -99,8 +104,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
         await ask(() => engine.end(true));
         return result;
       } catch (error) {
-        // The database may already have rolled back the transaction, for example when the disk is
-        // full.
+        // The rollback fails when the database has already rolled back, for example on a full disk.
         await engine.end(false).catch(() => undefined);
         throw error;
       } finally {
@@ -112,18 +116,16 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     dialect: DIALECTS[engine.kind],
     transaction,
     close: engine.close,
-    /** Runs a statement of the user without changing it, read-only. */
+    /** Runs a read-only statement that the user wrote, without changing it. */
     query: (sql: string) => read(sql, [], true),
-    /**
-     * Runs a statement of the program and returns its rows. `?` outside quotes stands for a value.
-     */
+    /** Runs a statement of the program and returns its rows. Each `?` stands for a value. */
     async all(sql: string, values: readonly Value[] = []) {
       const { names, rows } = await ask(() => engine.run(sql, values));
       return objectsOf(names, rows);
     },
     /**
-     * Reads rows in chunks with bounded memory. Rows of a transaction that is still open may be
-     * missing.
+     * Reads rows in chunks, which bounds the memory. May miss the rows of a transaction that is
+     * still open.
      */
     async *each(sql: string, values: readonly Value[] = []) {
       const { columns, chunks } = await read(sql, values, false);
@@ -131,8 +133,8 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
       for await (const rows of chunks) yield objectsOf(names, rows);
     },
     /**
-     * Inserts many rows. With `key`, an existing row with the same key gets the new values. No two
-     * rows may have the same key. Atomic.
+     * Inserts rows atomically. With `key`, updates an existing row that has the same key. The keys
+     * of `rows` must be distinct.
      */
     async write(
       table: string,
@@ -147,7 +149,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
   };
 }
 
-/** Creates a function that runs tasks one after another. */
+/** Returns a function that runs tasks one after another. */
 export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
@@ -157,7 +159,7 @@ export function queue(): <T>(work: () => Promise<T>) => Promise<T> {
   };
 }
 
-/** Returns the `on conflict …` clause, which is the same in both databases. */
+/** Returns the `on conflict …` clause of an insert. SQLite and PostgreSQL share its syntax. */
 function onConflict(columns: readonly string[], key: readonly string[] | undefined): string {
   if (key === undefined) return '';
   const others = columns.filter((name) => !key.includes(name));
@@ -168,7 +170,7 @@ function onConflict(columns: readonly string[], key: readonly string[] | undefin
   return ` on conflict (${key.join(', ')}) do ${action}`;
 }
 
-/** Turns rows into objects. When several columns have the same name, the last one is used. */
+/** Converts rows to objects. When several columns have the same name, the last one counts. */
 function objectsOf(names: readonly string[], rows: Rows): Row[] {
   return rows.map((row) => {
     const object: Record<string, Value> = {};
@@ -178,13 +180,14 @@ function objectsOf(names: readonly string[], rows: Rows): Row[] {
   });
 }
 
-/** Replaces the characters that a text column cannot store: NUL and lone surrogates. */
+/** Replaces NUL, which a text column of PostgreSQL cannot store. */
 export function storable(text: string): string {
   return text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text;
 }
 
 /**
- * Returns the error for a refused statement. It is a usage error when the user wrote the statement.
+ * Returns the error for a statement that the database refused. It is a usage error when the user
+ * wrote the statement.
  */
 export function refusal(message: string, isQuery: boolean, cause: unknown): FleetError {
   const text = `the database says: ${message}`;
@@ -192,7 +195,7 @@ export function refusal(message: string, isQuery: boolean, cause: unknown): Flee
   return new FleetError('internal', text, { cause });
 }
 
-/** The meanings of the error codes of a database. The first pattern that matches is used. */
+/** Maps error codes of a database to errors. The first matching pattern counts. */
 export type Failures = readonly (readonly [
   codes: RegExp,
   kind: ErrorKind,
@@ -201,8 +204,8 @@ export type Failures = readonly (readonly [
 ])[];
 
 /**
- * Returns the error for an error code of the database `where`. Returns undefined when the statement
- * is wrong. `lasting` matches the codes of errors that a retry cannot fix.
+ * Returns the error for an error code of a database. Returns undefined for an unknown code, which
+ * means a wrong statement. `lasting` matches codes of errors that a retry cannot fix.
  */
 export function errorOfCode(
   failures: Failures,

@@ -1,5 +1,4 @@
-// The differences between the SQL of SQLite and PostgreSQL: types, the clock, and a few
-// expressions.
+// The differences between SQLite's and PostgreSQL's SQL: types, the clock, and some expressions.
 
 export type Dialect = (typeof DIALECTS)['sqlite' | 'postgres'];
 
@@ -8,31 +7,30 @@ export const DIALECTS = {
     utc: 'TEXT',
     decimal: 'REAL',
     integer: 'INTEGER',
-    // The column type for JSON text as the service sent it. `raw ->> 'note'` reads a field in both
-    // databases.
+    // The type of a column for original JSON text. In both databases, `raw ->> 'note'` reads a
+    // field.
     json: 'TEXT',
     id: 'INTEGER PRIMARY KEY AUTOINCREMENT',
-    // The SQL expression for the current time, for views and transactions.
+    // The current time, for views and within transactions.
     now: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
     clock: "strftime('%Y-%m-%dT%H:%M:%f000Z', 'now')",
-    // The SQL for descending order, with rows without a value at the end.
+    // Descending order; rows without a value come last.
     newest: 'DESC',
-    // Orders texts by their bytes.
+    // Compares texts by their bytes.
     bytes: 'COLLATE BINARY',
-    // Locks the rows of a query until the end of the transaction. SQLite runs transactions one
-    // after another.
+    // Locks the rows of a query until the end of the transaction. SQLite needs no row locks,
+    // because it runs write transactions one after another.
     locked: '',
-    // Returns the SQL that reads the texts of a JSON array as rows. One parameter can then hold any
-    // number of texts.
+    // Selects the texts of a JSON array as rows, so that one parameter can contain any number of
+    // texts.
     texts: 'SELECT value FROM json_each(?)',
-    // The SQL that estimates the number of changes without reading them.
+    // Estimates the number of changes without reading them.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",
-    // Returns the SQL that reads the text of a JSON string such as `"rented"`.
+    // Reads the text of a JSON string such as `"rented"`.
     plain: (json: string) => `(${json} ->> '$')`,
-    // Returns the SQL that reads a JSON number, also from a string. The result is NULL for other
-    // values.
+    // Reads a JSON number, or a number in a JSON string. For other values, PostgreSQL returns NULL.
     number: (json: string) => `CAST((${json} ->> '$') AS REAL)`,
     seconds: (from: string, to: string) =>
       `round((julianday(${to}) - julianday(${from})) * 86400, 3)`,
@@ -56,7 +54,7 @@ export const DIALECTS = {
     changes:
       "(SELECT sum(reltuples) FROM pg_inherits JOIN pg_class ON oid = inhrelid WHERE inhparent = 'changes'::regclass)",
     tables:
-      // information_schema would hide tables that the database role may not use.
+      // pg_class is used because information_schema hides tables that the role may not use.
       "SELECT relname::text AS name FROM pg_class WHERE relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND relkind IN ('r', 'p', 'v', 'm', 'f')",
     plain: (json: string) => `(${json}::json #>> '{}')`,
     number: (json: string) =>
@@ -66,10 +64,7 @@ export const DIALECTS = {
   },
 };
 
-/**
- * Returns the SQL for a text in lower case in which `\` escapes the special characters of a LIKE
- * pattern.
- */
+/** Returns a text in lower case for a LIKE pattern. A `\` escapes the special characters. */
 export function likeText(text: string): string {
   return text.toLowerCase().replace(/[\\%_]/g, '\\$&');
 }

@@ -1,5 +1,5 @@
-// The data of one batch of the mirror's writer: loads rows from the database, compares them, and
-// collects the changes to write.
+// Holds the data of one batch of the mirror's writer: loads rows from the database, compares them
+// with new data, and collects the changes to write.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/fleet-store.js';
@@ -12,15 +12,18 @@ import { bicycleRow, type RowFacts, utcOf, utcOfMs, versionValue } from './rows.
 
 export type Writes = ReturnType<Ledger['take']>;
 
-/** A change of other tables that is written with a batch. */
+/** A change of another table, which is written together with a batch. */
 export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
-  /** `verify` compares the whole reading with the table after the batch is written. */
+  /**
+   * `mark-gone` marks the bicycles that the reading does not contain. `verify` compares the reading
+   * of the whole list with the table after the batch was written.
+   */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
-   * Either the gap is closed, or the changes between its first and last moment were not recorded.
-   * Moments that are close to each other form one gap.
+   * A gap that ended (`gap-close`), or a moment whose changes were not recorded (`gap-moment`).
+   * Consecutive moments form one gap.
    */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
@@ -38,25 +41,22 @@ export const CHANGE_COLUMNS = [
 
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
-  /** The JSON text. It is undefined after `known` changed, and between two batches. */
+  /** The bicycle as JSON text. Undefined after `known` changed, and between two batches. */
   raw: string | undefined;
   isDirty: boolean;
 }
 
 /**
- * The data of recent messages. It is kept until the lists that were requested before the messages
- * have arrived.
+ * What recent messages said about a bicycle. It is kept until all lists have arrived that were
+ * requested before the messages.
  */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
 /**
- * The maximum number of recent bicycles. It is more than the number of messages that arrive during
- * one request.
+ * The maximum number of bicycles with recent messages. Fewer messages arrive during one request.
  */
 const RECENT_LIMIT = 50_000;
-/**
- * The maximum number of rows that are kept between two batches. A row needs about 6 kB of memory.
- */
+/** Keeps at most this many rows between two batches. A row needs about 6 kB of memory. */
 const KEPT_LIMIT = 2_000;
 
 const UNTOUCHED: Recent = {
@@ -65,35 +65,41 @@ const UNTOUCHED: Recent = {
   unversioned: undefined,
 };
 
-/** A state that a bicycle left. It is recorded when no new state arrives for some time. */
+/** A state that a bicycle left. It is recorded when no new state arrives in time. */
 export interface Leaving {
   readonly uuid: string;
   readonly state: unknown;
-  /** When the message arrived, by the machine's clock. */
+  /** When the message arrived, by the system clock. */
   readonly leftMs: number;
-  /** The same moment by the service's clock. States that an older version wrote lack it. */
+  /** The same moment by the service's clock. Missing in data that an older version wrote. */
   readonly serviceMs?: number;
   isRecorded: boolean;
 }
 
-/** If the service publishes the new state, it usually follows "bicycle_leaving_state" at once. */
+/**
+ * Waits this long for the new state. The service usually publishes it directly after
+ * "bicycle_leaving_state".
+ */
 const LEAVING_MS = 10_000;
 /**
- * Observed: only `take_over` announces that a bicycle leaves this state. The bicycle is in the same
- * state afterwards, and in no other state meanwhile.
+ * A state that a bicycle can leave and enter again without another state in between. Observed: only
+ * `take_over` does this.
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * The maximum number of states that are stored for the next writer. There are fewer hidden rides
- * than this at one time.
+ * Stores at most this many left states for the next writer. Fewer bicycles have a hidden state at
+ * the same time.
  */
 const MOST_LEAVING = 5_000;
 
-/** The rows of a batch, and the rows of earlier batches to which recent messages belong. */
+/** The rows of the current batch, and the rows with recent messages from earlier batches. */
 export class Ledger implements FleetStore {
-  /** A list item contains more than a message of the same version. */
+  /**
+   * Tells the follower that list items are stored in full. They contain more fields than messages
+   * of the same version.
+   */
   readonly isTable = true;
-  /** Least recently used first. */
+  /** The loaded rows, least recently used first. */
   readonly #entries = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
   readonly #leaving = new Map<string, Leaving>();
@@ -102,12 +108,12 @@ export class Ledger implements FleetStore {
   #size = 0;
   #found = 0;
   /**
-   * The last time that a change brought back the known values, by the machine's clock. A change
-   * before that was missed.
+   * The last time when a value had changed and changed back unnoticed, by the system clock. The
+   * change before it was missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
-  /** Loads the rows of those of these bicycles that are not loaded yet. */
+  /** Loads the rows of these bicycles, unless they are loaded already. */
   async load(database: Database, uuids: Iterable<string>): Promise<void> {
     const wanted: string[] = [];
     for (const uuid of new Set(uuids)) {
@@ -131,7 +137,7 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // A mirror records each change at once. Therefore it need not remember which changes it has
+    // The mirror records each change at once, so it does not need the list of changes that were
     // shown.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
@@ -139,7 +145,7 @@ export class Ledger implements FleetStore {
     return true;
   }
 
-  /** Returns the number of bicycles in the mirror that are not gone. */
+  /** Returns the number of bicycles in the mirror, without those that are gone. */
   size(): number {
     return this.#size;
   }
@@ -177,8 +183,8 @@ export class Ledger implements FleetStore {
 
   /** Adds a change of another table to the batch. */
   add(step: WriteStep) {
-    // When a value changed and changed back, there is no difference to record. The gap lasts until
-    // the last such moment.
+    // The gap must include the last moment when a value had changed and changed back, because such
+    // changes are not recorded.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
@@ -191,9 +197,13 @@ export class Ledger implements FleetStore {
     this.#steps[this.#steps.length - 1] = { ...step, startedMs, endedMs };
   }
 
-  /** Records that a bicycle left a state. Only its rider may be able to see the new state. */
+  /**
+   * Remembers that a bicycle left a state. The new state may be visible only to the bicycle's
+   * rider.
+   */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
-    // A new writer may receive a message again that the previous writer recorded.
+    // A message for another state is ignored. A new writer may receive messages again that its
+    // predecessor recorded.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
@@ -202,14 +212,14 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the record that a bicycle left a state: the message was a repetition, and the bicycle had
-   * already reached another state.
+   * Forgets that a bicycle left a state. The message was a repetition, and the bicycle had already
+   * reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
   }
 
-  /** Returns the bicycles that last left a state and have no new state, for the next writer. */
+  /** Returns the bicycles that left a state and have no new state yet, for the next writer. */
   leaving(): readonly Leaving[] {
     return [...this.#leaving.values()].slice(-MOST_LEAVING);
   }
@@ -219,8 +229,7 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * For bicycles that left a state and did not report a new one, records that their state is
-   * unknown from then on.
+   * Records an unknown state for bicycles that left their state and reported no new state in time.
    */
   recordLeft(nowMs: number) {
     for (const leaving of this.#leaving.values()) {
@@ -230,8 +239,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records that the state is unknown since a bicycle left it. Like every change, it is ordered by
-   * the service's time, and it is not later than the next state.
+   * Records that the state of a bicycle is unknown since it left the last known one. The time of
+   * this change is the service's time, but not later than the next state.
    */
   #recordLeft(leaving: Leaving, untilMs = Number.POSITIVE_INFINITY) {
     const { leftMs, serviceMs = leftMs } = leaving;
@@ -249,8 +258,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Returns the changes since the last call. Rows to which recent messages belong are kept in the
-   * form in which they are written now.
+   * Returns the changes since the last call, to be written now. Keeps the rows of bicycles with
+   * recent messages.
    */
   take() {
     const bicycles: Value[][] = [];
@@ -265,7 +274,8 @@ export class Ledger implements FleetStore {
       entry.raw = undefined;
       if (known.merged === 0) this.#entries.delete(uuid);
     }
-    // The rows have the order of BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps keep their order.
+    // The rows have the column order of BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps must be
+    // written in this order.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];
@@ -274,8 +284,7 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the oldest kept rows above the limit. Drops all rows when another part of the program
-   * changed the table.
+   * Drops the oldest rows above the limit. Must be called with 0 when other code changed the table.
    */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {
@@ -293,7 +302,7 @@ export class Ledger implements FleetStore {
     this.#recent.delete(oldest);
   }
 
-  /** Adds a change. Its values have the order of CHANGE_COLUMNS. */
+  /** Adds a change. Its values are in the order of CHANGE_COLUMNS. */
   #record(...change: readonly Value[]) {
     this.#changes.push(change);
     if (change.at(-1) === 'list') this.#found++;
@@ -345,7 +354,8 @@ export class Ledger implements FleetStore {
     const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
-      // The bicycle returned to the state that it had left. The state between the two is unknown.
+      // The bicycle returned to the state that it had left. Its state in between is unknown and is
+      // recorded as null.
       const isBack = after.state === left.state && after.state !== REENTERED_STATE;
       if (isBack && !left.isRecorded)
         this.#recordLeft(left, readTime(timeOf(before, after, from, isPlausible)));
@@ -358,7 +368,8 @@ export class Ledger implements FleetStore {
       const [oldJson, json] = [old === undefined ? null : writeJson(old), writeJson(now)];
       if (oldJson === json) continue;
       isChanged = true;
-      // Messages lack fields such as links. A list that adds them does not show a change.
+      // Fields such as links are missing in messages. When a list adds such a field, nothing has
+      // changed.
       const isAdded = old === undefined && (source === 'list' || now === null);
       if (BOOKKEEPING.has(field) || isAdded) continue;
       at ??= timeOf(before, after, from, isPlausible) ?? received;
@@ -383,7 +394,8 @@ const ROWS = 'SELECT uuid, followed, gone, first_seen, last_seen, raw FROM bicyc
 
 function entryOf(row: Row, recent: Recent): Entry {
   const [uuid, raw] = [String(row['uuid']), String(row['raw'])];
-  // Parses JSON that this program wrote. Numbers keep their digits.
+  // The program wrote this JSON itself, so `JSON.parse` accepts it. `exactValue` keeps the digits
+  // of numbers.
   const bicycle = exactValue({ json: raw, value: JSON.parse(raw) as Bicycle });
   return {
     uuid,
@@ -406,7 +418,7 @@ function entryOf(row: Row, recent: Recent): Entry {
 }
 
 /**
- * Returns the time of a change by the service's clock, or undefined when the time is missing or
+ * Returns the time of a change by the service's clock. Returns undefined when it is missing or
  * implausible.
  */
 function timeOf(

@@ -1,4 +1,4 @@
-// The names of organizations, zones and models in a mirror, so that commands with `--offline` find
+// Stores the names of organizations, zones and models in a mirror, so that `--offline` can find
 // them by name.
 
 import { NAMED, type NamedKind } from '../api/named.js';
@@ -7,25 +7,22 @@ import { parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import { lateItem } from './rows.js';
 
-/** The kinds of resources whose names a mirror keeps. */
+/** The kinds of resources whose names are stored. */
 export const MIRRORED_NAMES: readonly NamedKind[] = [NAMED.organization, NAMED.zone, NAMED.model];
 
-/**
- * Writes names by UUID. Names that the service no longer lists are kept, because another writer may
- * see them.
- */
+/** Stores names by UUID. Does not delete other names, because another writer may see them. */
 export async function storeNames(
   database: Database,
   kind: NamedKind,
   names: ReadonlyMap<string, string>,
 ): Promise<void> {
   const rows = [...names].map(([uuid, name]) => [kind.one, uuid, name]);
-  // All writers lock the rows in the same order, so that they do not wait for each other forever.
+  // All writers lock the rows in the same order, which prevents deadlocks.
   rows.sort(([, one = ''], [, other = '']) => (one < other ? -1 : 1));
   await database.write('names', ['kind', 'uuid', 'name'], rows, ['kind', 'uuid']);
 }
 
-/** Returns the named resources of a kind as items of a list. */
+/** Returns the stored names of a kind as list items. */
 export async function readStoredNames<T>(database: Database, kind: NamedKind): Promise<Item<T>[]> {
   const rows = await database.all('SELECT uuid, name FROM names WHERE kind = ? ORDER BY uuid', [
     kind.one,

@@ -1,4 +1,4 @@
-// Opens a mirror for reading or writing, and checks which service it belongs to.
+// Opens a mirror for reading or writing, and checks that it belongs to the right service.
 
 import { existsSync } from 'node:fs';
 import { configError, type FleetError } from '../errors.js';
@@ -13,9 +13,12 @@ type Opening = Omit<OpenOptions, 'access'>;
 export type Mirror = Awaited<ReturnType<typeof openMirror>>;
 
 /**
- * Opens the database and loads its driver. Throws a FleetError of kind `network` (8) when the
- * database cannot be reached, `output` (10) when it cannot be written, `config` (3) when it is
- * damaged, missing, not a database, or denies access, and `usage` (2) for a refused query.
+ * Opens a database and loads its driver. Throws a FleetError whose kind depends on the reason:
+ *
+ * - `network` (8): the database cannot be reached.
+ * - `output` (10): it cannot be written.
+ * - `config` (3): it is damaged, missing, not a database, or denies access.
+ * - `usage` (2): it refused a query.
  */
 export async function openDatabase(
   address: MirrorAddress,
@@ -28,8 +31,8 @@ export async function openDatabase(
 }
 
 /**
- * Opens a mirror for reading. With a base URL, the mirror of another service is refused. Throws
- * like `openDatabase`, and a FleetError of kind `config` for a database that is not a mirror.
+ * Opens a mirror for reading. Throws like `openDatabase`. Also throws a FleetError of kind `config`
+ * for a database that is not a mirror, and for a mirror of another service than `baseUrl`.
  */
 export async function openMirror(
   address: MirrorAddress,
@@ -48,9 +51,9 @@ export async function openMirror(
     if (baseUrl !== undefined) checkBaseUrl(found, baseUrl);
     return {
       ...{ address, database },
-      /** The service that the mirror copies; undefined until a writer recorded it. */
+      /** The base URL of the service, or undefined when no writer has recorded it yet. */
       baseUrl: found,
-      /** The organizations with bicycles in the mirror. */
+      /** The organizations whose bicycles the mirror contains. */
       organizations: (await readLeases(database)).map(({ organization }) => organization),
       status: () => readStatus(database),
       close: () => database.close(),
@@ -69,9 +72,9 @@ function missing(address: MirrorAddress): FleetError {
 }
 
 /**
- * Opens a mirror for writing, and creates it if the database is empty. Refuses a mirror of another
- * service, a mirror of a newer program, and a database with other tables. A refused database stays
- * unchanged.
+ * Opens a mirror for writing, and creates it in an empty database. Throws for a mirror of another
+ * service or a newer version of fleet, and for a database with other tables; such a database is not
+ * changed.
  */
 export async function openOwn(
   address: MirrorAddress,

@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../errors.js';
 
-/** The connection that needs a password. */
+/** The login for which a password is needed. */
 export interface PasswordOwner {
   readonly host: string;
   readonly port: number;
@@ -12,7 +12,7 @@ export interface PasswordOwner {
 }
 
 /**
- * The password, or the reason why the file is ignored. Both are undefined when no line matches the
+ * The password, or the reason for ignoring the file. Both are undefined when no line matches the
  * login.
  */
 export interface FoundPassword {
@@ -20,10 +20,13 @@ export interface FoundPassword {
   readonly ignored?: string;
 }
 
-/** Rights of the group and of other users. */
+/** File permissions for the group and other users. A password file must not have them. */
 const OPEN_TO_OTHERS = 0o077;
 
-/** Reads the password of a login. Returns no password when the file is missing. */
+/**
+ * Reads the password of a login from the password file. Returns no password when the file is
+ * missing.
+ */
 export async function readPasswordFile(path: string, login: PasswordOwner): Promise<FoundPassword> {
   try {
     const found = await stat(path);
@@ -38,15 +41,15 @@ export async function readPasswordFile(path: string, login: PasswordOwner): Prom
   }
 }
 
-/** Matches a field up to its colon. A backslash quotes a colon or a backslash. */
+/** Matches a field and the colon after it. A backslash escapes a colon or a backslash. */
 const FIELD = /((?:\\.|[^:\\])*)(?::|$)/gy;
 
 /**
- * Returns the password of the first line that matches the login:
+ * Returns the password of the first line that matches the login. A line is
  * `host:port:database:user:password`.
  */
 export function findPassword(text: string, login: PasswordOwner): string | undefined {
-  // In the password file, `localhost` also stands for sockets.
+  // In the password file, `localhost` also means connections through a Unix socket.
   const host = login.host.startsWith('/') ? 'localhost' : login.host;
   const wanted = [host, String(login.port), login.database, login.user];
   for (const line of text.split(/\r?\n/)) {

@@ -1,4 +1,5 @@
-// Reads the recorded past: the fleet at a moment, and the later events in the order of recording.
+// Reads the history of a mirror: the fleet at a past moment, and the events in the order in which
+// they were recorded.
 
 import type { Bicycle } from '../api/bicycle.js';
 import { parseJson } from '../json/parse.js';
@@ -9,21 +10,22 @@ import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 /** Changes of one bicycle that arrived together. */
 export interface Happening {
   readonly bicycle: string;
-  /** When it happened at the service, and when fleet received it, in UTC. */
+  /** The service's time of the change, and the time when fleet received it. Both are in UTC. */
   readonly at: string;
   readonly received: string;
   readonly version: number | bigint | null;
   readonly source: string;
   /**
-   * The field and its new value as JSON text, in the order of recording. The field `*` is a whole
-   * new bicycle. The field `gone` says that the bicycle left or came back.
+   * The changed fields with their new values as JSON text, in the order of recording. The field `*`
+   * means a new bicycle and contains all of it. The field `gone` means that the bicycle left the
+   * list or came back.
    */
   readonly changes: (readonly [field: string, json: string])[];
 }
 
 /**
- * A time range by the service's clock. It includes the first moment and excludes the last one. Both
- * are in UTC, as in `changes`.
+ * A time range in UTC by the service's clock. `since` is included, `until` is not. The format is
+ * that of the table `changes`.
  */
 export interface Range {
   readonly since: string;
@@ -33,24 +35,24 @@ export interface Range {
 export interface PastBicycle {
   readonly bicycle: Bicycle;
   readonly organization: string;
-  /** Whether it had left the list. */
+  /** Whether the bicycle had left the list. */
   isGone: boolean;
 }
 
-/** Fields that describe the last message, and have no past values. */
+/** Fields without a recorded history, because they only describe the last message. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
 /**
- * Returns a range of times, which are given in milliseconds since the epoch. A range without a
- * start or an end is not limited on that side.
+ * Returns the range between two times in milliseconds since the epoch. A missing time leaves that
+ * side open.
  */
 export function rangeOf(sinceMs = FIRST_YEAR_MS, untilMs = LAST_YEAR_MS): Range {
   return { since: utcOfMs(sinceMs), until: utcOfMs(untilMs) };
 }
 
 /**
- * Returns the fleet at a moment, and separately the bicycles that did not exist yet. Takes the
- * current fleet and undoes later changes.
+ * Returns the fleet at a past moment, by undoing all later changes of the current fleet. Bicycles
+ * that did not exist yet are marked as gone.
  */
 export async function readPast(
   database: Database,
@@ -84,7 +86,7 @@ function undo(past: PastBicycle | undefined, field: string, old: Value): void {
   else past.bicycle[field] = parseJson(String(old));
 }
 
-/** Yields the events in order. */
+/** Yields the events of a range in the order of recording. */
 async function* readHappenings(database: Database, { since, until }: Range) {
   const sql = 'SELECT * FROM changes WHERE at >= ? AND at < ? ORDER BY id';
   let open: Happening | undefined;
@@ -109,8 +111,8 @@ async function* readHappenings(database: Database, { since, until }: Range) {
 }
 
 /**
- * Yields each event at its time, `speed` times faster than the events were received. Rejects with
- * the signal's reason.
+ * Yields the events of a range with their original pauses, divided by `speed`. Rejects with the
+ * signal's reason when the signal is aborted.
  */
 export async function* playHappenings(
   database: Database,

@@ -1,5 +1,5 @@
-// PostgreSQL and databases with its protocol: one connection for writing, and one for each reading
-// of many rows.
+// Connects to PostgreSQL and compatible databases. Uses one connection for statements, and a
+// separate connection for each reading of many rows.
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';
@@ -23,26 +23,27 @@ import { LEASE_MS } from './writers.js';
 type Client = import('pg').Client;
 
 /**
- * Settings of each transaction: times in UTC, always in the same format. The settings end with the
- * transaction, because PgBouncer in transaction mode then gives the connection to other programs.
+ * Settings of each transaction, so that times are always in UTC and in the same format. They end
+ * with the transaction: in transaction mode, PgBouncer then gives the connection to other programs.
  */
 const SETTINGS =
   "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
 
 const BEGIN_READING = `begin read only; ${SETTINGS}`;
 /**
- * This also ends the transaction of a writer that does not respond and would block its replacement.
+ * Begins a write transaction. The timeout ends the transaction of a writer that hangs, so that
+ * another writer can replace it.
  */
 const BEGIN_WRITING = `begin; ${SETTINGS}; set local idle_in_transaction_session_timeout to ${LEASE_MS}`;
 
 /**
- * This setting ends a query on the server when its client disconnects. PostgreSQL 14 and later have
- * it, on some platforms.
+ * Makes the server end a query when its client disconnects. PostgreSQL supports this from version
+ * 14 on, on some platforms.
  */
 const CHECK_CONNECTION =
   "do $$ begin perform set_config('client_connection_check_interval', '1s', true); exception when others then null; end $$";
 
-/** The database of a connection, as errors name it. */
+/** The database of a connection, for errors. */
 interface Place {
   readonly host: string;
   readonly port: number;
@@ -52,13 +53,16 @@ interface Place {
 interface Pool {
   readonly connection: Connection;
   readonly options: OpenOptions;
-  /** The connection for writing, and the connections of unfinished readings. */
+  /** All open connections: the one for statements, and those of unfinished readings. */
   readonly clients: Set<Client>;
-  /** A server or a connection pooler may repeat the password in any error. */
+  /**
+   * The password, which must be hidden because a server or a connection pooler may repeat it in an
+   * error.
+   */
   readonly secrets: Secrets;
 }
 
-/** Connects. Errors never contain the password. */
+/** Connects to a PostgreSQL database. Errors never contain the password. */
 export async function openPostgres(url: string, options: OpenOptions): Promise<Database> {
   const connection = await readConnection(url, options.env, options.signal);
   const secrets = openSecrets();
@@ -68,7 +72,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   if (options.access === 'write') await checkSuitable(client, place, secrets);
   const inTurn = queue();
   let isOpen = false;
-  // A statement without a name ends with its transaction.
+  // The statement has no name, so that it ends with its transaction.
   const run: Engine['run'] = async (sql, values) => {
     const found = await client.query({
       text: numberParameters(sql),
@@ -101,7 +105,7 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
     async insert(table, columns, rows, conflict) {
       const names = columns.join(', ');
       if (conflict === '') return copyRows(client, `${table} (${names})`, rows);
-      // COPY cannot handle conflicts, so the rows first go into a temporary table.
+      // COPY cannot update existing rows, so the rows first go into a temporary table.
       const incoming = `incoming_${table}`;
       await run(
         `create temp table if not exists ${incoming} on commit drop as select ${names} from ${table} limit 0`,
@@ -137,8 +141,8 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
 }
 
 /**
- * Refuses a database that cannot hold a mirror, and closes the connection. Throws a FleetError of
- * kind `config`, or `output` for a server that only permits reading.
+ * Throws when a database cannot hold a mirror, and closes the connection. The FleetError has the
+ * kind `config`, or `output` for a read-only server.
  */
 async function checkSuitable(client: Client, place: Place, secrets: Secrets): Promise<void> {
   const sql =
@@ -154,7 +158,7 @@ async function checkSuitable(client: Client, place: Place, secrets: Secrets): Pr
   }
 }
 
-/** Encodings that store every text of the service. SQL_ASCII stores the bytes unchanged. */
+/** Encodings that can store all texts of the service. SQL_ASCII stores bytes unchanged. */
 const ENCODINGS = ['UTF8', 'SQL_ASCII'];
 
 function unsuitableBy(
@@ -177,13 +181,13 @@ function unsuitableBy(
   });
 }
 
-/** Replaces each `?` with `$1`, `$2` and so on. */
+/** Replaces the `?` in a statement by `$1`, `$2` and so on. */
 function numberParameters(sql: string): string {
   let count = 0;
   return sql.replaceAll('?', () => `$${++count}`);
 }
 
-/** Inserts rows with COPY, which halves the work of the server compared with INSERT (measured). */
+/** Inserts rows with COPY. Measured: it needs half of the server's work compared with INSERT. */
 async function copyRows(client: Client, into: string, rows: Rows): Promise<void> {
   const { from } = await import('pg-copy-streams');
   const { pipeline } = await import('node:stream/promises');
@@ -191,7 +195,7 @@ async function copyRows(client: Client, into: string, rows: Rows): Promise<void>
   await pipeline([lines.join('')], client.query(from(`copy ${into} from stdin`)));
 }
 
-/** Characters that would end a cell or a row in the text format of COPY. */
+/** Characters that must be escaped in the text format of COPY. */
 const SPECIAL = /[\\\t\n\r]/;
 
 function copyCell(value: Value): string {
@@ -206,7 +210,7 @@ function copyCell(value: Value): string {
     .replaceAll('\r', '\\r');
 }
 
-/** Reads rows through a cursor on a separate connection, so that other calls do not wait. */
+/** Reads rows through a cursor. Uses a separate connection, so that other calls do not wait. */
 async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<Answer> {
   const Cursor = (await import('pg-cursor')).default;
   const client = await connect(pool);
@@ -215,9 +219,10 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     return client.end().catch(() => undefined);
   };
   try {
-    // The transaction is never committed, so that "explain analyze create table" changes nothing.
+    // The transaction is read-only and never committed, so that even "explain analyze create table"
+    // changes nothing.
     await client.query(`${BEGIN_READING}; ${CHECK_CONNECTION}`);
-    // A query of the user stays unchanged.
+    // Only statements of the program have values. A statement from the user may contain other `?`.
     const text = values.length === 0 ? sql : numberParameters(sql);
     const cursor = client.query(
       new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }),
@@ -234,7 +239,8 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     async function* chunks() {
       try {
         for (let { rows } = first; rows.length > 0; { rows } = await next()) yield rows;
-        // When a client leaves within a transaction, PgBouncer closes the connection to the server.
+        // The transaction must end first. Otherwise PgBouncer would close its connection to the
+        // server.
         await client.query('rollback');
       } finally {
         await end();
@@ -251,7 +257,7 @@ function streamOf(client: Client): Socket {
   return (client as unknown as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** The numbers of the types numeric, json and jsonb (pg_type.dat). */
+/** The type numbers of numeric, json and jsonb (pg_type.dat). */
 const [NUMERIC, JSON_TYPES] = [1700, [114, 3802]];
 
 function columnOf({ name, dataTypeID: type }: FieldDef): TableColumn {
@@ -265,7 +271,7 @@ function bind(value: Value): unknown {
 
 const readFloat = (text: string) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-/** Other types keep their text. */
+/** Converts values by their type number. Values of other types stay texts. */
 const READERS: { readonly [type: number]: (text: string) => Value } = {
   16: (text) => text === 't', // bool
   20: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)), // int8
@@ -281,8 +287,8 @@ const TYPES = {
 async function connect(pool: Pool): Promise<Client> {
   const { connection, options } = pool;
   const { servers } = connection;
-  // A writer needs a server that accepts writes. When there is only one server, the error names the
-  // reason for the refusal.
+  // With several servers, a writer looks for one that accepts writes. With a single server, a later
+  // check reports the reason for a refusal.
   const isChoice = options.access === 'write' && servers.length > 1;
   const target = connection.target ?? (isChoice ? 'read-write' : 'any');
   const wanted: Target[] = target === 'prefer-standby' ? ['standby', 'any'] : [target];
@@ -305,7 +311,7 @@ async function connect(pool: Pool): Promise<Client> {
   });
 }
 
-/** Connects with the first TLS setting that the server accepts. */
+/** Connects to a server with the first TLS setting that it accepts. */
 async function connectTo(
   { connection, options, clients, secrets }: Pool,
   { host, port, tls }: Server,
@@ -328,9 +334,9 @@ async function connectTo(
     return found;
   };
   for (const ssl of tls) {
-    // The signal may have been aborted while the settings or the library were loaded.
+    // The signal may have been aborted while the library was loaded.
     options.signal.throwIfAborted();
-    // With a function as the password, `pg` does not read PGPASSWORD.
+    // The password is a function, so that `pg` does not read PGPASSWORD itself.
     const client = new pg.Client({
       ...place,
       ssl,
@@ -340,7 +346,7 @@ async function connectTo(
       application_name: connection.application_name,
       options: connection.options,
     });
-    // After an error of the connection, the next call fails.
+    // A connection error makes the next call fail. This listener prevents an uncaught error.
     client.on('error', () => undefined);
     listenForAbort(client, options.signal);
     try {
@@ -350,11 +356,13 @@ async function connectTo(
       clients.add(client);
       return client;
     } catch (error) {
-      // `end` of `pg` never settles for a connection that was not established.
+      // The socket is destroyed, because `client.end()` never settles for an unestablished
+      // connection.
       streamOf(client).destroy();
       options.signal.throwIfAborted();
       failure = error;
-      // 28000: the server refuses this TLS mode.
+      // The next TLS setting is tried when the server refuses this one. 28000 is one of the codes
+      // for that.
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }
@@ -365,7 +373,7 @@ async function connectTo(
   throw configError(error.message, `the password file is ignored: ${ignored}`, failure);
 }
 
-/** Hides secrets in an error of the driver and in its stack, which --verbose prints. */
+/** Hides secrets in the message and stack of a driver's error. `--verbose` prints the stack. */
 function hideInError(error: unknown, secrets: Secrets): void {
   if (!(error instanceof Error)) return;
   const { stack } = error;
@@ -375,7 +383,7 @@ function hideInError(error: unknown, secrets: Secrets): void {
   for (const inner of error.errors) hideInError(inner, secrets);
 }
 
-/** Describes the wanted states in errors. */
+/** The names of the states in errors. */
 const STATES: { readonly [state in Target]: string } = {
   any: 'a server',
   'read-write': 'a server that can be written',
@@ -385,7 +393,7 @@ const STATES: { readonly [state in Target]: string } = {
   'prefer-standby': 'a standby server',
 };
 
-/** Whether the server has the state that `target_session_attrs` requires. */
+/** Whether the server is in the required state (`target_session_attrs`). */
 async function isInState(client: Client, state: Target): Promise<boolean> {
   if (state === 'any') return true;
   const sql =
@@ -397,7 +405,7 @@ async function isInState(client: Client, state: Target): Promise<boolean> {
   return standby === (state !== 'primary');
 }
 
-/** Ends the connection when the signal is aborted, even while a statement runs. */
+/** Closes the connection when the signal is aborted, even while a statement runs. */
 function listenForAbort(client: Client, signal: AbortSignal): void {
   const abort = () => streamOf(client).destroy();
   signal.addEventListener('abort', abort, { once: true });
@@ -408,25 +416,26 @@ function codeOf(error: unknown): string {
   return (error as { code?: string }).code ?? '';
 }
 
-/** Temporary errors: a lock, a statement timeout, a deadlock, or a serialization failure. */
+/** Codes of temporary errors: a lock, a statement timeout, a deadlock, a serialization failure. */
 const PASSING = /^(57014|55P03|40001|40P01)$/;
 /**
- * Errors that have no SQLSTATE (EPIPE only looks like one), and errors of a closed connection.
- * 25P03: the server ended a transaction whose client did not respond.
+ * Codes that mean that the database cannot be reached: codes that are not an SQLSTATE, and closed
+ * connections. EPIPE looks like an SQLSTATE but is none. 25P03: the server ended a transaction
+ * whose client did not respond.
  */
 const OUT_OF_REACH = /^(?![0-9A-DF-Z][0-9A-Z]{4}$)|^08(?!P01)|^57P|^25P03/;
 const READ_ONLY = /^25006$/;
-/** The role lacks a right. */
+/** The code when the role lacks a permission. */
 const FORBIDDEN = '42501';
 const GRANT_HINT = 'grant it the tables: GRANT SELECT ON ALL TABLES IN SCHEMA public TO …';
-/** A retry cannot fix a missing right. */
+/** The code of a missing permission, which a retry cannot fix. */
 const LASTING = /^42501/;
 const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and use the host name of the certificate; PGSSLMODE=verify-ca accepts any name';
 
 /**
- * The failures, by SQLSTATE (PostgreSQL 17, appendix A), by class of SQLSTATE, or by the error code
- * of the network.
+ * Errors by SQLSTATE (PostgreSQL 17, appendix A), by class of SQLSTATE, or by the network's error
+ * code.
  */
 const FAILURES: Failures = [
   [/^(22P05|22021)/, 'config', 'cannot hold a text', 'use a database with the encoding UTF8'],
@@ -451,7 +460,7 @@ const FAILURES: Failures = [
   ],
 ];
 
-/** Names the database in errors. */
+/** Returns the name of a database for errors. */
 function nameOf({ host, port, database }: Place): string {
   return `the database "${database}" at ${host.startsWith('/') ? host : `${host}:${port}`}`;
 }
@@ -463,9 +472,10 @@ function asPostgresError(
   isQuery: boolean,
 ): unknown {
   if (error instanceof FleetError) return error;
-  // When a name has several addresses, the first error contains the reason.
+  // When a host name has several addresses, the error contains one error for each. The first one
+  // tells the reason.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
-  // `pg` has no error code for a password that the server requested and that is not set.
+  // `pg` sets no code when the server asks for a password and none is set.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);
   if (isQuery && READ_ONLY.test(code)) return usageError(`a query must be read-only: ${text}`);
   const where = nameOf(place);

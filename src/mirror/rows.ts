@@ -1,5 +1,5 @@
-// Turns bicycles and alerts into rows. Numbers and times are stored twice: as sent, and in a form
-// for calculations.
+// Converts bicycles and alerts to rows. Numbers and times have two columns: the original value, and
+// a value for calculations.
 
 import { ALERT_FIELDS } from '../api/alert.js';
 import { BICYCLE, BICYCLE_FIELDS } from '../api/bicycle.js';
@@ -14,22 +14,22 @@ import type { Dialect } from './dialect.js';
 type Object = { readonly [field: string]: unknown };
 
 /**
- * Fields with numbers. Each has a column with the number, and a column `…_text` with the value as
- * sent.
+ * The fields that contain numbers. Each has a column for the number, and a column `…_text` for the
+ * original value.
  */
 const DECIMALS: ReadonlySet<string> = new Set(BICYCLE.numbers);
 /**
- * Fields with times. Each has a column with the value as sent, and a column `…_utc` with the time
- * in UTC.
+ * The fields that contain times. Each has a column for the original value, and a column `…_utc` for
+ * the time in UTC.
  */
 const TIMES: ReadonlySet<string> = new Set(BICYCLE.times);
 const INDEXED: ReadonlySet<string> = new Set(['name', 'serial_number', 'bleid', 'state']);
 const MOST_INDEXED_CHARACTERS = 200;
-/** Fields of alerts that are stored as JSON. */
+/** The fields of alerts that are stored as JSON text. */
 const JSON_FIELDS: ReadonlySet<string> = new Set(['roles', 'extra']);
 
 /**
- * Returns the SQL that orders a list by a field. Texts are ordered by their bytes, as in SQLite.
+ * Returns the SQL that orders rows by a field. Texts are ordered by their bytes in both databases.
  */
 export function orderOf(field: string, { bytes }: Dialect): string {
   if (TIMES.has(field)) return `${field}_utc`;
@@ -61,18 +61,18 @@ export const BICYCLE_COLUMNS: readonly string[] = [
 
 /** The columns of an alert, in the order of `alertRow`. */
 export const ALERT_COLUMNS: readonly string[] = [
-  // `user` is a reserved word in PostgreSQL.
+  // `user` is quoted because it is a reserved word in PostgreSQL.
   ...OF_ALERTS.map(({ name }) => (name === 'user' ? '"user"' : name)),
   ...['bicycle_uuid', 'organization_uuid', 'first_seen', 'last_seen', 'raw'],
 ];
 
 /**
- * Facts about a row that the object itself does not contain. Times are in UTC, in the form that
- * `utcOf` returns.
+ * Values of a row that the object itself does not contain. Times are in UTC, in the format of
+ * `utcOf`.
  */
 export interface RowFacts {
   uuid: string;
-  /** The organization of the list or topic. */
+  /** The organization whose list or topic contained the bicycle. */
   followed: string | null;
   gone: string | null;
   firstSeen: string;
@@ -118,8 +118,8 @@ function linkedUuid(link: unknown): string | null {
 }
 
 /**
- * Cuts a value to the size that an index of PostgreSQL can hold for three texts and a UUID. The
- * column `raw` has the whole value.
+ * Cuts a long value. An index row of PostgreSQL then has room for three texts and a UUID. The
+ * column `raw` keeps the whole value.
  */
 function indexedValue(value: unknown): Value {
   const text = textValue(value);
@@ -141,12 +141,12 @@ function textValue(value: unknown): Value {
   return typeof value === 'object' ? writeJson(value) : String(value);
 }
 
-/** Numbers that both databases accept. */
+/** Matches numbers that both databases can store. */
 const DECIMAL = /^-?\d{1,60}(?:\.\d{1,60})?(?:[eE][+-]?\d{1,2})?$/;
 
 /**
- * Returns a number, also when the service sent it as a string. Returns a text when a double would
- * round the number.
+ * Returns the number in a value, also from a string. Returns it as text when a double would round
+ * it, and null when the value is not a number.
  */
 function decimalValue(value: unknown): Value {
   if (typeof value === 'number') return value;
@@ -157,7 +157,7 @@ function decimalValue(value: unknown): Value {
 
 const LARGEST_VERSION = 2n ** 63n - 1n;
 
-/** Returns the version as an integer, or null when one of the databases cannot store it. */
+/** Returns a version as an integer. Returns null when a database could not store it. */
 export function versionValue(value: unknown): Value {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? value : null;
   const written = typeof value === 'string' ? value : writtenNumber(value);
@@ -172,8 +172,8 @@ export const FIRST_YEAR_MS = Date.parse('0001-01-01T00:00:00Z');
 export const LAST_YEAR_MS = Date.UTC(9999, 11, 31);
 
 /**
- * Converts a time of the service to UTC with microseconds, as a text of fixed width that can be
- * sorted. Returns undefined for any other text.
+ * Converts a time of the service to UTC with microseconds. The text has a fixed width and can be
+ * sorted. Returns undefined when `text` is not a valid time.
  */
 export function utcOf(text: string): string | undefined {
   if (text.length > 64) return undefined;
@@ -183,24 +183,27 @@ export function utcOf(text: string): string | undefined {
   return `${new Date(ms).toISOString().slice(0, SECONDS_CHARACTERS)}.${fraction}Z`;
 }
 
-/** Converts a time in milliseconds since the epoch to the same form. */
+/** Converts milliseconds since the epoch to the same format as `utcOf`. */
 export function utcOfMs(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}000Z`;
 }
 
-/** A UUID has 36 characters. An entry in an index of PostgreSQL has at most 2,700 bytes. */
+/**
+ * The maximum length of an identifier. A UUID has 36 characters, and an index row of PostgreSQL at
+ * most 2,700 bytes.
+ */
 const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 /**
- * Matches every escape sequence, so that an escaped backslash is skipped. A surrogate pair is one
- * match.
+ * Matches every escape sequence, so that an escaped backslash cannot begin one. Captures only NUL
+ * and lone surrogates: a surrogate pair is matched as a whole.
  */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 
 /**
- * Replaces NUL and lone surrogates in JSON. Otherwise a query that reads `raw ->> 'name'` of all
- * rows would fail.
+ * Replaces NUL and lone surrogates in JSON text. With them, a query that reads `raw ->> 'name'` of
+ * all rows would fail.
  */
 export function storableJson(json: string): string {
   if (!UNSTORABLE.test(json)) return json;
@@ -210,8 +213,8 @@ export function storableJson(json: string): string {
 }
 
 /**
- * Returns the items of a page in the form that the mirror stores. Items without a valid uuid are
- * left out.
+ * Converts the items of a page to the form that the mirror stores. Leaves out items with an invalid
+ * uuid.
  */
 export function storableItems<T extends { uuid?: unknown }>(items: readonly Item<T>[]): Item<T>[] {
   return items.flatMap((item) => {
@@ -221,18 +224,18 @@ export function storableItems<T extends { uuid?: unknown }>(items: readonly Item
   });
 }
 
-/** Returns the bicycle of a message, or undefined when the message has no valid uuid. */
+/** Returns the uuid of a message's bicycle, or undefined when it has no valid uuid. */
 export function storableUuid(envelope: PushEnvelope): string | undefined {
   const uuid = uuidOfMessage(envelope);
   return isId(uuid) ? uuid : undefined;
 }
 
-/** Whether a `uuid` column can store the value. */
+/** Whether the value fits into a `uuid` column. */
 function isId(uuid: unknown): boolean {
   return typeof uuid !== 'string' || uuid.length <= LONGEST_ID_CHARACTERS;
 }
 
-/** Creates an item that parses its JSON on first use. */
+/** Returns an item that parses its JSON when its value is read for the first time. */
 export function lateItem<T>(json: string, read: (json: string) => unknown): Item<T> {
   let value: T | undefined;
   return {

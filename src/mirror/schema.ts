@@ -1,35 +1,37 @@
-// The tables of a mirror, their upgrade, and the checks that refuse other databases.
+// Creates and upgrades the tables of a mirror, and refuses databases that are not a mirror.
 //
-// Names, columns and views are the same in SQLite and PostgreSQL, so that the same query works in
-// both. The names of time columns end in `_utc`, or are words such as `at` and `started`. SQLite
-// stores times as text of fixed width that can be sorted (2026-11-21T12:00:00.000000Z), PostgreSQL
-// as timestamptz.
+// Names, columns and views are the same in SQLite and PostgreSQL, so that a query works in both.
+// The names of time columns end in `_utc`, or are words such as `at` and `started`. PostgreSQL
+// stores times as timestamptz. SQLite stores them as sortable text of a fixed width
+// (2026-11-21T12:00:00.000000Z).
 
 import { configError, FleetError } from '../errors.js';
 import type { Database } from './database.js';
 import { DIALECTS, type Dialect } from './dialect.js';
 import { utcOfMs } from './rows.js';
 
-/** The schema number that this program writes. */
+/** The schema number that this version of fleet writes. */
 export const SCHEMA_NUMBER = 6;
-/** The oldest schema number that this program can upgrade. fleet 0.1.0 wrote it. */
+/** The oldest schema number that can be upgraded. Fleet 0.1.0 wrote it. */
 export const SCHEMA_BEFORE = 3;
-/** The schema number without the table of names. Development versions after 0.1.0 wrote it. */
+/**
+ * The schema number before the table `names` was added. Development versions after 0.1.0 wrote it.
+ */
 const SCHEMA_WITHOUT_NAMES = 5;
 
 /**
- * Returns the statements that create the tables. The upgrade adds the new ones.
+ * Returns the statements that create the tables. `upgrade` adds newer ones.
  *
- * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. `…_text` is the
- *   number as sent. `organization` is the bicycle's own organization if it names one, otherwise
- *   `followed`. `followed` is the organization of the list or topic.
- * - `changes` has one row per field. `old` and `new` are JSON. `old` is NULL when the field was not
- *   known. The field `*` is a new bicycle (`new` has all of it), and `gone` is a bicycle that left
- *   the list or came back. A `state` of null means that the bicycle left its state and the new
- *   state was not published.
- * - `writers` has one row per organization: its writer, the writer's position, and whether its
- *   alerts were read to the end.
- * - `listed` has the bicycles of the current whole reading.
+ * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. A column `…_text`
+ *   contains the original number. `followed` is the organization of the list or topic.
+ *   `organization` is the bicycle's own organization, or `followed` when the bicycle names none.
+ * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when the
+ *   field was not known. The field `*` means a new bicycle, with all of it in `new`. The field
+ *   `gone` means that a bicycle left the list or came back. A `state` of null means that the
+ *   bicycle left its state and no new state was published.
+ * - `writers` has one row for each organization: its writer, the writer's position, and whether all
+ *   alerts were read.
+ * - `listed` contains the bicycles that the current reading of the whole list has returned.
  */
 export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
   return [
@@ -44,9 +46,9 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
       name TEXT, description TEXT, model TEXT, bleid TEXT, device_type TEXT, lock TEXT, image_url TEXT, serial_number TEXT, state TEXT,
       concurrency_version ${integer}, gone ${utc}, first_seen ${utc} NOT NULL, last_seen ${utc} NOT NULL, raw ${json} NOT NULL)`,
     'CREATE INDEX bicycles_state ON bicycles (state, gone)',
-    // Look-ups by name, serial number or bleid read only this index.
+    // Look-ups by name, serial number or bleid read only this index, not the rows.
     'CREATE INDEX bicycles_name ON bicycles (name, serial_number, bleid, uuid)',
-    // The default order of a list.
+    // Provides the default order of a list.
     `CREATE INDEX bicycles_created ON bicycles (created_utc ${newest}, uuid DESC)`,
     `CREATE TABLE alerts (
       uuid TEXT PRIMARY KEY, created TEXT, created_utc ${utc}, modified TEXT, modified_utc ${utc}, roles ${json},
@@ -69,14 +71,14 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
 }
 
 /**
- * Prevents other programs from creating or dropping tables of the mirror during the transaction.
- * A read-only query cannot take this lock, unlike an advisory lock.
+ * Locks a row, so that no other process creates or drops tables of the mirror during the
+ * transaction. Unlike an advisory lock, a read-only query cannot take this lock.
  */
 const ALONE = "SELECT value FROM meta WHERE key = 'schema' FOR UPDATE";
 
 /**
- * Turns `changes` into a partitioned table. The existing rows become its first partition without
- * being copied. Runs in the transaction of the upgrade.
+ * Statements that convert `changes` to a partitioned table. The existing rows become its first
+ * partition without being copied. They run in the transaction of the upgrade.
  */
 const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',
@@ -94,14 +96,14 @@ const PARTITIONED: readonly string[] = [
   "CREATE INDEX changes_state ON changes (bicycle, at, id) WHERE field = 'state'",
   `DO $$ BEGIN EXECUTE format('ALTER TABLE changes ATTACH PARTITION changes_before FOR VALUES FROM (MINVALUE) TO (%L)',
     date_trunc('month', greatest(now(), (SELECT max(at) FROM changes_before)), 'UTC') + interval '1 month'); END $$`,
-  // The partition for dates after the existing months.
+  // The default partition, for dates outside the other partitions.
   'CREATE TABLE changes_other PARTITION OF changes DEFAULT',
 ];
 
 /**
- * Upgrades the tables. An index that every message changes is dropped, because PostgreSQL would
- * rewrite all other indexes of the row with it. Views are created again at the end, because a view
- * follows a table that is renamed.
+ * Returns the statements that upgrade the tables. They drop an index of a column that every message
+ * changes, because PostgreSQL would update all indexes of the row with it. They create the views
+ * last, because a view keeps following a table that was renamed.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -115,13 +117,13 @@ function upgrade(dialect: Dialect): string[] {
 }
 
 /**
- * The table of the names of organizations, zones and models. `kind` is `organization`, `zone` or
- * `model`.
+ * Creates the table with the names of organizations, zones and models. `kind` is `organization`,
+ * `zone` or `model`.
  */
 const NAMES =
   'CREATE TABLE names (kind TEXT, uuid TEXT, name TEXT NOT NULL, PRIMARY KEY (kind, uuid))';
 
-/** Returns the statements that bring the tables of a schema up to date; `number` is undefined for a new database. */
+/** Returns the statements that upgrade a schema. `number` is undefined for a new database. */
 function statementsFor(number: number | undefined, dialect: Dialect): string[] {
   if (number === SCHEMA_NUMBER) return [];
   if (number === SCHEMA_WITHOUT_NAMES) return [NAMES];
@@ -129,24 +131,24 @@ function statementsFor(number: number | undefined, dialect: Dialect): string[] {
   return [...made, NAMES, ...upgrade(dialect)];
 }
 
-/** Returns the SQL that reads a value of the next change of state. */
+/** Returns an SQL expression for a value of the bicycle's next change of state. */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
     ORDER BY n.at, n.id LIMIT 1)`;
 }
 
 /**
- * The SQL of the views. New columns are added at the end, so that PostgreSQL can replace a view
- * that other programs use.
+ * Returns the SQL of the views. New columns must come last, because PostgreSQL cannot replace a
+ * view otherwise while other programs use it.
  */
 function views({ utc, plain, seconds, now }: Dialect) {
   return {
     latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    // Looks up the next state of each row, so that a condition on `started` reads only the matching
-    // part of the history. For the time before its first recorded change, a bicycle has the old
-    // state of that change, and no start is known.
+    // The next state is looked up for each row, so that a condition on `started` reads only a part
+    // of the history. Before its first recorded change, a bicycle has the old state of that change,
+    // with an unknown start.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'
@@ -167,7 +169,7 @@ function views({ utc, plain, seconds, now }: Dialect) {
   };
 }
 
-/** The tables and views of each schema number. */
+/** The tables and views that a mirror of every schema number has. */
 const OWN = [
   'meta',
   'bicycles',
@@ -181,13 +183,13 @@ const OWN = [
 ];
 
 /**
- * Returns the schema number of a database, or undefined for a database without tables. Throws for a
- * database that is not a mirror, and for a newer mirror.
+ * Returns the schema number of a mirror, or undefined for a database without tables. Throws for a
+ * database that is not a mirror, and for a mirror with a newer schema.
  */
 export async function readSchema(database: Database): Promise<number | undefined> {
   const tables = await database.all(`${database.dialect.tables} LIMIT 10000`);
   const own = OWN.filter((name) => tables.some((table) => table['name'] === name));
-  // A PostgreSQL database may contain tables of other programs.
+  // A PostgreSQL database may also contain tables of other programs.
   if (tables.length === 0 || (database.kind === 'postgres' && own.length === 0)) return undefined;
   if (own.length < OWN.length)
     throw configError(
@@ -207,21 +209,21 @@ export async function readSchema(database: Database): Promise<number | undefined
 }
 
 /**
- * Upgrades a database to this program's schema in one transaction. Returns the earlier schema
- * number, or undefined for a new database.
+ * Upgrades a database to the current schema in one transaction. Returns the earlier schema number,
+ * or undefined for a new database.
  */
 export async function migrate(database: Database): Promise<number | undefined> {
   const found = await readSchema(database);
   if (found === SCHEMA_NUMBER) return found;
   const creating = database.transaction(async () => {
     if (database.kind === 'postgres' && found !== undefined) await database.all(ALONE);
-    // Another writer may have upgraded it in the meantime.
+    // Another writer may have upgraded the database meanwhile.
     const number = await readSchema(database);
     for (const statement of statementsFor(number, database.dialect)) await database.all(statement);
     await writeMeta(database, { schema: String(SCHEMA_NUMBER) });
   });
   await creating.catch(async (error: unknown) => {
-    // Another writer may have created the same tables at the same time.
+    // Two writers may create the tables at the same time. The error of the slower one is ignored.
     if (found === undefined && (await readSchema(database)) === SCHEMA_NUMBER) return;
     throw error instanceof FleetError && error.kind === 'internal' ? unsuitable(error) : error;
   });
@@ -229,7 +231,8 @@ export async function migrate(database: Database): Promise<number | undefined> {
 }
 
 /**
- * Returns the error for a database that cannot have these tables, such as one without partitions.
+ * Returns the error for a database that cannot have these tables, for example because it does not
+ * support partitions.
  */
 function unsuitable(error: FleetError): FleetError {
   const what = `the database cannot hold a mirror: ${error.message}`;
@@ -237,8 +240,8 @@ function unsuitable(error: FleetError): FleetError {
 }
 
 /**
- * Throws when the mirror belongs to another base URL. A mirror without a base URL belongs to no
- * service yet.
+ * Throws when the mirror belongs to another service. A mirror without a recorded base URL belongs
+ * to no service yet.
  */
 export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   if (found === undefined || found === addressOf(baseUrl)) return;
@@ -247,14 +250,14 @@ export function checkBaseUrl(found: string | undefined, baseUrl: URL): void {
   throw configError(`the mirror belongs to ${found}, not to ${addressOf(baseUrl)}`, hint);
 }
 
-/** Returns a base URL in the form of `meta`, without a final slash. */
+/** Returns a base URL as `meta` stores it: without a slash at its end. */
 export function addressOf(baseUrl: URL): string {
   return baseUrl.href.replace(/\/+$/, '');
 }
 
 /**
- * Reads the data about the mirror: `schema`; `base_url`, if a writer recorded it; `kept_since`, the
- * moment in UTC before which `--keep` deleted the history.
+ * Reads the table `meta`. Its keys are `schema`; `base_url`, once a writer has recorded it; and
+ * `kept_since`, the UTC time before which `--keep` deleted the history.
  */
 export async function readMeta(database: Database): Promise<Readonly<Record<string, string>>> {
   const rows = await database.all('SELECT key, value FROM meta');
@@ -268,14 +271,14 @@ export async function writeMeta(
   await database.write('meta', ['key', 'value'], Object.entries(meta), ['key']);
 }
 
-/** Returns the name of the partition for a moment in UTC. */
+/** Returns the name of the monthly partition for a time in UTC. */
 function partitionOf(utc: string): string {
   return `changes_${utc.slice(0, 7).replace('-', '_')}`;
 }
 
 /**
- * Creates the partitions of this month and the next month, and drops the partitions that ended
- * before a moment. When this fails, the next call tries it again.
+ * Creates the partitions of this month and the next one. Drops the partitions that ended before
+ * `beforeMs`. Ignores failures, because the next call tries again.
  */
 export async function turnPartitions(
   database: Database,
@@ -288,13 +291,13 @@ export async function turnPartitions(
     utcOfMs(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead));
   const turning = database.transaction(async () => {
     await database.all(ALONE);
-    // Limits the wait for long readers.
+    // Gives up after two seconds when long-running readers hold locks.
     await database.all("SET LOCAL lock_timeout = '2s'");
     for (const ahead of [0, 1]) {
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
-      // The first partition may overlap the month, and the default partition may contain some
-      // changes of the month.
+      // The statement may fail: the first partition can overlap the month, and the default
+      // partition can already contain changes of the month.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );
@@ -304,7 +307,8 @@ export async function turnPartitions(
       "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
       [oldest],
     );
-    // The first partition ends where the first month begins.
+    // `changes_before` can be dropped too, because it ends where the oldest monthly partition
+    // begins.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
     for (const name of over)
       if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);

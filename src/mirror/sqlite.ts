@@ -1,5 +1,5 @@
-// SQLite: one file that others can read while it is written. Uses `node:sqlite` if Node has it,
-// otherwise the package libsql.
+// SQLite: a single file that others can read while it is written. Uses `node:sqlite`, or the
+// package libsql when Node has no suitable `node:sqlite`.
 
 import { existsSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
@@ -26,29 +26,30 @@ type Driver = ReturnType<typeof openDriver>;
 type Statement = ReturnType<Driver['prepare']>;
 
 /**
- * How long SQLite waits for another writer. The time is short, because the wait blocks the process.
+ * How long SQLite waits for another writer. The time is short, because the whole process is blocked
+ * meanwhile.
  */
 const BUSY_MS = 250;
-/** The maximum number of parameters of one insert. */
+/** The maximum number of parameters of one insert statement. */
 const MOST_PARAMETERS = 500;
 /**
- * Settings for writing: a checkpoint after 32 MB of changes, because each checkpoint waits for the
- * disk, and a cache of 8 MB for indexes.
+ * Settings for writing. A checkpoint happens only after 32 MB of changes, because it waits for the
+ * disk. A cache of 8 MB speeds up index updates.
  */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
-/** Settings for reading: SQLite sorts on the disk, not in memory. */
+/** Settings for reading. Large sorts use the disk instead of memory. */
 const FOR_READING = 'pragma temp_store = file';
 
 /**
- * Opens the file. For writing, the file and its folder are created, and only this user can read
- * them.
+ * Opens an SQLite file. For writing, creates the file and its folder with permissions for this user
+ * only.
  */
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
   const isReadOnly = access !== 'write';
   await checkFile(path, isReadOnly);
-  // A file without a WAL is opened as immutable, because SQLite would otherwise create files next
-  // to it.
+  // With `look`, a file without a WAL is opened as immutable. Otherwise SQLite would create files
+  // next to it.
   const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
   const query = isReadOnly ? '?mode=ro' : '';
   const opened = openChecked(path, isUntouched ? IMMUTABLE : query, isReadOnly);
@@ -76,22 +77,25 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {
-        // libsql keeps the file open until its statements are collected, so the WAL is written back
-        // to the file now.
+        // Writes the WAL back now, because libsql keeps the file open until its statements are
+        // garbage-collected.
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {
-        // The error is ignored: a damaged connection has already reported it.
+        // A damaged connection has already reported an error.
       }
     },
   };
   return databaseOf(engine, signal);
 }
 
-/** A mirror that no program has open can be read without creating files next to it. */
+/**
+ * URL parameters that open a file without creating files next to it. No other process may have it
+ * open.
+ */
 const IMMUTABLE = '?mode=ro&immutable=1';
 
-/** Opens the file and reads its first page, so that a file that is not a database is refused. */
+/** Opens a file and reads its first page, so that other files are refused at once. */
 function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
   let driver: Driver | undefined;
   try {
@@ -101,21 +105,22 @@ function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
     return driver;
   } catch (error) {
     driver?.close();
-    // On a read-only file system SQLite cannot create the index of the WAL.
+    // SQLite cannot create the shared-memory file of the WAL on a read-only file system. Without a
+    // WAL, the file can be opened as immutable.
     const isRefused = CANNOT_CREATE.includes(codeOf(error)) && isReadOnly && query !== IMMUTABLE;
     if (isRefused && !hasWal(path)) return openChecked(path, IMMUTABLE, isReadOnly);
     throw asSqliteError(error, path, false);
   }
 }
 
-/** Whether the WAL next to the file may contain the newest data of the mirror. */
+/** Whether there is a WAL file, which may contain newer data than the database file. */
 function hasWal(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }
 
 /**
- * Inserts many rows with one statement. There are only two sizes of batches, so that two prepared
- * statements are enough.
+ * Inserts rows in batches. A batch has the maximum size or one row, so that only two statements
+ * must be prepared.
  */
 function insertRows(
   prepare: (sql: string) => Statement,
@@ -135,8 +140,8 @@ function insertRows(
 }
 
 /**
- * Returns a function that throws a permanent error when the file or the WAL was replaced. SQLite
- * itself does not notice that.
+ * Returns a function that throws a permanent error when the database file or its WAL was replaced.
+ * SQLite does not notice this.
  */
 function watchFiles(path: string): () => void {
   const known = new Map<string, bigint>();
@@ -152,7 +157,10 @@ function watchFiles(path: string): () => void {
   };
 }
 
-/** Uses a separate statement, because other calls can run between two rows. */
+/**
+ * Reads rows in chunks. Prepares a separate statement, because other calls can run between the
+ * chunks.
+ */
 function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   const statement = driver.prepare(sql);
   const rows = statement.rows(bind(values));
@@ -176,7 +184,10 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
   };
 }
 
-/** Converts integers to bigint, because both drivers bind a number as a real. */
+/**
+ * Converts values for the driver. Integers become bigint, because both drivers store a number as a
+ * real.
+ */
 function bind(values: readonly Value[]): unknown[] {
   return values.map((value) => {
     if (typeof value === 'string') return storable(value);
@@ -193,14 +204,14 @@ function readCell(cell: Cell): Value {
 }
 
 /**
- * Refuses everything except a regular file, because SQLite waits forever for a pipe. For writing,
- * the file is created first, because SQLite would make it readable for all users. SQLite gives the
- * same mode to the files next to it.
+ * Throws unless the path is a regular file, because SQLite would wait forever for a pipe. For
+ * writing, creates the file with permissions for this user only; SQLite copies them to the files
+ * next to it.
  */
 async function checkFile(path: string, isReadOnly: boolean): Promise<void> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => error);
   if (!(found instanceof Error)) {
-    // Closing another file descriptor of the file would release this process's locks
+    // An existing file is not opened here: closing it would release this process's locks on it
     // (https://sqlite.org/howtocorrupt.html, 2.2).
     if (found.isFile()) return;
     throw configError(
@@ -230,22 +241,22 @@ function codeOf(error: unknown): number | undefined {
     rawCode?: unknown;
     message?: unknown;
   };
-  // The error of libsql has the code of a failed connection only at the end of its text.
+  // When opening a file fails, libsql puts the code only at the end of the message.
   const last = /: (\d+)"\)$/.exec(String(message))?.[1];
   const code = [errcode, rawCode, last && Number(last)].find((each) => typeof each === 'number');
   return code === undefined ? undefined : code & 0xff;
 }
 
 const READ_ONLY = 8;
-/** Result codes for a file that cannot be created: read-only and cannot open. */
+/** Result codes when a file cannot be created: read-only, and cannot open. */
 const CANNOT_CREATE: readonly unknown[] = [READ_ONLY, 14];
-/** Permission, read-only and cannot open: a retry cannot fix them. */
+/** Result codes that a retry cannot fix: no permission, read-only, and cannot open. */
 const LASTING = /^(3|8|14)$/;
-/** Result codes for out of memory and too big. */
+/** Result codes of values that are too large: out of memory, and too big. */
 const TOO_LONG: readonly unknown[] = [7, 18];
 /**
- * Failures by primary result code (https://sqlite.org/rescode.html): corrupt and not a database;
- * permission, read-only, I/O and full; busy and locked; cannot open.
+ * Errors by primary result code (https://sqlite.org/rescode.html), in four groups: corrupt, not a
+ * database; permission, read-only, I/O, full; busy, locked; cannot open.
  */
 const FAILURES: Failures = [
   [
@@ -272,8 +283,8 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 }
 
 /**
- * The common interface of `node:sqlite` and libsql, with both ways of requesting integers, and rows
- * as arrays.
+ * A prepared statement of `node:sqlite` or libsql. The optional methods belong to one of the two
+ * drivers: they request integers as bigint, and rows as arrays.
  */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
@@ -291,20 +302,21 @@ interface Opened {
 }
 
 /**
- * Opens the file with the driver that is available. For reading, `query` is the query of the file
- * URL.
+ * Opens a file with the available driver. `query` contains the parameters of a file URL, for
+ * reading.
  */
 function openDriver(path: string, query: string) {
   const place = query === '' ? path : new URL(`${pathToFileURL(path).href}${query}`);
   type DatabaseSync = new (path: string | URL, options: { readOnly: boolean }) => Opened;
   type NodeSqlite = { DatabaseSync: DatabaseSync; StatementSync: { prototype: object } };
   const own = process.getBuiltinModule('node:sqlite') as NodeSqlite | undefined;
-  // Before Node 22.16 `node:sqlite` could not return two columns with the same name.
+  // `node:sqlite` is used from Node 22.16 on. Earlier versions cannot return two columns with the
+  // same name.
   if (own !== undefined && 'setReturnArrays' in own.StatementSync.prototype)
     return driverOf(new own.DatabaseSync(place, { readOnly: query !== '' }), (values) => values);
   try {
     const Libsql: new (path: string) => Opened = createRequire(import.meta.url)('libsql');
-    // libsql takes the values of a statement as one array.
+    // libsql expects the values of a statement as a single array.
     return driverOf(new Libsql(String(place)), (values) => [values]);
   } catch (error) {
     if (codeOf(error) !== undefined) throw error;
@@ -319,13 +331,13 @@ function openDriver(path: string, query: string) {
 function driverOf(database: Opened, spread: (values: readonly unknown[]) => readonly unknown[]) {
   database.defaultSafeIntegers?.();
   return {
-    /** Prepares a statement. It runs when its rows are read. */
+    /** Prepares a statement. The statement runs when its rows are read. */
     prepare(sql: string) {
       const statement = database.prepare(sql);
       const names = statement.columns().map(({ name }) => name);
       statement.setReadBigInts?.(true);
       statement.setReturnArrays?.(true);
-      // Only a statement with columns can return rows as arrays.
+      // `raw` makes rows arrays. libsql allows it only for a statement with columns.
       if (names.length > 0) statement.raw?.();
       return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },

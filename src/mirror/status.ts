@@ -1,15 +1,15 @@
-// Determines the age, the completeness and the gaps of a mirror, and whether it is current.
+// Determines the status of a mirror: its age, completeness and gaps, and whether it is up to date.
 
 import { readTime } from '../terminal/time.js';
 import type { Database, Value } from './database.js';
 import { readMeta } from './schema.js';
 import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 
-/** A mirror that is further behind the service than this is not current. */
+/** A mirror that is further behind the service than this is not up to date. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * For a role that does not see every bicycle, a mirror is not current when its last reading of the
- * whole list is older than this, because only such readings show deletions.
+ * The maximum age of the last reading of the whole list, when the role does not see every bicycle.
+ * Only these readings show deletions to such a role.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -17,17 +17,17 @@ export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** Returns the state of an organization's writer. */
+/** Returns the condition of an organization's writer. */
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
-  // The first batch records the time before it as a gap.
+  // A new writer has written nothing yet. Its first batch records the time before it as a gap.
   const isStarting = isWritten && state?.owner !== owner;
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // Messages that were received at that time are older by the delay of the writer, even when the
-  // writer has ended.
+  // The delay is subtracted even when the writer has ended, because the messages were that much
+  // older when they were received.
   return {
     ...lease,
     isWritten,
@@ -54,56 +54,59 @@ export async function readStatus(database: Database) {
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
-  // Each writer records the same value for all of its organizations.
+  // A writer records the same value for all its organizations, so each value counts once.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
   const isHidden = states.some((state) => state?.seesAll === false);
   const isListOld = isHidden && !(nowMs - (provenMs ?? Number.NaN) <= MOST_LIST_AGE_MS);
   const total = known(proven.reduce((sum, each) => sum + (each?.total ?? Number.NaN), 0));
   return {
-    /** One entry per organization. */
+    /** The writers, one for each organization. */
     writers,
-    /** Whether every organization has a live writer. */
+    /** Whether every organization has a running writer. */
     isWritten,
-    /** Whether the first reading of the whole list is complete. */
+    /** Whether the whole list was read at least once. */
     isWhole,
-    /** Whether all alerts were read once. */
+    /** Whether all alerts were read at least once. */
     hasAlerts: writers.every(({ hasAlerts }) => hasAlerts),
     /**
-     * Until when the mirror is accurate, in milliseconds since the epoch; undefined when it never
-     * was.
+     * The time up to which the mirror is accurate, in milliseconds since the epoch; undefined when
+     * there is none.
      */
     asOfMs,
     ageMs: asOfMs === undefined ? undefined : nowMs - asOfMs,
-    /** How far the mirror is behind the service, by the times of the messages. */
+    /** How far the mirror is behind the service, by the times in the messages. */
     behindMs,
     isBehind,
-    /** When the whole list was last read, and the service's count. */
+    /** When the whole list was last read, and how many bicycles the service counted then. */
     proven: provenMs === undefined ? undefined : { atMs: provenMs, total },
-    /** Whether the last whole reading is too old for a role that does not see every bicycle. */
+    /**
+     * Whether the last reading of the whole list is too old. This matters only for a role that does
+     * not see every bicycle.
+     */
     isListOld,
     openGaps,
-    /** Since when changes are kept. */
+    /** The time since which the history is kept. */
     keptSince: (await readMeta(database))['kept_since'],
-    /** Whether a writer has not written anything yet. */
+    /** Whether a writer was started but has written nothing yet. */
     isStarting,
     /**
-     * Whether the mirror can replace the service: live writers, the whole fleet, no open gap, and
-     * not behind.
+     * Whether the mirror can answer in place of the service: all writers run, the whole list was
+     * read, there is no open gap, and the mirror is not behind.
      */
     isCurrent:
       isWritten && !isStarting && isWhole && openGaps.length === 0 && !isBehind && !isListOld,
   };
 }
 
-/** Returns undefined for a figure that is not finite. */
+/** Returns the figure, or undefined when it is not finite. */
 function known(figure: number): number | undefined {
   return Number.isFinite(figure) ? figure : undefined;
 }
 
 /**
- * Reads gaps with the number of changes that were found afterwards. `tail` is the SQL for
- * conditions, order and limit.
+ * Reads gaps, with the number of changes that were found after each. `tail` is SQL for the
+ * conditions, the order and the limit.
  */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(
@@ -112,7 +115,7 @@ export async function readGaps(database: Database, tail: string, ...values: read
   );
   return rows.map(({ started, ended, reason, found }) => ({
     ...{ started: String(started), reason: String(reason), found: Number(found) },
-    /** Null while the gap is open. */
+    /** The end of the gap, or null while it is open. */
     ended: ended === null ? null : String(ended),
   }));
 }

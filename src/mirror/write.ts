@@ -1,5 +1,5 @@
-// The functions with which the writer uses the database: its start, and one transaction for each
-// batch.
+// The database functions of the mirror's writer. The writer resumes at its start, and then writes
+// one transaction for each batch.
 
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';
@@ -24,39 +24,36 @@ import {
 } from './writers.js';
 
 /**
- * The ids of the batches that last wrote the states of the writer's organizations, in the order of
- * the leases. An id is undefined before the first batch, and in states that an older version wrote.
+ * The ids of the last batches that were written, one for each organization, in the order of the
+ * leases. An id is undefined before the first batch, and in data that an older version wrote.
  */
 export type BatchIds = readonly (string | undefined)[];
 
-/** The data that a writer finds at its start. */
+/** The data that a writer finds in the database at its start. */
 export type Found = Awaited<ReturnType<typeof resume>>;
 
 export interface Batch {
   readonly writes: Writes;
-  /** The gap that is open now, and whether it was open after the previous batch. */
+  /** The open gap, if any, and whether the previous batch has already written it. */
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
-  /**
-   * The id of the last batch of each organization that this writer found at its start or wrote
-   * itself.
-   */
+  /** The batch ids that this writer found at its start or wrote last. */
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
-   * Returns how long the batch has waited for the database since `state.behindMs` was measured, in
-   * milliseconds. Without this function, the time in `state` is used.
+   * Returns how many milliseconds the batch has waited for the database since `state.behindMs` was
+   * measured. Without this function, the wait counts as 0.
    */
   readonly waitedMs?: () => number;
 }
 
-/** The number of rows that one statement deletes from the history. */
+/** Deletes at most this many rows of the history with one statement. */
 const PRUNED_ROWS = 10_000;
 
 /**
- * Upgrades the database. Throws a FleetError of kind `config` for a mirror of another service or a
- * newer program.
+ * Upgrades the database and records the service. Throws a FleetError of kind `config` for a mirror
+ * of another service or of a newer version of fleet.
  */
 export async function prepare(database: Database, baseUrl: URL): Promise<void> {
   await migrate(database);
@@ -65,7 +62,7 @@ export async function prepare(database: Database, baseUrl: URL): Promise<void> {
   if (found === undefined) await writeMeta(database, { base_url: addressOf(baseUrl) });
 }
 
-/** Returns the position to continue from, after the lease is taken. */
+/** Returns the position from which the writer continues. The writer must have the lease. */
 export async function resume(database: Database, writer: Writer) {
   const leases = await readLeases(database, writer.organizations);
   const before = join(leases, writer);
@@ -83,7 +80,7 @@ export async function resume(database: Database, writer: Writer) {
 
 type Before = Omit<Resumed, 'gap' | 'modifiedMs'> & Pick<State, 'leaving'>;
 
-/** Merges the positions of several writers into one that all of them reached. */
+/** Merges the positions of several writers into one that all of them have reached. */
 function join(leases: readonly Lease[], { organizations }: Writer): Before {
   const states = leases.map(({ state }) => state);
   const [first] = states;
@@ -92,14 +89,14 @@ function join(leases: readonly Lease[], { organizations }: Writer): Before {
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
-    // A new organization was not read yet.
+    // False when an organization is new, because its list was not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     proven: states.every(isSame) ? first?.proven : undefined,
     leaving: states.flatMap((state) => state?.leaving ?? []),
   };
 }
 
-/** Returns the smallest known moment. */
+/** Returns the earliest of the known times. */
 function least(moments: readonly (number | undefined)[]): number | undefined {
   const known = moments.filter((ms) => ms !== undefined);
   return known.length === 0 ? undefined : Math.min(...known);
@@ -109,22 +106,22 @@ function openGapsOf({ organizations }: Writer): string {
   return `ended IS NULL AND organization IN (${quoted(organizations)})`;
 }
 
-/** Returns the SQL condition for the writer's bicycles. */
+/** Returns the SQL condition for the bicycles of the writer's organizations. */
 function bicyclesOf({ organizations }: Writer): string {
   return `gone IS NULL AND followed IN (${quoted(organizations)})`;
 }
 
-/** Returns the name of the writer in the table `listed`. It is the same after a crash. */
+/** Returns the key of the writer in the table `listed`. It stays the same after a crash. */
 function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }
 
-/** A `modified` that is ahead of its moment by more than this is wrong. */
+/** Ignores a `modified` that is more than this ahead of the time when it was known. */
 const AHEAD_MS = 5_000;
 
 /**
- * Returns the number of bicycles and the newest `modified` that were known at a moment of the
- * machine's clock. Reads the whole table once.
+ * Returns the number of bicycles, and the newest `modified` that was known at `wallMs` on the
+ * system clock. Reads the whole table once.
  */
 async function readRows(database: Database, writer: Writer, wallMs: number | undefined) {
   const [row] = await database.all(
@@ -135,9 +132,9 @@ async function readRows(database: Database, writer: Writer, wallMs: number | und
 }
 
 /**
- * Writes a batch completely or not at all. Returns the number of bicycles that it marked as gone.
- * When a batch was written but its answer was lost, the batch is not written again. Throws Replaced
- * when another writer took over, and SetBack when the database lacks the previous batch.
+ * Writes a batch atomically. Returns the number of bicycles that it marked as gone. Does not write
+ * a batch again whose earlier commit succeeded but was not confirmed. Throws Replaced when another
+ * writer took over, and SetBack when the database lacks the previous batch.
  */
 export async function commit(database: Database, writer: Writer, batch: Batch): Promise<number> {
   const { writes, gap, isSameGap, state, previousBatchIds, nowMs } = batch;
@@ -163,14 +160,14 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
       if (gap !== undefined)
         await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    // The heartbeat is later than the batch by the time that the database took.
+    // The heartbeat uses the current time. The batch is older by the time that the database took.
     const behindMs = state.behindMs + Math.round(batch.waitedMs?.() ?? 0);
     await writeState(database, writer, { ...state, behindMs });
     return gone;
   });
 }
 
-/** Writes the gap, one row per organization. */
+/** Writes a gap as one row for each organization. */
 async function writeGap(
   database: Database,
   { organizations }: Writer,
@@ -192,7 +189,7 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
       step.reason,
       step.found,
     ]);
-  // A list may contain a bicycle twice.
+  // Duplicates are removed, because a list may contain a bicycle twice.
   const rows = [...new Set(step.uuids)].map((uuid) => [
     uuid,
     writer.organizations[0] ?? '',
@@ -201,12 +198,16 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
   return database.write('listed', ['uuid', 'writer', 'pass'], rows, ['writer', 'uuid']);
 }
 
-/** The condition for bicycles that a list may hide, because a message set another state. */
+/**
+ * The SQL condition for bicycles that a list may hide: a message, not a list, set their current
+ * state.
+ */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /**
- * Returns the SQL condition for the writer's bicycles that are gone: the reading of the whole list
- * lacks them, and no message about them arrived since it began (the parameter).
+ * Returns the SQL condition for bicycles that no longer exist. The reading of the whole list does
+ * not contain them, and no message about them arrived since it began. Its start is the parameter
+ * `?`.
  */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
@@ -229,7 +230,7 @@ async function markGone(
   return marked.length;
 }
 
-/** Compares a whole reading with the table. */
+/** Compares a reading of the whole list with the table. */
 export async function verify(
   database: Database,
   writer: Writer,
@@ -246,9 +247,9 @@ export async function verify(
 }
 
 /**
- * Writes a page of alerts of an organization. Returns the number of new or changed alerts,
- * including those that an earlier attempt wrote when its answer was lost. If the page has changes,
- * the next page may also have changes, so the alerts do not count as read to the end. Throws like
+ * Writes a page of an organization's alerts. Returns the number of new or changed alerts. This
+ * includes alerts of an earlier attempt whose commit was not confirmed. After changes, the alerts
+ * no longer count as read to the end, because the next page may have changes too. Throws like
  * `commit`.
  */
 export async function storeAlerts(
@@ -283,7 +284,7 @@ export async function storeAlerts(
   });
 }
 
-/** Whether the alerts of an organization were read to the end, and no later alert is unread. */
+/** Whether all alerts of an organization were read. */
 export async function areAlertsRead(database: Database, organization: string): Promise<boolean> {
   const [row] = await database.all('SELECT alerts FROM writers WHERE organization = ?', [
     organization,
@@ -291,7 +292,10 @@ export async function areAlertsRead(database: Database, organization: string): P
   return row?.['alerts'] === 'read';
 }
 
-/** Records whether all alerts were read. NULL means that they never were. */
+/**
+ * Records whether all alerts were read. The column stays NULL until they were read for the first
+ * time.
+ */
 export async function setAlertsRead(
   database: Database,
   organization: string,
@@ -301,7 +305,7 @@ export async function setAlertsRead(
   await database.all(sql, [isRead ? 'read' : 'more', organization]);
 }
 
-/** Deletes history before a moment, a part at a time. Returns true when more history may remain. */
+/** Deletes some of the history before a time. Returns true when more may remain. */
 export async function prune(
   database: Database,
   writer: Writer,

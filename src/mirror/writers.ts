@@ -1,6 +1,6 @@
-// The writers of a mirror. Each organization (in SQLite, the whole file) has a lease with a
-// heartbeat, and each writer has a position. The lease refuses a second writer and allows another
-// writer to replace a dead one.
+// Manages the writers of a mirror. Each organization (in SQLite, the whole file) has a lease with a
+// heartbeat, and each writer stores its position. The lease refuses a second writer, but lets
+// another writer replace a dead one.
 
 import { configError, FleetError } from '../errors.js';
 import type { Resumed } from '../follower/events.js';
@@ -8,76 +8,75 @@ import { parseJson } from '../json/parse.js';
 import type { Database } from './database.js';
 import type { Leaving } from './ledger.js';
 
-/** A process that writes. The owner is a new value for each run. */
+/** A process that writes the mirror. `owner` is a new value for each run. */
 export interface Writer {
   readonly owner: string;
   readonly host: string;
   readonly pid: number;
-  /** Sorted. */
+  /** The sorted UUIDs of its organizations. */
   readonly organizations: readonly string[];
 }
 
-/** The position of a writer. Times are milliseconds since the epoch by the machine's clock. */
+/** The position of a writer. Times are in milliseconds since the epoch by the system clock. */
 export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
-  /**
-   * The writer, its organizations and its batch number. They identify a commit whose answer was
-   * lost.
-   */
+  /** The writer, its organizations, and the number of its last batch. */
   readonly owner: string;
   readonly organizations: readonly string[];
   readonly batch: number;
   /**
-   * Identifies the batch that wrote this state. It is random, so that a restored database cannot
-   * contain the id of a later batch. States that an older version wrote lack it.
+   * Identifies the batch that wrote this position. The id is random, so that a restored database
+   * cannot contain the id of a later batch. Missing in data that an older version wrote.
    */
   readonly batchId?: string;
-  /** How far the written data was behind the service, by the times of the messages. */
+  /** How far the written data was behind the service, by the times in the messages. */
   readonly behindMs: number;
   /**
-   * False when the lists hide bicycles from the writer's token. States that an older version wrote
-   * lack it.
+   * False when lists hide some bicycles from the writer's token. Missing in data that an older
+   * version wrote.
    */
   readonly seesAll?: boolean;
-  /** States that an older version wrote lack it. */
+  /**
+   * Bicycles that left a state and have no new state yet. Missing in data that an older version
+   * wrote.
+   */
   readonly leaving?: readonly Leaving[];
 }
 
-/** A row of `writers`. */
+/** A row of the table `writers`. */
 export type Lease = Awaited<ReturnType<typeof readLeases>>[number];
 
 /**
- * A writer that sent no heartbeat for this long may be replaced. A standby checks this every
- * second.
+ * A writer without a heartbeat for this long can be replaced. A standby checks this every second.
  */
 export const LEASE_MS = 15_000;
-/** How often an idle writer sends a heartbeat. */
+/** The interval between the heartbeats of an idle writer. */
 export const HEARTBEAT_MS = 5_000;
 /**
- * Writers of SQLite use the clocks of their machines. A heartbeat that is further in the future
- * than this is wrong.
+ * A heartbeat that is further in the future than this counts as wrong. With SQLite, each writer
+ * uses the clock of its own machine.
  */
 const AHEAD_MS = 60_000;
 
-/** Whether a writer is alive by its heartbeat. */
+/** Whether a writer is alive, by its last heartbeat. */
 export function isAlive({ heartbeat }: Lease, now: string): boolean {
   const ageMs = heartbeat === null ? Number.NaN : Date.parse(now) - Date.parse(heartbeat);
   return ageMs < LEASE_MS && ageMs > -AHEAD_MS;
 }
 
-/** Returns the database's time in UTC. */
+/** Returns the current time of the database in UTC. */
 export async function databaseTime(database: Database): Promise<string> {
   const [row] = await database.all(`SELECT ${database.dialect.clock} AS now`);
   return String(row?.['now']);
 }
 
-/** Quotes names for an SQL list. */
+/** Returns names as a quoted SQL list. */
 export function quoted(names: readonly string[]): string {
   return names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
 }
 
 /**
- * Reads the writers of these organizations, or of all. Locks the rows until the end of the
- * transaction.
+ * Reads the leases of these organizations, or of all. With `isLocked`, locks the rows until the end
+ * of the transaction.
  */
 export async function readLeases(
   database: Database,
@@ -98,9 +97,9 @@ export async function readLeases(
     },
     /** The last heartbeat in UTC by the database's clock; null after the lease was released. */
     heartbeat: heartbeat === null ? null : String(heartbeat),
-    /** Undefined until something was written. */
+    /** The writer's position; undefined before the first batch. */
     state: state === null ? undefined : readState(String(state)),
-    /** Whether its alerts were read to the end at least once. */
+    /** Whether all alerts were read at least once. */
     hasAlerts: alerts !== null,
   }));
 }
@@ -118,13 +117,13 @@ function readState(text: string): State {
 }
 
 /**
- * Takes the lease of the organizations. If another writer may still be alive, returns the lease of
- * that writer.
+ * Takes the lease of the organizations. Returns undefined on success, or the lease of another
+ * writer that may still be alive.
  */
 export async function takeLease(database: Database, writer: Writer): Promise<Lease | undefined> {
   const { organizations, owner, host, pid } = writer;
   return database.transaction(async () => {
-    // Creates missing rows first. A second writer then waits for the lock of an existing row.
+    // Missing rows are created first, so that a second writer waits for their locks.
     const made = await database.all(
       `INSERT INTO writers (organization, owner, host, pid) VALUES ${organizations.map(() => '(?, ?, ?, ?)').join(', ')} ON CONFLICT (organization) DO NOTHING RETURNING organization`,
       organizations.flatMap((each) => [each, owner, host, pid]),
@@ -149,9 +148,7 @@ export async function takeLease(database: Database, writer: Writer): Promise<Lea
   });
 }
 
-/**
- * The error for a writer that sent no heartbeat for too long and was replaced by another writer.
- */
+/** Thrown when this writer sent no heartbeat for too long and another writer replaced it. */
 export class Replaced extends FleetError {
   constructor(other: Lease | undefined) {
     const name = other === undefined ? 'nobody' : writerName(other);
@@ -163,9 +160,9 @@ export class Replaced extends FleetError {
 }
 
 /**
- * The error when the database lacks batches of this writer: an older backup was restored, or a
- * standby without the last transactions was promoted. The writer must start again from the
- * surviving state.
+ * Thrown when the database lacks batches of this writer, because an older backup was restored, or a
+ * standby without the last transactions became the primary server. The writer must then continue
+ * from the surviving data.
  */
 export class SetBack extends FleetError {
   constructor() {
@@ -173,13 +170,13 @@ export class SetBack extends FleetError {
   }
 }
 
-/** The reason of the gap that a restored database causes. */
+/** The reason of the gap after a database was restored. */
 export const SET_BACK = 'the database was set back to an earlier state';
 
 /**
- * Writes in one transaction as the current writer. `work` receives the states of its organizations.
- * Throws Replaced when another writer took over, because a suspended writer must not write, and
- * SetBack when the lease of this writer is missing without another live writer.
+ * Runs `work` in a transaction, if this process still has the lease. `work` receives the positions
+ * of its organizations. Throws Replaced when another writer took over, for example while this
+ * process was suspended. Throws SetBack when the lease disappeared and no other writer is alive.
  */
 export function writeAs<T>(
   database: Database,
@@ -199,8 +196,8 @@ export function writeAs<T>(
 }
 
 /**
- * Releases the lease, so that the next writer need not wait. Does nothing when another writer took
- * over.
+ * Releases the lease, so that the next writer can start at once. Does nothing when another writer
+ * took over.
  */
 export async function releaseLease(
   database: Database,
@@ -210,7 +207,7 @@ export async function releaseLease(
   await database.all(`UPDATE writers SET heartbeat = NULL WHERE ${own}`, [owner]);
 }
 
-/** Writes the position and a heartbeat. */
+/** Writes the writer's position and a heartbeat. */
 export async function writeState(database: Database, { organizations }: Writer, state: State) {
   const sql = `UPDATE writers SET state = ?, heartbeat = ${database.dialect.clock} WHERE organization IN (${quoted(organizations)})`;
   await database.all(sql, [JSON.stringify(state)]);
@@ -220,7 +217,7 @@ export function writerName({ pid, host }: Lease): string {
   return `process ${pid} on ${host}`;
 }
 
-/** Returns the error for a second writer. */
+/** Returns the error for a second writer of an organization. */
 export function inUse(lease: Lease): FleetError {
   return configError(
     `another process is writing ${lease.organization}: ${writerName(lease)}`,
