@@ -1,9 +1,9 @@
-// The feed of alerts: reads the list of alerts, newest first, until the remaining alerts are known.
-// No I/O: the caller reads each page.
+// Reads the list of alerts, newest first, until the caller has enough alerts. Does no I/O; the
+// caller reads the pages.
 //
-// The list can change while its pages are read. A new alert moves others to the next page, so an
-// alert that was read before is skipped. A deleted alert moves another one to a page that was read
-// already. The service's count reveals the deletion, and the pages are read again.
+// The list can change while its pages are read. A new alert moves others to the next page, so
+// repeated alerts are skipped. A deleted alert moves another one to a page that was already read.
+// The service's count reveals this, and the pages are read again.
 
 import type { Alert } from '../api/alert.js';
 import { FleetError } from '../errors.js';
@@ -14,62 +14,61 @@ import { readTime } from '../terminal/time.js';
 import { type AlertItem, alertVersionOf, keyOf, lastMsOf } from './known-alerts.js';
 
 /**
- * The field that orders the list. Section 4.5 of the interface only shows `created`, so a service
- * may refuse `modified`.
+ * The field by which the list is ordered. A service may refuse `modified`, because section 4.5 of
+ * the interface only shows `created`.
  */
 export type AlertOrder = 'modified' | 'created';
 
 export interface AlertFeedOptions {
-  /** The filters of the list, without the parameters for order and page. */
+  /** The filters of the list, without page and order. */
   readonly filters: Query;
   readonly order: AlertOrder;
-  /** Whether to request large pages. Only used when more than one page is usually read. */
+  /** Whether to request large pages. Set it when more than one page is usually read. */
   readonly hasLargePages: boolean;
 }
 
-/** How many times the pages are read again when an alert was deleted during the reading. */
+/** After a deletion, the pages are read again at most this many times. */
 const REPEATS_LIMIT = 3;
 /**
- * The feed stops after this many consecutive pages without a new alert, because the service then
- * repeats its pages.
+ * Stops after this many consecutive pages without a new alert, because the service repeats its
+ * pages.
  */
 const STALE_PAGES_LIMIT = 10;
 /**
- * The feed remembers at least this many versions of alerts, to recognise an alert that moved to
- * another page.
+ * Remembers at least this many versions of alerts, to recognise alerts that moved to another page.
  */
 const SEEN_VERSIONS = 20_000;
 /**
- * A list is treated as endless when it has more than this many alerts and more than twice the
- * service's count. A short list may grow while it is read.
+ * A list counts as endless above twice the service's count plus this many alerts. The margin allows
+ * a short list to grow while it is read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
-/** One reading of the list. The caller reads the page of `query` and passes it to `take`. */
+/** One reading of the list of alerts. The caller requests `query` and passes the page to `take`. */
 export class AlertFeed {
   /** The query of the next page. */
   query: Query;
   /** Whether the last page had a link to another page. */
   hasNext = true;
   pages = 0;
-  /** The number of different versions of alerts. */
+  /** The number of distinct versions of alerts so far. */
   versions = 0;
   /**
-   * The time of the last alert in the field that orders the list (`modified` or `created`). It is
-   * undefined after an alert that was out of order.
+   * The time of the last alert, in the field by which the list is ordered. Undefined once an alert
+   * was out of order.
    */
   lastMs: number | undefined = Number.POSITIVE_INFINITY;
-  /** The newest time of an alert. */
+  /** The newest time of any alert so far. */
   topMs: number | undefined;
   readonly #options: AlertFeedOptions;
   readonly #seen = openSeenKeys(SEEN_VERSIONS);
   #stalePages = 0;
   #items = 0;
-  /** The service's count on the last page; undefined when the page had no count. */
+  /** The service's count on the last page, or undefined when it had none. */
   #count: number | undefined;
   #hasShrunk = false;
   #repeats = 0;
-  /** How many pages the earlier readings of this list had. */
+  /** The largest number of pages that earlier readings of this list had. */
   #leastPages = 0;
 
   constructor(options: AlertFeedOptions) {
@@ -81,29 +80,32 @@ export class AlertFeed {
     return this.#options.order;
   }
 
-  /** Whether the service repeats its pages, or sends many more alerts than it counts. */
+  /**
+   * Whether the list does not end: pages repeat, or contain many more alerts than the service
+   * counts.
+   */
   get isEndless(): boolean {
     const limit = 2 * (this.#count ?? Number.POSITIVE_INFINITY) + BEYOND_COUNT_LIMIT_ITEMS;
     return this.hasNext && (this.#stalePages >= STALE_PAGES_LIMIT || this.#items > limit);
   }
 
   /**
-   * Whether the list became shorter during the reading. The first alert of a later page may then
-   * have moved to a page that was read already.
+   * Whether to read the list again because it became shorter. An alert may have moved to a page
+   * that was already read.
    */
   get mustRepeat(): boolean {
     return this.#hasShrunk && this.#repeats < REPEATS_LIMIT;
   }
 
   /**
-   * Whether this reading has read as many pages as the reading before it. A missed alert can be on
-   * any of these pages, so known alerts do not end the reading earlier.
+   * Whether this reading has read as many pages as the earlier ones. It must not end before that,
+   * because the missed alert can be on any of these pages.
    */
   get hasRepeatedAll(): boolean {
     return this.pages >= this.#leastPages;
   }
 
-  /** Takes the next page. Returns its alerts that were not on an earlier page. */
+  /** Adds a page. Returns the alerts that were not on an earlier page. */
   take(page: Page<Alert>): AlertItem[] {
     const { count, items, next } = page;
     if (count !== undefined && count < (this.#count ?? 0)) this.#hasShrunk = true;
@@ -123,21 +125,21 @@ export class AlertFeed {
     const changedMs = lastMsOf(alert);
     if (changedMs !== undefined) this.topMs = Math.max(this.topMs ?? changedMs, changedMs);
     const orderMs = this.order === 'modified' ? changedMs : readTime(alert.created);
-    // After one alert out of order, the remaining alerts may be newer. Alerts without a time are
-    // ignored.
+    // After one alert out of order, later alerts may be newer, so `lastMs` stays undefined. Alerts
+    // without a time are ignored.
     if (orderMs === undefined || this.lastMs === undefined) return;
     this.lastMs = orderMs > this.lastMs ? undefined : orderMs;
   }
 
   /**
-   * Whether the feed cannot have missed an alert. A count reveals a deletion. Without a count, no
-   * alert moved only if all pages after the first had no new alert.
+   * Whether no alert can be missing. With a count, a deletion would be noticed. Without a count,
+   * this is certain only when the later pages had no new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
   }
 
-  /** Returns a new reading of the same list. */
+  /** Returns a new reading of the same list, from its first page. */
   repeat(): AlertFeed {
     const feed = new AlertFeed(this.#options);
     feed.#repeats = this.#repeats + 1;
@@ -146,8 +148,8 @@ export class AlertFeed {
   }
 
   /**
-   * Records that a page vanished because the list became shorter. Observed: the service answers 404
-   * to a page behind the end of the list.
+   * Notes that a page no longer exists, because the list became shorter. Observed: the service
+   * answers 404 to a page beyond the end of the list.
    */
   noteFailure(error: unknown): void {
     if (error instanceof FleetError && error.status === 404 && this.pages > 0)
@@ -155,8 +157,7 @@ export class AlertFeed {
   }
 
   /**
-   * Whether the service refuses to sort by `modified`, so that the list must be sorted by
-   * `created`.
+   * Whether the service refuses the order by `modified`. The caller must then order by `created`.
    */
   isOrderRefused(error: unknown): boolean {
     return error instanceof FleetError && error.status === 400 && this.order === 'modified';
@@ -167,11 +168,11 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
   return [['ordering', `-${order}`], ...filters, ...(hasLargePages ? [LARGE_PAGE] : [])];
 }
 
-/** What the consumer of the feed says about a page. */
+/** What the consumer returns for a page. */
 export interface PageResult {
-  /** Whether the page had an alert that the consumer did not know. */
+  /** Whether the page had an alert that is new to the consumer. */
   readonly hasNews: boolean;
-  /** Whether the consumer needs no further page. */
+  /** Whether the consumer needs no more pages. */
   readonly isEnough: boolean;
 }
 
@@ -179,16 +180,17 @@ export interface AlertFeedReading extends AlertFeedOptions {
   /** Reads one page of the list. */
   readPage(query: Query): Promise<Page<Alert>>;
   /**
-   * Takes the alerts of a page. When the pages are read again, the consumer gets the same alerts
-   * again.
+   * Receives the alerts of a page. When the list is read again, the consumer receives the same
+   * alerts again.
    */
   takePage(alerts: readonly AlertItem[]): PageResult | Promise<PageResult>;
 }
 
 /**
- * Reads the list, newest first, until the consumer has enough or the list ends. Sorts the list by
- * `created` when the service refuses `modified`. Returns whether no alert can be missing. Throws
- * the errors of the two functions, and a FleetError of kind `service` when the list does not end.
+ * Reads the list, newest first, until the consumer has enough or the list ends. Orders the list by
+ * `created` when the service refuses `modified`. Returns true when no alert can be missing. Throws
+ * the errors of `readPage` and `takePage`, and a FleetError of kind `service` when the list does
+ * not end.
  */
 export async function readAlertFeed(reading: AlertFeedReading): Promise<boolean> {
   let feed = new AlertFeed(reading);

@@ -1,14 +1,14 @@
-// Reads the list, newest first, at the start and after a gap, to find the changes of the gap. No
-// I/O.
+// Reads the list of bicycles, newest first, at the start, and after a gap to find the changes in
+// it. Does no I/O.
 //
-// After a gap the list is read in `-modified` order. All changes of the gap come before the first
-// bicycle that was modified well before the gap, so the reading is complete when it reaches that
-// bicycle or the end of the list. If only the machine's clock tells when the gap began, the reading
-// is complete only at the end of the list.
+// After a gap, the list is read in the order `-modified`. All changes of the gap come before the
+// first bicycle that was modified well before the gap. The reading is complete there, or at the end
+// of the list. If only the system clock tells when the gap began, it is complete only at the end of
+// the list.
 //
-// The list is read again, at most twice, if it changed during the reading or is older than the
-// pushed messages. The reading is incomplete if the list is not sorted, if the page limit is
-// reached, or if it cannot be decided whether a bicycle changed.
+// The list is read again, at most twice, if it changed meanwhile or is older than the pushed
+// messages. The result is incomplete if the list is not in order, if the page limit is reached, or
+// if it is unclear whether a bicycle changed.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -21,11 +21,9 @@ import { BEFORE_ALL, DISORDER_MS, type KnownFleet, type Mark } from './known-fle
 import { type OnEnd, Reader, type Steps } from './reader.js';
 import { totalOf } from './whole-list.js';
 
-/** The result of a reading that ended. */
+/** The result of a reading. */
 export interface EndedReading {
-  /**
-   * The report of the reading. It is undefined when the reading only read the counts of the lists.
-   */
+  /** The report of the reading; undefined when it only read the counts of the lists. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
   /**
@@ -33,22 +31,22 @@ export interface EndedReading {
    * when the change has no `modified`.
    */
   readonly newer: readonly (number | undefined)[];
-  /** The service's count of all lists; undefined when one of them is unknown. */
+  /** The sum of the service's counts of all lists, or undefined when one of them is unknown. */
   readonly total: number | undefined;
 }
 
-/** A reading that is wanted. */
+/** A request to read the lists. */
 interface Missed {
   /**
-   * The data that was known when the stream went silent. It is undefined for the first reading,
-   * because no message can be missing before it.
+   * What was known when the gap began. Undefined for the first reading, because no message can be
+   * missing before it.
    */
   readonly mark: Mark | undefined;
-  /** When the stream went silent, by the machine's clock. It is undefined for the first reading. */
+  /** When the gap began, by the system clock; undefined for the first reading. */
   readonly sinceWallMs: number | undefined;
   /**
-   * The maximum number of pages for each organization. With 0, only the counts of the lists are
-   * read.
+   * The maximum number of pages for each organization. 0 means that only the counts of the lists
+   * are read.
    */
   readonly mostPages: number;
 }
@@ -58,32 +56,29 @@ type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 type Pass = ReturnType<typeof newPass>;
 
 /**
- * The minimum time between two readings. Without it, an unstable connection would cause constant
- * reading.
+ * The minimum time between two readings. It keeps an unstable connection from causing readings all
+ * the time.
  */
 const READING_PAUSE_MS = 10_000;
 /**
- * The pause after a list could not be read. It is longer than the retries of the HTTP client, and
- * grows while the service refuses.
+ * The pause after a list could not be read. It is longer than the retries of the HTTP client. It
+ * grows while the service refuses the request.
  */
 const UNREAD_PAUSE_MS = 30_000;
 const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
-/** The pause before the list is read again because it changed during the reading. */
+/** The pause before a list is read again because it changed meanwhile. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
-/**
- * More passes than this are needed only when bicycles are missing in some passes and present in
- * others.
- */
+/** The maximum number of passes when bicycles are missing in some passes and present in others. */
 const MOST_ABSENCE_ATTEMPTS = 20;
 /**
- * The time between the two readings of the whole list that prove a deletion. The pause is needed
- * because a list can lag.
+ * A bicycle counts as deleted when two readings with at least this pause lack it. The pause is
+ * needed because a list can lag.
  */
 const LISTS_PAUSE_MS = 5_000;
 /**
- * How long the URL of a bicycle must answer 404 before the bicycle counts as gone, when no whole
- * list proves it.
+ * How long the URL of a bicycle must answer 404 until the bicycle counts as deleted. Applies when
+ * no complete list proves the deletion.
  */
 const REFUSALS_PAUSE_MS = 30_000;
 
@@ -91,24 +86,21 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
-  /**
-   * The data that was known when the stream went silent. It is set from the start of a gap until
-   * its reading begins.
-   */
+  /** What was known when the current gap began. Set until the reading for this gap begins. */
   mark: Mark | undefined;
-  /** The next reading. */
+  /** The next reading, if one was requested. */
   wanted: Omit<Missed, 'mark'> | undefined;
-  /** The current or last reading. */
+  /** The request of the current or last reading. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
-  /** The earliest time of the next reading, on the monotonic clock. */
+  /** When the next reading may begin, on the monotonic clock. */
   #dueMs = Number.NEGATIVE_INFINITY;
-  /** The number of refused readings in a row. */
+  /** The number of consecutive readings that the service refused. */
   #refusals = 0;
   /** Whether the list was read at least once, up to the page limit. */
   #hasBaseline = false;
   /**
-   * Whether any bicycle was found at its own URL. Only then is a 404 at such a URL evidence of a
-   * deletion.
+   * Whether a bicycle was ever found at its own URL. Only then does a 404 at such a URL count as
+   * evidence of a deletion.
    */
   #hasAddresses = false;
 
@@ -124,14 +116,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     return this.isReading && this.#sought.mostPages === 0;
   }
 
-  /** Whether changes may be missing. */
+  /** Whether there may be changes that are not known yet. */
   get isBehind(): boolean {
     return this.mark !== undefined || (this.isReading && this.#sought.mark !== undefined);
   }
 
   /**
-   * Records that messages may be missing since a moment of the monotonic clock. The earliest moment
-   * counts, because the topics can go silent in any order.
+   * Records that messages may be missing since `fromMs` on the monotonic clock. Keeps the earliest
+   * time, because topics can disconnect in any order.
    */
   missFrom(fromMs: number, mark?: Mark) {
     if (this.mark === undefined || fromMs < this.mark.fromMs)
@@ -139,30 +131,29 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Requests a reading of at most this many pages of each organization. With 0, only the counts of
-   * the lists are read.
+   * Requests a reading of at most `mostPages` pages for each organization. With 0, only the counts
+   * of the lists are read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // After a single message that cannot be read, the list is read again. No silence came before,
-    // so the gap begins now.
+    // Nothing was missing before an unreadable message, so its gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
-  /** Drops the wanted reading, because another reading found its changes. */
+  /** Cancels the readings, because another reading found the changes. */
   forget() {
     this.mark = undefined;
     this.wanted = undefined;
     this.stop();
   }
 
-  /** Begins the wanted reading if it is due. */
+  /** Begins the requested reading if it may begin now. */
   begin(now: Moment) {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
     const { mostPages } = this.wanted;
-    // When a gap came before the first reading, the list is compared with the few bicycles that are
-    // known from messages.
+    // If a gap came before the first reading, the reading compares the list with the bicycles that
+    // messages have shown so far.
     const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
@@ -170,14 +161,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.start(this.#read(this.#sought), now);
   }
 
-  /** Handles an answer of the service. Ignores answers to earlier readings. */
+  /** Handles a response of the service. Ignores responses to earlier readings. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     if (answer.id !== this.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
     else this.goOn(answer.type === 'page' ? answer.page : answer.bicycle, now);
   }
 
-  /** Reads the counts of all lists. */
+  /** Reads only the counts of all lists. */
   *#count(): CatchUpSteps<(number | undefined)[]> {
     const counts: (number | undefined)[] = [];
     for (const organization of this.options.organizations)
@@ -199,8 +190,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       yield* this.#readNames(pass);
       for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
-      // A bicycle that moves between organizations during the reading can be counted twice. Its
-      // second count then hides that another bicycle left the list.
+      // A bicycle that moves to another organization meanwhile may be counted twice. This could
+      // hide that another bicycle left the list, so the counts are read again.
       const isShared = pass.missing === undefined && organizations.length > 1;
       const counts = isShared ? yield* this.#count() : pass.counts;
       if (`${counts}` !== `${pass.counts}`)
@@ -241,7 +232,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     }
   }
 
-  /** Reads the bicycles of --bicycle at their own URLs. */
+  /** Reads each bicycle of --bicycle at its own URL. */
   *#readNames(pass: Pass): CatchUpSteps<void> {
     const { bicycles = [], organizations } = this.options;
     for (const uuid of bicycles) {
@@ -252,15 +243,15 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
-        // Assumed: a service without such URLs also answers 404 or 405. The answer counts only when
-        // such a URL worked before.
+        // Assumed: a service without URLs for bicycles also answers 404 or 405. So this counts only
+        // when such a URL worked before.
         pass.denied.add(uuid);
       }
     }
   }
 
   /**
-   * Reads the list of an organization, until enough pages are read or the page limit is reached.
+   * Reads the list of an organization until all changes are found or the page limit is reached.
    * Returns the service's count.
    */
   *#readList(pass: Pass, organization: string): CatchUpSteps<number | undefined> {
@@ -274,8 +265,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // The first reading also reads older pages, up to the limit. A later change of a bicycle
-        // can only be recognised when the bicycle is known.
+        // The first reading continues to the page limit, because only known bicycles can be
+        // compared later.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -284,8 +275,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       if (next === undefined) break;
       this.#hasBaseline = true;
       pass.isToTheEnd = false;
-      // In a list that lags, a bicycle can move to the first page while later pages are read. The
-      // first pages are read again to find it.
+      // A bicycle can move to the first page while later pages are read, because a list can lag.
+      // The first pages are read again to find it.
       if (
         !isPast(list) ||
         list.pages === 1 ||
@@ -297,13 +288,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       next = undefined;
     }
     const met = list.met.size;
-    // If a bicycle left the list during the reading, another one may have moved to an earlier page.
+    // A bicycle that left the list meanwhile may have moved another one to a page that was already
+    // read.
     if (next === undefined && met < (list.total ?? 0))
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // The reading ended before the end of the last list. The bicycles of --bicycle further down in
-    // that list did not change.
+    // The reading ended early, so the bicycles of --bicycle that come later in the list did not
+    // change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -322,14 +314,14 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     for (const { value } of page.items) {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
-      // The second reading of the first pages only looks for bicycles that moved up. Within one
-      // second only the version shows which of two replicas is newer.
+      // When the first pages are read again, known items are skipped. An item with a version is not
+      // skipped: within one second, only the version shows which of two replicas is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // After one item that is not sorted, any further item of the list can be newer.
+      // After an item out of order, later items may be newer, so `lastMs` stays undefined.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -341,8 +333,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles an item of a list, or a bicycle that was read at its own URL: learns it at the start,
-   * compares it after a gap.
+   * Handles a bicycle from a list or from its own URL. At the start it is learned; after a gap it
+   * is compared with the known data.
    */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
@@ -355,15 +347,15 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change === undefined) return;
     found.changes++;
     const { before, after } = change;
-    // Messages leave out some fields. A list item of the same version can therefore have more
-    // fields, which is not a newer change.
+    // A list item can have fields that messages leave out. With the same version, it is not a newer
+    // change.
     const isSame =
       before?.modified === after.modified &&
       before?.['concurrency_version'] === after['concurrency_version'];
     if (before === undefined || !isSame) found.newer.push(readTime(after.modified));
   }
 
-  /** Returns the bicycles of --bicycle that were known and that the service no longer has. */
+  /** Returns the known bicycles of --bicycle that the service no longer shows. */
   #absent(pass: Pass): string[] {
     const { missing, denied, mergedBefore } = pass;
     const isListed = isListProof(pass);
@@ -377,18 +369,18 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Reads a list again later after any failure. For example, page 2 is not found when the list
-   * became shorter.
+   * Handles a failed request. After any error the list is read again later; for example, page 2 is
+   * not found when the list became shorter.
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // A failed count is not retried, because the next comparison of counts follows within minutes.
+    // A failed count is not retried, because the next comparison follows within minutes.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // Keep the mark of the failed reading. A new mark would begin too late if the user set the
-    // machine's clock back.
+    // The mark of the failed reading is kept. A new mark would begin too late if the user set the
+    // system clock back meanwhile.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
@@ -396,7 +388,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * The results of a reading over all passes. `doubt` is a reason for an incomplete reading that
+ * What all passes of a reading have found. `doubt` is a reason for an incomplete result that
  * another pass cannot remove.
  */
 const newFound = () => ({
@@ -407,17 +399,16 @@ const newFound = () => ({
   newer: [] as (number | undefined)[],
 });
 
-/** One pass through the lists. */
+/** Returns the state of one pass through the lists. */
 function newPass(
   missed: Missed,
   found: ReturnType<typeof newFound>,
   bicycles: ReadonlySet<string> | undefined,
   /**
-   * The number of merged messages at the start of the pass. A bicycle with a later message is not
-   * gone.
+   * The number of messages merged before the pass. A bicycle with a later message was not deleted.
    */
   mergedBefore: number,
-  /** A change after this moment may be missing in the lists of the pass. */
+  /** When the pass began. Its lists may lack later changes. */
   started: Moment,
 ) {
   return {
@@ -430,25 +421,22 @@ function newPass(
     denied: new Set<string>(),
     /** The counts of the lists that were read. */
     counts: [] as (number | undefined)[],
-    /** The reason to read again. */
+    /** Why the lists must be read again. */
     unsound: undefined as string | undefined,
     /** Whether every list was read to its last page. */
     isToTheEnd: true,
   };
 }
 
-/** The first pass that did not find a bicycle of --bicycle. */
+/** The first pass in which a bicycle of --bicycle was missing. */
 interface Absence {
   readonly atMs: number;
   readonly isListed: boolean;
-  /** The number of merged messages before the pass. */
+  /** The number of messages merged before the pass. */
   readonly mergedBefore: number;
 }
 
-/**
- * The bicycles that are proven to be gone, and the earliest time at which another pass can prove
- * more.
- */
+/** The bicycles that were certainly deleted, and when another pass may show more of them. */
 interface Judgement {
   readonly proven: readonly string[];
   readonly nextMs: number | undefined;
@@ -457,9 +445,9 @@ interface Judgement {
 const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
 
 /**
- * Remembers which of the bicycles in --bicycle were missing. A bicycle is deleted when two lists in
- * a row lack it, or when its URL answers 404 for long enough. A message about the bicycle starts
- * the proof again.
+ * Remembers which bicycles of --bicycle were missing. A bicycle was deleted when two consecutive
+ * lists lack it, or when its URL answers 404 for long enough. A message about the bicycle resets
+ * this.
  */
 function openAbsences(mergedOf: (uuid: string) => number) {
   let known = new Map<string, Absence>();
@@ -486,43 +474,45 @@ function openAbsences(mergedOf: (uuid: string) => number) {
 }
 
 /**
- * Whether the lists of a pass prove that a bicycle is missing. A list without a count may have
+ * Whether the lists of a pass prove that a bicycle is missing. Without a count, a list may have
  * skipped a bicycle between two pages.
  */
 function isListProof({ isToTheEnd, counts }: Pass): boolean {
   return isToTheEnd && counts.length > 0 && !counts.includes(undefined);
 }
 
-/** The list of one organization during a pass. */
+/** The state of one organization's list during a pass. */
 type List = ReturnType<typeof newList>;
 
 function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
-    // Without the service's time there is no lower bound for `modified`, because the machine's
-    // clock may be ahead.
+    // Without the service's time, `modified` has no lower bound, because the system clock may be
+    // ahead.
     ...newLook(
       1,
       mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY,
     ),
     /**
-     * The distinct bicycles of the list. A bicycle can appear twice, because it moves down while
-     * the pages are read.
+     * The distinct bicycles so far. A bicycle can appear twice, because it can move to a later page
+     * meanwhile.
      */
     met: new Set<string>(),
-    /** The count on the first page. */
+    /** The service's count on the first page. */
     total: undefined as number | undefined,
   };
 }
 
 /**
- * Creates the state for one reading of a list from its first page. Items older than `floorMs` are
- * not needed.
+ * Returns the state of one reading from the first page on. Items older than `floorMs` are not
+ * needed.
  */
 function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },
-    /** The `modified` of the first and of the last item; undefined once an item was not sorted. */
+    /**
+     * The `modified` times of the first and the last item. Undefined once an item was out of order.
+     */
     headMs: undefined as number | undefined,
     lastMs: Number.POSITIVE_INFINITY as number | undefined,
   };
@@ -532,7 +522,10 @@ function isPast({ lastMs, floorMs }: List): boolean {
   return lastMs !== undefined && lastMs < floorMs;
 }
 
-/** Returns the count of a page. A bare array without a link to a next page is the whole list. */
+/**
+ * Returns the service's count. A bare array without a link to a next page is the whole list, so its
+ * length is the count.
+ */
 function countOf({ count, next, items }: Page<Bicycle>): number | undefined {
   return count ?? (next === undefined ? items.length : undefined);
 }

@@ -1,140 +1,134 @@
-// The interface of the store of known bicycles, which is in memory or in a database.
+// The interface of a store of known bicycles. It is implemented in memory and by a database.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
 
-/** The stored data of one bicycle. */
+/** The data that is known about one bicycle. */
 export interface KnownBicycle {
   readonly bicycle: Bicycle;
   /** The `concurrency_version` of the last message or list item; undefined when it had none. */
   readonly version: number | undefined;
   readonly modifiedMs: number | undefined;
-  /** The sequence number of the last merged message; 0 when only lists contained the bicycle. */
+  /** The sequence number of the last merged message; 0 when there was none. */
   readonly merged: number;
   /**
-   * The time of the last new information, on the monotonic clock. A list without news does not
+   * When the last new information arrived, on the monotonic clock. A list without changes does not
    * count.
    */
   readonly touchedMs: number;
-  /** Whether only a list contained this bicycle, so that no change of it was shown yet. */
+  /** Whether the bicycle is known only from a list, so that no change of it was shown yet. */
   readonly isSilent: boolean;
-  /** Changes that lists showed, newest first. A later message can repeat them. */
+  /** Changes that were found in lists, newest first. Later messages may repeat them. */
   readonly caughtUp: readonly Bicycle[];
-  /**
-   * The fields of the messages without a version that arrived since the last message with a
-   * version.
-   */
+  /** The fields from messages without a version, since the last message with a version. */
   readonly unversioned: Bicycle | undefined;
-  /** Whether a message set the state of the bicycle, and no list has confirmed that state. */
+  /** Whether the state comes from a message and no list has confirmed it yet. */
   readonly isStatePushed: boolean;
   /**
-   * When the bicycle left the list, by the service's clock in milliseconds since the epoch. It is
-   * undefined while the bicycle is listed.
+   * When the bicycle left the list, by the service's clock in milliseconds since the epoch.
+   * Undefined while it is listed.
    */
   readonly goneMs: number | undefined;
 }
 
-/** Where information about a bicycle came from. */
+/** Where a piece of information about a bicycle came from. */
 export interface Origin {
   readonly source: 'push' | 'list';
-  /** When it arrived, by the machine's clock in milliseconds. */
+  /** When it arrived, by the system clock in milliseconds. */
   readonly receivedMs: number;
-  /** The organization of the list or topic. */
+  /** The organization whose list or topic it came from. */
   readonly followed: string;
-  /** The JSON text of the object, if it arrived as a list item. */
+  /** The JSON text of a list item; undefined for a message. */
   readonly json?: string | undefined;
-  /** Whether the message or list item has a `modified`. Messages may leave it out. */
+  /** Whether the message or list item contains `modified`. Messages may leave it out. */
   readonly saysModified: boolean;
-  /** Whether this is the first reading, so that an unknown bicycle is not a change. */
+  /** Whether it belongs to the first reading. New bicycles in that reading are not changes. */
   readonly isFirstReading: boolean;
 }
 
-/** The comparison of a whole reading with the known bicycles. */
+/** The comparison of a reading of the whole list with the known bicycles. */
 export interface Meeting {
   /** The number of distinct bicycles in the reading. */
   readonly met: number;
   /**
-   * The number of known bicycles that the reading lacks. Bicycles that the list hides from this
-   * token are not counted.
+   * The number of known bicycles that the reading does not contain. Bicycles that the list hides
+   * from this token do not count.
    */
   readonly missing: number;
   /** The number of known bicycles. */
   readonly known: number;
 }
 
-/** The data of a whole reading that the store needs for the comparison. */
+/** What the store needs to compare a reading of the whole list. */
 export interface ListPass {
   readonly id: number;
   /**
-   * When the reading, or the reading that it confirms, began. A bicycle with a later message is not
-   * missing.
+   * When the reading, or the reading that it confirms, began. A bicycle with a later message was
+   * not deleted.
    */
   readonly started: Moment;
-  /** The time of the reading by the service's clock, in milliseconds since the epoch. */
+  /** When the reading began, by the service's clock in milliseconds since the epoch. */
   readonly serviceMs: number;
-  /** The number of this pass through the pages. A confirming reading has a separate number. */
+  /**
+   * The number of this pass through the pages. The pass that confirms a deletion has its own
+   * number.
+   */
   readonly pass: number;
   /**
-   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights sees in
-   * lists only available bicycles and its own, but receives messages about all. A bicycle that a
-   * message showed in another state is hidden, not gone.
+   * Whether the list shows every bicycle to this token. Observed: a token with fewer rights gets
+   * messages about all bicycles, but its lists contain only available bicycles and its own. So a
+   * bicycle whose message shows another state is hidden, not gone.
    */
   readonly seesAll: boolean;
 }
 
-/** The store of known bicycles. */
+/** A store of known bicycles. */
 export interface FleetStore extends ListedStore {
   get(uuid: string): KnownBicycle | undefined;
   /**
-   * Stores a bicycle. Returns false when another bicycle was evicted. `isPlausible` means that the
-   * bicycle's `modified` can be right.
+   * Stores a bicycle. Returns false when the store evicted another one. `isPlausible` says that the
+   * bicycle's `modified` is not in the future.
    */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
-  /** Returns the number of known bicycles that are not gone. */
+  /** Returns the number of known bicycles, without those that are gone. */
   size(): number;
   /**
-   * Returns how many of the known bicycles a list of only the available bicycles would hide;
-   * undefined when that is not known.
+   * Returns how many known bicycles a list of only available bicycles would hide, or undefined when
+   * unknown.
    */
   hidden(): number | undefined;
   /** Returns how many changes lists have shown since the start. */
   found(): number;
-  /** Whether the store is full, so that the next unknown bicycle evicts a known one. */
+  /** Whether the store is full. A full store evicts a known bicycle for each new one. */
   isFull(): boolean;
   /**
-   * Whether the store is a database table. A list item has links that a message of the same version
-   * lacks: a table stores the links, a watch does not show them.
+   * Whether the store is a database table. A table also stores the links in list items, which
+   * messages of the same version lack. `watch` does not show links as changes.
    */
   readonly isTable: boolean;
 }
 
-/**
- * The bicycles that readings of the whole list contained, and the deletions that these readings
- * prove.
- */
+/** Compares readings of the whole list with the store, to find deleted bicycles. */
 export interface ListedStore {
-  /**
-   * Begins a reading of the whole list. The store forgets which bicycles the last reading
-   * contained.
-   */
+  /** Begins a reading of the whole list. Forgets the bicycles of the last reading. */
   beginList(): void;
-  /** Records the bicycles of a page. */
+  /** Records the bicycles of a page that was read. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
-   * Compares a whole reading with the known bicycles. Returns undefined when the store sends the
-   * answer later as an event.
+   * Compares the reading with the known bicycles. Returns undefined when the result comes later as
+   * an event.
    */
   meet(pass: ListPass): Meeting | undefined;
   /**
-   * Marks the known bicycles as gone that the reading lacks and that had no message since it began.
-   * Returns those whose last data is known.
+   * Marks known bicycles as gone if the reading does not contain them and no message about them
+   * arrived since it began. Returns those whose last data is known.
    */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }
 
 /**
- * Whether a list of only the available bicycles would hide this bicycle, because a message set
- * another state and no list has confirmed that state.
+ * Whether a list of only available bicycles would hide this bicycle: a message set another state,
+ * and no list has confirmed it.
  */
 export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';

@@ -1,10 +1,10 @@
-// Keeps the known fleet accurate: takes events of the push channel and answers of the service, and
-// emits changes, gaps and requests. No I/O.
+// Keeps the known fleet up to date. Takes events of the live stream and responses of the service,
+// and emits changes, gaps and requests. Does no I/O.
 //
-// Messages are merged in the order in which they arrive. A lost connection opens a gap. When the
-// connection is back, the catch-up reads the changes of the gap from the list. The whole list is
-// read when the service's count differs from the number of known bicycles, and when a catch-up is
-// incomplete although every bicycle must be known.
+// Messages are merged in the order in which they arrive. A lost connection begins a gap. After the
+// reconnect, the changes of the gap are read from the list. The whole list is read when the
+// service's count differs from the number of known bicycles. It is also read when the changes of a
+// gap could not be read completely although every bicycle must be known.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Closed, Lost, Message, Resync } from '../http/stream/events.js';
@@ -27,29 +27,26 @@ import { ServiceTime } from './service-time.js';
 import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
 
 /**
- * How often the follower compares its data with the list. It compares the number of known bicycles,
- * or the bicycles that changed recently.
+ * The interval between regular comparisons with the list. A comparison checks the number of
+ * bicycles, or the bicycles that changed recently.
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * The maximum number of pages that a regular comparison reads. In a busier fleet, fields that
- * messages leave out, such as links, stay as old as the last reading of the whole list.
+ * A regular comparison reads at most this many pages. If more bicycles change, fields that messages
+ * leave out (such as links) are updated only when the whole list is read.
  */
 const CHECK_PAGES = 20;
 
 /**
- * How long after a gap the list is read a second time, because a list can lag. The pause doubles
- * while the additional readings find changes. A longer lag cannot be detected.
+ * The pause before the list is read a second time after a gap, because a list can lag. The pause
+ * doubles while further readings find changes. A longer lag cannot be detected.
  */
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
 
-/** The states of a follower. CONTRIBUTING.md has a diagram of them. */
+/** The states of a follower. CONTRIBUTING.md contains a diagram. */
 export const FOLLOWER_STATES = [
-  /**
-   * Waits for the stream before the list is read, so that no change falls between the list and the
-   * first message.
-   */
+  /** Waits for the live stream before it reads the list, so that no change is missed in between. */
   'starting',
   /** Reads the whole list. */
   'readingWhole',
@@ -59,26 +56,23 @@ export const FOLLOWER_STATES = [
   'comparing',
   /** Waits until every topic is connected. */
   'disconnected',
-  /** A reading is needed, and the follower waits until it may begin. */
+  /** Must read a list, but has to wait before it may begin. */
   'behind',
-  /** Waits for the time at which it reads the changes of the last gap a second time. */
+  /** Waits for the time of the second reading after a gap. */
   'awaitingSecondLook',
-  /** Only merges messages. No list is read until the next regular comparison. */
+  /** Only merges messages, until the next regular comparison. */
   'following',
 ] as const;
 
 export type FollowerState = (typeof FOLLOWER_STATES)[number];
 
-/** The second reading of the changes of a gap. */
+/** The plan to read the changes of a gap a second time. */
 interface SecondLook {
   readonly mark: Mark;
   readonly sinceWallMs: number | undefined;
   readonly pauseMs: number;
   readonly dueMs: number;
-  /**
-   * The service's time when the previous reading began, in milliseconds; undefined when it is not
-   * known.
-   */
+  /** When the previous reading began, by the service's clock; undefined when unknown. */
   readonly beforeMs: number | undefined;
 }
 
@@ -87,7 +81,7 @@ interface Check {
   dueMs: number;
   /** When the last comparison with the list began. */
   comparedTo: Moment;
-  /** When the current catch-up was requested. The catch-up can miss later changes. */
+  /** When the current reading was requested. It may miss later changes. */
   askedAt: Moment;
   isChecking: boolean;
 }
@@ -102,24 +96,24 @@ export class Follower {
   readonly #check: Check;
   /** The last complete reading of the whole list. */
   proven: ProvenList | undefined;
-  /** Why the comparison after the last gap is not complete; undefined when it is complete. */
+  /** Why changes of the last gap may be missing; undefined when none is missing. */
   doubt: OpenDoubt | undefined;
-  /** The pending second look after a gap. */
+  /** The planned second reading after a gap. */
   #secondLook: SecondLook | undefined;
-  /** The second look that is running. */
+  /** The second reading that is running. */
   #runningSecondLook: SecondLook | undefined;
-  /** The report of a reading that is emitted after the whole list was read. */
+  /** A report that is held back until the whole list was read. */
   #pendingReport: Report | undefined;
-  /** The service's count at the last reading, used when not every bicycle is known. */
+  /** The service's count in the last reading. It is compared when not every bicycle is known. */
   #lastTotal: number | undefined;
   /**
-   * Whether lists may be read. The follower first waits for the stream, so that no change falls
-   * between the list and the first message.
+   * Whether lists may be read. The follower first waits for the live stream, so that no change is
+   * missed between the list and the first message.
    */
   #mayRead: boolean;
-  /** Whether the first reading of the whole list is still to come or in progress. */
+  /** Whether the first reading of the whole list has not ended yet. */
   #isFirstPending: boolean;
-  /** The earliest time of the next notice about contradicting versions, on the monotonic clock. */
+  /** When the next notice about contradictory versions may be printed, on the monotonic clock. */
   #loweredVersionsDueMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: FollowerOptions, store: FleetStore, now: Moment, emit: Emit) {
@@ -172,7 +166,7 @@ export class Follower {
     return this.known.isWhole && this.isConnected && this.#gaps.open === undefined;
   }
 
-  /** Whether changes may be missing. */
+  /** Whether there may be changes that are not known yet. */
   get isBehind(): boolean {
     return this.#catchUp.isBehind;
   }
@@ -190,14 +184,14 @@ export class Follower {
     return this.#whole;
   }
 
-  /** When the last comparison with the list began, by the machine's clock. */
+  /** When the last comparison with the list began, by the system clock. */
   get comparedToMs(): number {
     return this.#check.comparedTo.wallMs;
   }
 
   /**
-   * Learns the whole fleet from a mirror whose data is accurate up to a moment of the monotonic
-   * clock. Later changes are read as after a gap.
+   * Learns the whole fleet from a mirror that was accurate at `fromMs` on the monotonic clock. The
+   * changes since then count as a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -208,7 +202,7 @@ export class Follower {
     this.#catchUp.missFrom(fromMs);
   }
 
-  /** Continues at the position in the stream where an earlier writer stopped. */
+  /** Continues where an earlier process stopped. The time in between counts as a gap. */
   resume(found: Resumed, now: Moment) {
     const { heardMs, checkedMs = heardMs, gap, isWhole } = found;
     this.proven = found.proven;
@@ -218,10 +212,10 @@ export class Follower {
       this.#isFirstPending = false;
     }
     if (heardMs === undefined) return this.#schedule(now);
-    // A writer that was killed may have left a gap open. That gap began before the last message of
-    // the writer.
+    // The earlier process may have been killed during a gap, which began before its last message.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // The same reading also finds changes since the last comparison that messages left out.
+    // The reading begins at the last comparison, because messages may have left out changed fields
+    // since then.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -231,7 +225,7 @@ export class Follower {
       reason: gap?.reason ?? 'the mirror was not running',
       wasReplayed: false,
     };
-    // The gap ends now, because the lists that are read from now on show all earlier changes.
+    // The gap ends now: the lists that are read from now on contain all earlier changes.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0)
@@ -239,7 +233,7 @@ export class Follower {
     this.#schedule(now);
   }
 
-  /** Merges a message about a bicycle. The kind of the returned change shows whether it is new. */
+  /** Merges a message about a bicycle. Returns the change; its kind says whether it is new. */
   merge(
     uuid: string | undefined,
     bicycle: Bicycle,
@@ -253,9 +247,7 @@ export class Follower {
     return change;
   }
 
-  /**
-   * Reports versions that contradict newer times, at most once in the time between two comparisons.
-   */
+  /** Reports lower versions with newer times, at most once every CHECK_MS. */
   #reportLoweredVersions(now: Moment) {
     if (this.known.loweredVersions === 0) return;
     this.known.loweredVersions = 0;
@@ -267,8 +259,8 @@ export class Follower {
   }
 
   /**
-   * Handles an unreadable message as a gap without length, because the list shows what the message
-   * may have contained.
+   * Handles an unreadable message as a gap without length. The list shows what the message may have
+   * contained.
    */
   takeUnreadable({ atMs, monotonicMs }: Message, reason: string, now: Moment) {
     this.#begin(atMs, monotonicMs, reason, false, now);
@@ -276,7 +268,7 @@ export class Follower {
     this.#schedule(now);
   }
 
-  /** Handles an event of the connection, an answer of the service, or a tick. */
+  /** Handles an event of the live stream, a response of the service, or a tick. */
   take(event: FollowerEvent | Closed, now: Moment) {
     switch (event.type) {
       case 'closed':
@@ -329,8 +321,8 @@ export class Follower {
     this.#mayRead = true;
     const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // Nothing is missing before the first connection, because the first reading shows the current
-    // state. The data of a database can be outdated.
+    // Before the first connection nothing can be missing in memory, because the first reading shows
+    // the current state. The data in a database may be outdated.
     if (!wasConnected && !this.known.store.isTable) return;
     const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, wasConnected, now);
@@ -342,14 +334,15 @@ export class Follower {
   }
 
   /**
-   * Reads the missing changes once the connection is back and the service has had time to resend
+   * Requests the missing changes. The connection is back, and the service had time to resend
    * messages.
    */
   #takeResync({ sinceWallMs }: Resync, now: Moment) {
     const sinceMs =
       sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
-    // The first reading of the whole list shows the current state.
+    // At the start, the first reading of the whole list shows the current state, so nothing else is
+    // read.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
   }
@@ -361,10 +354,7 @@ export class Follower {
     this.#catchUp.want(sinceMs, mostPages, now);
   }
 
-  /**
-   * Closes the gap after its changes were read, unless the connection was lost again in the
-   * meantime.
-   */
+  /** Closes the gap after its changes were read, unless the connection was lost again. */
   #closeGap() {
     if (this.#catchUp.wanted !== undefined || this.#catchUp.mark !== undefined) return;
     if (this.#secondLook !== undefined) return;
@@ -393,16 +383,15 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isConnected = this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // Without a connection only the first reading is useful. Any other reading would be repeated
+    // Without a connection, only the first reading is useful. Other readings would be repeated
     // after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // When the first list was read without a connection, the time until the first connection
-        // counts as a gap.
+        // Changes until the first connection are missing, so this time counts as a gap.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
-      // `mirror once` does not wait for a reading that may only begin later.
+      // `mirror once` ends without waiting for a reading that may begin only later.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
@@ -417,7 +406,7 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  /** Requests the second reading when it is due, or together with the reading of a later gap. */
+  /** Requests the second reading when it is due, or together with the reading for a new gap. */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
     const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
@@ -429,8 +418,8 @@ export class Follower {
   }
 
   /**
-   * Plans the second reading after a complete reading of a gap, unless the service resent every
-   * message. Further readings follow as long as the last one found changes.
+   * Plans a second reading after a gap was read completely, unless the service resent every
+   * message. Plans further readings as long as each one finds changes.
    */
   #planSecondLook(
     { sinceWallMs, newer, gone }: Report & Pick<EndedReading, 'newer'>,
@@ -440,8 +429,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // A change that happened after the previous reading does not show that the previous list
-    // lagged. Its message may simply not have arrived yet.
+    // Changes after the previous reading do not show that its list lagged: their messages may
+    // simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -464,14 +453,14 @@ export class Follower {
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
-    // For a role that does not see every bicycle, the count says nothing about deletions. The whole
-    // list is compared instead.
+    // If the role does not see every bicycle, the count does not show deletions, so the whole list
+    // is compared.
     if (this.known.store.isTable && !this.#seesAll)
       return this.#whole.want('this role does not see every bicycle', now);
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
-      // Reads the bicycles modified since the last comparison. This finds fields that messages
-      // leave out, such as links, and repairs a first list that lagged.
+      // The bicycles that were modified since the last comparison are read. This finds changed
+      // fields that messages leave out, such as links, and corrects a first list that lagged.
       Object.assign(check, { isChecking: true, askedAt: now });
       this.#catchUp.missFrom(check.comparedTo.monotonicMs);
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
@@ -480,8 +469,8 @@ export class Follower {
   }
 
   /**
-   * Returns a text that says how the service's count differs from the known bicycles; undefined
-   * when it matches or is unknown.
+   * Returns a text about how the service's count differs from the known bicycles, or undefined when
+   * it matches or is unknown.
    */
   #countDifference(total: number | undefined): string | undefined {
     const { store, isWhole } = this.known;
@@ -502,8 +491,8 @@ export class Follower {
     const check = this.#check;
     const { isChecking } = check;
     check.isChecking = false;
-    // A bicycle that left the fleet during a gap appears in no list. Only the service's count, or
-    // the whole list, shows that it is missing.
+    // A bicycle that left the fleet during a gap is in no list. Only the service's count or the
+    // whole list shows that it is missing.
     const uncounted =
       mark !== undefined && !isChecking && total === undefined ? UNCOUNTED : undefined;
     const difference =
@@ -519,8 +508,7 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // In a database, a reading counts as a comparison only if it goes back to the time of the last
-    // comparison.
+    // For a database, a reading counts as a comparison only if it begins at the last comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
@@ -542,20 +530,20 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read shortly before because of the same difference, and the difference
-    // remained. The list is not read again so soon.
+    // The whole list was read recently because of this difference, but the difference remained.
+    // Another reading must wait.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);
   }
 
-  /** Emits the report of a reading, unless it is a regular comparison that found no change. */
+  /** Emits the report of a reading. Leaves out a regular comparison without changes. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
     else if (report.isComplete) this.#settle();
   }
 
-  /** Emits a report. The report is not complete while a second reading is planned. */
+  /** Emits a report. It counts as incomplete while a second reading is planned. */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
     const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
@@ -566,8 +554,7 @@ export class Follower {
   }
 
   /**
-   * After a complete reading, the data no longer counts as uncertain, unless a gap is open or a
-   * second reading is planned.
+   * Clears the doubt about missing changes, unless a gap is open or a second reading is planned.
    */
   #settle() {
     if (this.#secondLook === undefined && !this.#catchUp.isBehind) this.doubt = undefined;
@@ -584,15 +571,15 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // After a long reading the next comparison is due at once. It must not begin in the same
-      // step, because the results of this reading are emitted first.
+      // After a long reading, the next comparison may be due already. It waits for the next step,
+      // because the results of this reading must be emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
-    // A list that was read shortly after the gap may come from a replica that lags, so it does not
-    // close the gap.
+    // A list that was read soon after the gap may come from a replica that lags. Then the second
+    // reading stays planned, and the gap stays open.
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
@@ -608,15 +595,15 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // A bicycle that left between the two readings is missing only from the second reading. A
-    // repeated message about a deleted bicycle keeps it listed until the next comparison.
+    // Counts are compared once more: a bicycle may have left between the two readings, or a
+    // repeated message may have kept a deleted bicycle.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const difference = isComparable ? this.#countDifference(total) : undefined;
     if (difference !== undefined && gone > 0) {
       this.#pendingReport = { ...report, gone: report.gone + gone };
       return this.#whole.want(difference, now);
     }
-    // The reading began before a later gap, so it does not contain the changes of that gap.
+    // The reading began before a later gap, so it lacks the changes of that gap.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);

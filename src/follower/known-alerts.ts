@@ -1,9 +1,8 @@
-// Remembers which versions of alerts were printed or existed before, so that each alert and each
-// change is printed once.
+// Remembers which versions of alerts are known, so that each alert and each change is printed once.
 //
-// A version is identified by the alert's `modified` and its state, because times have whole seconds
-// and two changes can have the same time. Links and `extra` are ignored: a webhook may format them
-// differently from the list.
+// A version is identified by the alert's `modified` and its state, because `modified` can have
+// whole seconds, and two changes can happen in the same second. Links and `extra` are ignored: a
+// webhook may write them in another form than the list.
 
 import { createHash } from 'node:crypto';
 import type { Alert } from '../api/alert.js';
@@ -12,16 +11,16 @@ import { readTime } from '../terminal/time.js';
 import { textOf } from '../terminal/values.js';
 
 /**
- * How fleet learned of a version, in increasing order of priority: the version existed at the start
- * and was not printed; it was printed from the list; a webhook delivered it.
+ * How fleet learned of a version, by increasing priority: it existed at the start and was not
+ * printed; it was printed from the list; a webhook delivered it.
  */
 export const SOURCES = ['there', 'list', 'webhook'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A received alert: its JSON text and its value. */
+/** A received alert: its JSON text and its parsed value. */
 export type AlertItem = Readonly<Item<Alert>>;
 
-/** A version of an alert, in the form that the state file stores. */
+/** A version of an alert, in the format of the state file. */
 export interface Version {
   readonly id: string;
   readonly modified: string;
@@ -30,20 +29,23 @@ export interface Version {
 }
 
 /**
- * The maximum number of alerts, and of versions of each alert. The alerts and versions that were
- * received least recently are removed first.
+ * Remembers at most this many alerts, and this many versions of each. The least recently received
+ * ones are removed first.
  */
 const KNOWN_ALERTS = 50_000;
 const KNOWN_VERSIONS = 10;
 
-/** Returns an identifier of the alert: its uuid in lower case, or a digest of its text. */
+/**
+ * Returns the identifier of an alert: its uuid in lower case, or a hash of its text when it has
+ * none.
+ */
 export function alertIdOf({ value, json }: AlertItem): string {
   const { uuid } = value;
   if (typeof uuid === 'string' && uuid !== '') return uuid.toLowerCase();
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
 
-/** Returns the time of the alert's last change in milliseconds since the epoch. */
+/** Returns when the alert was last changed, in milliseconds since the epoch. */
 export function lastMsOf({ modified, created }: Alert): number | undefined {
   return readTime(modified) ?? readTime(created);
 }
@@ -59,9 +61,8 @@ export function alertVersionOf(item: AlertItem, source: Source): Version {
 }
 
 /**
- * Returns a key that is the same for every spelling of a version. `Z`, `+00:00` and `.000000Z` are
- * the same time, and a time without a fraction is a whole second. Digits below a millisecond also
- * count.
+ * Returns a key that is equal for the same version in different spellings. `Z`, `+00:00` and
+ * `.000000Z` mean the same time. Digits below a millisecond are significant.
  */
 export function keyOf({ id, modified, state }: Version): string {
   return `${id} ${normalizeTime(modified)} ${state}`;
@@ -76,12 +77,12 @@ function normalizeTime(text: string): string {
 }
 
 export function openKnownAlerts() {
-  /** Versions by alert. Alerts and versions are in the order in which they were received. */
+  /** The known versions by alert. Both are in the order in which they were received. */
   const table = new Map<string, readonly Version[]>();
   return {
     /**
-     * Returns how fleet learned of this version, or undefined for an unknown version, and the state
-     * of the previous version.
+     * Looks up a version. Returns how fleet learned of it (undefined when unknown), and the state
+     * of the version before it.
      */
     look(item: AlertItem): {
       readonly source: Source | undefined;
@@ -102,18 +103,21 @@ export function openKnownAlerts() {
       const known = table.get(version.id) ?? [];
       const others = known.filter((other) => keyOf(other) !== keyOf(version));
       table.delete(version.id);
-      // The version that was received last is kept, whatever its time is. Otherwise the list would
-      // report it again and again.
+      // The newest received version is always kept, even if its time is old. Otherwise the list
+      // would report it again and again.
       table.set(version.id, [...others, version].slice(-KNOWN_VERSIONS));
       const [oldest = ''] = table.keys();
       if (table.size > KNOWN_ALERTS) table.delete(oldest);
     },
-    /** Returns all versions, starting with the least recently received alert. */
+    /** Returns all versions. The least recently received alert comes first. */
     versions: () => [...table.values()].flat(),
   };
 }
 
-/** Versions with unreadable times keep the order in which they arrived. */
+/**
+ * Whether a version is older than another. Versions with an unreadable time keep the order in which
+ * they arrived.
+ */
 function isBefore(version: Version, other: Version): boolean {
   const [at, otherAt] = [readTime(version.modified), readTime(other.modified)];
   return at !== undefined && otherAt !== undefined && at < otherAt;

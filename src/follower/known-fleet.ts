@@ -1,4 +1,5 @@
-// The known data of each bicycle: merges messages and list items, and reports changes.
+// Holds what is known about each bicycle. Merges messages and list items into it, and reports
+// changes.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
@@ -7,42 +8,44 @@ import type { FleetStore, KnownBicycle, Origin } from './fleet-store.js';
 import type { ServiceTime } from './service-time.js';
 
 /**
- * Where a message or list item came from: the organization of its topic or list, and the JSON text
+ * Where a message or list item came from: the organization of the topic or list, and the JSON text
  * of a list item.
  */
 export type ItemPlace = Pick<Origin, 'followed' | 'json'>;
 const NOWHERE: ItemPlace = { followed: '' };
 
-/** The difference between a message or list item and the known data of its bicycle. */
+/** How a message or list item differs from the known data of its bicycle. */
 export interface Change {
   /**
-   * `update`: a change. `repeat`: a change that was already shown. `late`: a message that is older
-   * than the known data. `caught-up`: a change that was found in the list after a gap.
+   * - `update`: a change.
+   * - `repeat`: a change that was already shown.
+   * - `late`: a message that is older than the known data.
+   * - `caught-up`: a change that was found in the list after a gap.
    */
   readonly kind: 'update' | 'repeat' | 'late' | 'caught-up';
   readonly uuid: string | undefined;
-  /** The known data before the change. It is undefined when the bicycle was not known. */
+  /** The known data before the change, or undefined when the bicycle was not known. */
   readonly before: Bicycle | undefined;
-  /** All known data after the change. */
+  /** The known data after the change. */
   readonly after: Bicycle;
-  /** The fields that differ, without fields such as `modified` that only the service uses. */
+  /** The changed fields. Fields that only the service uses, such as `modified`, are left out. */
   readonly fields: readonly string[];
 }
 
-/** The data that was known when the stream went silent. Items of a list are compared with it. */
+/** What was known when a gap began. List items are compared with it. */
 export interface Mark {
-  /** When the stream went silent, on the monotonic clock. */
+  /** When the gap began, on the monotonic clock. */
   readonly fromMs: number;
-  /** The lower bound of `modified` for later changes, in milliseconds since the epoch. */
+  /** The lower bound of `modified` for changes since then, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /**
-   * Whether the lower bound comes from times of the service. Otherwise it comes from the machine's
-   * clock, which may be wrong.
+   * Whether the lower bound comes from the service's times, not from the system clock, which may be
+   * wrong.
    */
   readonly isProven: boolean;
 }
 
-/** A mark without a lower bound: each item of a list is compared with the known data. */
+/** A mark without a lower bound. With it, every list item is compared with the known data. */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
   modifiedMs: Number.NEGATIVE_INFINITY,
@@ -50,44 +53,45 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `merged` for a list that is older than its request, such as a copy from a cache.
- * Only those items of the list are used that are certainly newer than the known data.
+ * The value of `askedAt` for a list that is older than its request, for example from a cache. Only
+ * list items that are certainly newer than the known data are used.
  */
 export const BEFORE_ALL = -1;
 
-/** The result of comparing one item of a list. */
+/** The result of comparing a list item with the known data. */
 export interface Comparison {
   readonly change: Change | undefined;
   /** Whether the bicycle was not known before and may have changed. */
   readonly isUnknown: boolean;
-  /** Whether it cannot be decided if the bicycle changed. */
+  /** Whether it is unclear if the bicycle changed. */
   readonly isUncertain: boolean;
-  /** Whether the list is older than the data that was known before its request. */
+  /** Whether the list is older than the data that was known before the list was requested. */
   readonly isStale: boolean;
 }
 
-/**
- * Assumed: the stream and the list can show changes out of `modified` order, but only by this much.
- */
+/** Assumed: messages and list items are out of `modified` order by at most this much. */
 export const DISORDER_MS = 10_000;
-/** Allowance for whole seconds, and for a machine's clock that differs from the service's clock. */
+/**
+ * An allowance for times in whole seconds, and for differences between the system clock and the
+ * service's clock.
+ */
 const CLOCK_SLACK_MS = 2_000;
 
 /**
- * A list that is read this long after a change is assumed to contain the change. A longer lag
- * cannot be detected.
+ * Assumes that a list contains every change that is older than this. A longer lag cannot be
+ * detected.
  */
 const LONGEST_LAG_MS = 120_000;
 
 /**
- * How many changes from lists are kept for a bicycle until their messages arrive. The list is read
- * every ten seconds when one topic is down for the longest pause while other topics reconnect.
+ * Keeps at most this many changes from lists for each bicycle, until their messages arrive. In the
+ * worst case, the list is read every ten seconds while one topic stays disconnected.
  */
 const CAUGHT_UP_LIMIT = 32;
 
 /**
- * Fields whose differences are not shown as changes: `modified` and other fields that only the
- * service uses, and values that depend on the request.
+ * Fields whose differences are not shown as changes. They are used only by the service, such as
+ * `modified`, or depend on the request.
  */
 export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'modified',
@@ -96,7 +100,7 @@ export const BOOKKEEPING: ReadonlySet<string> = new Set([
   'distance',
 ]);
 
-/** Returns the version of a message or item, or undefined when it cannot be compared. */
+/** Returns the version of a message or list item, or undefined when it has no usable version. */
 export function versionOf(bicycle: Bicycle): number | undefined {
   const version = bicycle['concurrency_version'];
   return typeof version === 'number' && Number.isSafeInteger(version) ? version : undefined;
@@ -105,12 +109,12 @@ export function versionOf(bicycle: Bicycle): number | undefined {
 const FRACTION = /\.\d+/;
 
 /**
- * Compares two times. The result is below 0 when `a` is older, and undefined when they cannot be
- * compared. A time without a fraction represents its whole second.
+ * Compares two times. Returns a negative number when `a` is older, and undefined when one of them
+ * is invalid. A time without a fraction means its whole second.
  */
 export function compareTimes(a: unknown, b: unknown): number | undefined {
   if (typeof a !== 'string' || typeof b !== 'string') return undefined;
-  // Texts of the same format are compared as text, because a number of milliseconds would lose the
+  // Times in the same format are compared as text, because milliseconds would lose the
   // microseconds.
   if (a.length === b.length && a.endsWith('Z') && b.endsWith('Z'))
     return a < b ? -1 : a > b ? 1 : 0;
@@ -120,13 +124,16 @@ export function compareTimes(a: unknown, b: unknown): number | undefined {
   return Math.floor(first / 1000) - Math.floor(second / 1000);
 }
 
-/** Returns the last millisecond that a `modified` can represent. */
+/**
+ * Returns the last millisecond that a time can mean. A time without a fraction means its whole
+ * second.
+ */
 export function latestOf(modified: unknown): number | undefined {
   const ms = readTime(modified);
   return ms === undefined || FRACTION.test(String(modified)) ? ms : ms + 999;
 }
 
-/** Returns the fields of the new data whose values differ from the known data. */
+/** Returns the fields whose known values changed. */
 function changedFields(before: Bicycle, after: Bicycle): string[] {
   const fields: string[] = [];
   for (const field in after) {
@@ -142,15 +149,18 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
   return fields;
 }
 
-/** Whether a message contains every known field. Most messages do, and then no copy is needed. */
+/**
+ * Whether a message contains every known field. Then it replaces the known data without a copy.
+ * Most messages do.
+ */
 function saysAll(message: Bicycle, before: Bicycle): boolean {
   for (const field in before) if (!Object.hasOwn(message, field)) return false;
   return true;
 }
 
 /**
- * Returns the shown changes that a later message can still repeat. The order of a stream is off by
- * at most DISORDER_MS.
+ * Returns the changes from lists that a message can still repeat. Messages are out of order by at
+ * most DISORDER_MS.
  */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
@@ -169,7 +179,7 @@ function saysAgain(message: Bicycle, item: Bicycle): boolean {
   return message.modified === item.modified && changedFields(item, message).length === 0;
 }
 
-/** Returns the stored data of a bicycle that a list showed first. */
+/** Returns the data of a bicycle that is known only from a list. */
 function firstOf(item: Bicycle, now: Moment): KnownBicycle {
   return {
     bicycle: item,
@@ -187,14 +197,17 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
   };
 }
 
-/** Merges and compares the bicycles of a store. */
+/** The known bicycles of a store, with the rules for merging and comparing. */
 export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
-  /** How often a message or list item had a lower version but a newer time than the known data. */
+  /**
+   * The number of messages and list items with a lower version but a newer time than the known
+   * data.
+   */
   loweredVersions = 0;
   #hasFallen = false;
-  /** Whether every bicycle of the service is known. */
+  /** Whether all bicycles of the service are known. */
   isWhole = false;
 
   constructor(
@@ -207,21 +220,21 @@ export class KnownFleet {
     return entry?.goneMs === undefined ? entry?.bicycle : undefined;
   }
 
-  /** Records that every bicycle is known, unless the store is full. */
+  /** Records that all bicycles are known, unless the store is full. */
   setWhole() {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
-  /** Returns the mark for a past moment of the monotonic clock. */
+  /** Returns the mark for a gap that began at `fromMs` on the monotonic clock. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    // Before a first `modified` is known, the date of an answer proves nothing: the clock of the
-    // push server may differ from the clock of the lists.
+    // The date of a response is used only together with a known `modified`, because the push
+    // server's clock may differ from the clock of the lists.
     const isProven = modifiedMs !== undefined || (this.time.isTold && this.time.hasModified);
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
 
-  /** Merges a pushed message: "some messages carry only a state" (interface.md section 2.5). */
+  /** Merges a message: "some messages carry only a state" (interface.md section 2.5). */
   merge(uuid: string | undefined, message: Bicycle, now: Moment, place = NOWHERE): Change {
     this.merged++;
     const modifiedMs = readTime(message.modified);
@@ -251,8 +264,7 @@ export class KnownFleet {
       version: isUnversioned ? entry?.version : version,
       modifiedMs: modifiedMs ?? entry?.modifiedMs,
       merged: this.merged,
-      // A repeated message does not count as new information, because the bicycle may be gone by
-      // now.
+      // A repeated message is not new information: the bicycle may have been deleted meanwhile.
       touchedMs: same === undefined || isUnversioned ? now.monotonicMs : same.touchedMs,
       isSilent: false,
       caughtUp: withoutOvertaken(entry?.caughtUp ?? [], modifiedMs),
@@ -263,12 +275,12 @@ export class KnownFleet {
     this.#keep(uuid, merged, origin);
     if (before === undefined || fields.length > 0)
       return { kind: 'update', uuid, before, after, fields };
-    // The first list was not shown, so a message that repeats it is shown as an update.
+    // A message that repeats the first list is an update, because the first list was not shown.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Learns a bicycle of the first list without reporting it. Returns its known data. */
+  /** Learns a bicycle of the first list without reporting a change. Returns its known data. */
   learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return item;
@@ -279,9 +291,8 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // A message about this bicycle arrived before the list item. When the message is newer, the
-    // list item only adds missing fields. When the service resent an old message, the list item is
-    // newer.
+    // A message about this bicycle arrived before the list. If it is newer, the list item only adds
+    // missing fields. If the service resent an old message, the list item is newer.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -296,8 +307,8 @@ export class KnownFleet {
   }
 
   /**
-   * Compares an item of a list with the known data after a gap. `askedAt` is the number of merged
-   * messages when the list was requested.
+   * Compares a list item with the known data after a gap. `askedAt` is the number of messages that
+   * were merged before the list was requested.
    */
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
@@ -321,8 +332,8 @@ export class KnownFleet {
       changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // The bicycle is known only from a list that was read after the last message. That list may
-    // already have contained the change that is searched for.
+    // The bicycle is known only from a list that was read after the gap began. That list may
+    // already have contained its change.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -347,15 +358,15 @@ export class KnownFleet {
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
-    // Without the service's time nothing proves that a bicycle did not change.
+    // Without the service's times, it is unclear whether the bicycle changed.
     const isUncertain = isUnseen && (latestMs === undefined || (!isChange && !mark.isProven));
     return { change, isUnknown: isUncertain, isUncertain, isStale };
   }
 
-  /** Handles a list item whose bicycle was not known. */
+  /** Handles a list item of an unknown bicycle. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // When every bicycle was known before the gap, an unknown bicycle was created since then.
+    // If all bicycles were known before the gap, this one was created later.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(
@@ -375,9 +386,9 @@ export class KnownFleet {
   }
 
   /**
-   * Marks a bicycle of --bicycle as gone. `listedAt` is the start of the reading that no longer
-   * contained it; a later message shows that the bicycle came back. Returns the known data, or
-   * undefined when the bicycle was not known.
+   * Marks a bicycle of --bicycle as gone. Returns its known data, or undefined when it was not
+   * known. `listedAt` is the start of the reading that did not contain it. A later message shows
+   * that the bicycle came back.
    */
   remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);
@@ -391,8 +402,7 @@ export class KnownFleet {
   }
 
   /**
-   * Creates an origin. It lists the fields one by one, because spreading an object costs more than
-   * merging the message (measured).
+   * Returns an Origin. Measured: copying the fields one by one is faster than spreading an object.
    */
   #origin(
     source: Origin['source'],
@@ -410,8 +420,8 @@ export class KnownFleet {
   }
 
   /**
-   * Whether a message or item is older than the known data. The version decides, or else a
-   * plausible `modified`.
+   * Whether a message or list item is older than the known data. The version decides. Without
+   * versions, a plausible `modified` decides.
    */
   #isOlder(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const order = this.#versionOrder(statement, entry, now);
@@ -421,10 +431,10 @@ export class KnownFleet {
   }
 
   /**
-   * Compares the version of a message or item with the known version; undefined when one of them is
-   * missing. A lower version with a newer time does not define an order, because a restored service
-   * counts from an older value, and a message can carry a wrong version. The time decides then, and
-   * also whenever both differ later. Messages out of order have times that are not newer.
+   * Compares the version of a message or list item with the known version. Returns undefined when
+   * one of them is missing. If the version is lower but the time is newer, the time decides: a
+   * restored service counts from an older version, and a message can contain a wrong one. After
+   * this has happened once, the time also decides when the version is higher but the time is older.
    */
   #versionOrder(statement: Bicycle, entry: KnownBicycle, now: Moment): number | undefined {
     const version = versionOf(statement);
@@ -443,16 +453,16 @@ export class KnownFleet {
   }
 
   /**
-   * Whether a list shows a lower version long after the last known change of the bicycle, with a time
-   * that is not older. A service that was restored within the same second does this, and no
-   * later time tells its versions apart.
+   * Whether a list shows a lower version, without an older time, long after the bicycle's last
+   * change. This happens when a service was restored within the second of the change. The times
+   * then cannot tell the versions apart.
    */
   #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(item);
     if (version === undefined || entry.version === undefined || version >= entry.version)
       return false;
     const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
-    // Until the service tells its time, only the monotonic clock shows how long ago the change was.
+    // Before the service's time is known, the age is measured with the monotonic clock.
     const ageMs =
       entry.modifiedMs === undefined || !this.time.isTold
         ? now.monotonicMs - entry.touchedMs
@@ -463,21 +473,23 @@ export class KnownFleet {
     return true;
   }
 
-  /** Whether a list item is newer than the messages. */
+  /** Whether a list item is newer than the known data. */
   #isNewer(item: Bicycle, entry: KnownBicycle, isMergedSince: boolean, now: Moment): boolean {
     if (!isMergedSince && this.#hasLowVersionForLong(item, entry, now)) return true;
     const order = this.#versionOrder(item, entry, now);
     if (order !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? order >= 0 : order > 0;
-    // When a message and a list item have the same time, the later one to arrive is used.
+    // The list was requested after the last message. If the times are equal, the list item is
+    // newer.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
-    // A time in the future proves nothing: the list may have been read before the message arrived.
+    // A `modified` in the future does not count, because the list may have been read before the
+    // message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }
 
   /**
-   * Whether a message is newer than the deletion of the bicycle. Older messages can arrive late.
+   * Whether a message is newer than the deletion of its bicycle. Older messages may arrive late.
    */
   #isBack(message: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const { goneMs = 0, bicycle } = entry;

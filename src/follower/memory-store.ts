@@ -1,4 +1,4 @@
-// The store of known bicycles in memory, for watch, board and maps.
+// Stores the known bicycles in memory, for `watch`, `board` and maps.
 
 import type { Bicycle } from '../api/bicycle.js';
 import {
@@ -10,8 +10,8 @@ import {
 } from './fleet-store.js';
 
 /**
- * The maximum number of bicycles; they take about 150 MB. The bicycle that was updated least
- * recently is evicted first.
+ * The maximum number of bicycles. They need about 150 MB. The least recently updated one is evicted
+ * first.
  */
 export const KNOWN_LIMIT = 100_000;
 
@@ -20,11 +20,11 @@ export class MemoryStore implements FleetStore {
   readonly isTable = false;
   readonly #known = new Map<string, KnownBicycle>();
   readonly #limit: number;
-  /** The number of the last pass that contained each bicycle. */
+  /** The last pass in which each bicycle was listed. */
   readonly #listed = new Map<string, number>();
   /**
-   * The bicycles that were updated or evicted since the last call of `takeTouched`. It is undefined
-   * before the first call, which returns all bicycles.
+   * The bicycles that were updated or evicted since the last call of `takeTouched`. Undefined
+   * before the first call.
    */
   #touched: Set<string> | undefined;
 
@@ -37,7 +37,7 @@ export class MemoryStore implements FleetStore {
   }
 
   keep(uuid: string, entry: KnownBicycle): boolean {
-    // The entry is deleted before it is set, so that the map is ordered by the last update.
+    // Deleting the entry first moves it to the end of the map, which is ordered by the last update.
     this.#forget(uuid);
     this.#known.set(uuid, entry);
     if (this.#known.size <= this.#limit) return true;
@@ -52,7 +52,8 @@ export class MemoryStore implements FleetStore {
   }
 
   /**
-   * Returns the bicycles that may have changed since the last call; all bicycles in the first call.
+   * Returns the bicycles that may have changed since the last call. The first call returns all
+   * bicycles.
    */
   takeTouched(): Iterable<string> {
     const touched = this.#touched ?? new Set(this.#known.keys());
@@ -66,7 +67,7 @@ export class MemoryStore implements FleetStore {
     return size;
   }
 
-  /** Returns 0, because a store in memory does not record gaps. */
+  /** Returns 0, because only a database records gaps. */
   found(): number {
     return 0;
   }
@@ -75,7 +76,7 @@ export class MemoryStore implements FleetStore {
     return this.#known.size >= this.#limit;
   }
 
-  /** Yields all known bicycles. The bicycle that was updated least recently comes first. */
+  /** Yields all known bicycles, the least recently updated one first. */
   *bicycles(): Generator<Bicycle> {
     for (const { bicycle, goneMs } of this.#known.values()) if (goneMs === undefined) yield bicycle;
   }

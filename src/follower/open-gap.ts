@@ -1,16 +1,16 @@
-// The open gap: its start and its reason. Overlapping gaps are merged.
+// Keeps track of the open gap. Overlapping gaps become one.
 
 import type { Moment } from '../system/clock.js';
 
 export interface OpenGap {
-  /** When the gap began, by the machine's clock in milliseconds. */
+  /** When the gap began, by the system clock in milliseconds. */
   readonly startedMs: number;
-  /** When the connection was back; undefined while it is down. */
+  /** When the connection returned; undefined while it is down. */
   readonly endedMs: number | undefined;
   readonly reason: string;
   /** Whether the service resent all messages of the gap so far. */
   readonly wasReplayed: boolean;
-  /** How many changes lists had shown when the gap began. */
+  /** The number of changes that lists had shown before the gap. */
   readonly foundBefore: number;
 }
 
@@ -20,18 +20,18 @@ export interface ClosedGap {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** How many changes the list showed for this gap. */
+  /** The number of changes that lists showed for this gap. */
   readonly found: number;
 }
 
-/** The data of a new gap. */
+/** What is known when a gap begins. */
 export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {
   readonly startedAt: Moment;
-  /** Returns how many changes lists have shown. */
+  /** Returns the number of changes that lists have shown. */
   readonly #found: () => number;
-  /** The topics without a connection. */
+  /** The topics that are not connected. */
   readonly #down: Set<string>;
   /** The open gap, if any. */
   open: OpenGap | undefined;
@@ -71,8 +71,8 @@ export class GapLog {
   }
 
   /**
-   * Closes the gap if the connection is back. Returns undefined when the connection is still down,
-   * and when the service resent every message and the list showed no change.
+   * Closes the gap if the connection is back. Returns the gap, or undefined when it stays open or
+   * nothing was missing: the service resent every message, and lists showed no change.
    */
   close(): ClosedGap | undefined {
     const gap = this.open;

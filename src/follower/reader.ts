@@ -1,5 +1,5 @@
-// Runs a reading of lists. A reading is a generator that yields requests and receives the answers.
-// No I/O.
+// Runs readings of lists. A reading is a generator that yields requests and receives the responses.
+// Does no I/O.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { Moment } from '../system/clock.js';
@@ -7,8 +7,8 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
- * The steps of a reading. A step yields one of three values: a request; a time on the monotonic
- * clock, to wait until then; or undefined, to wait for another answer to the last request.
+ * The steps of a reading. Each step yields a request, a time on the monotonic clock until which to
+ * wait, or undefined to wait for the next response to the last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,
@@ -18,9 +18,9 @@ export type Steps<Answer, Result> = Generator<
 
 export type OnEnd<Result> = (result: Result, now: Moment) => void;
 
-/** Runs one reading at a time. */
+/** Runs a reading. Only one can run at a time. */
 export class Reader<Answer, Result> {
-  /** When the last answer arrived. */
+  /** When the last response arrived. */
   protected now: Moment = { monotonicMs: 0, wallMs: 0 };
   protected lastId = 0;
   #steps: Steps<Answer, Result> | undefined;
@@ -37,7 +37,7 @@ export class Reader<Answer, Result> {
     return this.#steps !== undefined;
   }
 
-  /** The number of the current reading. Answers to other readings are ignored. */
+  /** The id of the current reading. Responses with another id are ignored. */
   get id(): number | undefined {
     return this.isReading ? this.lastId : undefined;
   }
@@ -48,7 +48,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Continues the reading when its pause is over. */
+  /** Continues the reading after its pause. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }
@@ -64,8 +64,8 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles an item of a list. Without a mark the item is only learned. With a mark it is compared
-   * with the known data. `askedAt` is the number of merged messages when the list was requested.
+   * Handles a list item. Without a mark it is only learned; with a mark it is compared with the
+   * known data. `askedAt` is the number of messages that were merged before the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)
@@ -76,7 +76,7 @@ export class Reader<Answer, Result> {
     return comparison;
   }
 
-  /** Ends the reading. */
+  /** Cancels the reading. */
   protected stop() {
     this.#steps = undefined;
   }

@@ -1,38 +1,34 @@
-// The service's clock, taken from its answers, and the newest known change at each moment.
+// Knows the service's clock from its responses, and which `modified` was the newest at each moment.
 
 import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
 
-/**
- * A `modified` is wrong, and defines no order, when it is ahead of the service's clock by more than
- * this time.
- */
+/** A `modified` that is further ahead of the service's clock than this is wrong and is ignored. */
 const AHEAD_MS = 5_000;
 /**
- * How much two dates of the service can differ, because headers have whole seconds and several
- * machines can answer.
+ * How much the `Date` headers of the service may differ: they have whole seconds, and several
+ * machines may answer.
  */
 const DATE_SLACK_MS = 3_000;
 /**
- * The maximum number of stored steps. When there are more, every second step of the older half is
- * dropped.
+ * Keeps at most this many steps. Above the limit, every second one of the older half is dropped.
  */
 const MOST_STEPS = 2_000;
 
 /**
- * Knows the service's clock and the newest change at each moment. All times are in milliseconds:
- * times of the service since the epoch, and `monotonicMs` on the machine's monotonic clock.
+ * Knows the service's clock, and the newest `modified` at each moment. Times of the service are in
+ * milliseconds since the epoch. `monotonicMs` is on the monotonic clock of this machine.
  */
 export class ServiceTime {
   /**
-   * Whether an answer contained the service's time. Until then the machine's clock is used, which
+   * Whether a response contained the service's time. Until then, the system clock is used, which
    * may be wrong by hours.
    */
   isTold = false;
   #aheadMs: number;
-  /** The service's time when the push channel was opened last. */
+  /** The service's time when the live stream was last opened. */
   #openedMs: number | undefined;
-  /** The newest known `modified` at each moment, earliest first. */
+  /** The newest known `modified` at each moment, in ascending order. */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
   constructor(startedAt: Moment) {
@@ -44,7 +40,7 @@ export class ServiceTime {
     return this.#steps.length > 0;
   }
 
-  /** Sets the service's clock from the date of an answer. */
+  /** Sets the service's clock by the `Date` header of a response. */
   set(serviceMs: number, monotonicMs: number) {
     this.isTold = true;
     this.#openedMs = serviceMs;
@@ -52,8 +48,8 @@ export class ServiceTime {
   }
 
   /**
-   * Returns the reason why a list is too old to prove anything: a cache kept it, or the service
-   * wrote it before the push channel was opened. Returns undefined for a list that is new enough.
+   * Returns why a list is too old to prove anything, or undefined when it is new enough. A list is
+   * too old when a cache stored it, or when it was written before the live stream was opened.
    */
   staleReason(dated: AnswerDate | undefined): string | undefined {
     const { dateMs, ageMs = 0 } = dated ?? {};
@@ -64,10 +60,7 @@ export class ServiceTime {
       : undefined;
   }
 
-  /**
-   * Records the `modified` time of a message or list item. Times in the service's future are
-   * ignored.
-   */
+  /** Records the `modified` of a message or list item. Ignores times in the service's future. */
   learn(modifiedMs: number | undefined, monotonicMs: number) {
     const last = this.#steps.at(-1);
     if (modifiedMs === undefined || (last !== undefined && modifiedMs <= last.modifiedMs)) return;
@@ -77,19 +70,19 @@ export class ServiceTime {
     this.#steps = this.#steps.filter((_, index) => index % 2 === 0 || index > MOST_STEPS / 2);
   }
 
-  /** Returns the service's time, or the machine's time before the first answer. */
+  /** Returns the service's time, or the system time before the first response. */
   at(monotonicMs: number): number {
     return monotonicMs + this.#aheadMs;
   }
 
-  /** Whether a `modified` is not in the service's future. */
+  /** Whether a `modified` can be right: it exists, and is not in the service's future. */
   isPlausible(modifiedMs: number | undefined, monotonicMs: number): boolean {
     return modifiedMs !== undefined && modifiedMs <= this.at(monotonicMs) + AHEAD_MS;
   }
 
   /**
-   * Returns the newest `modified` that was known at a moment. It may be slightly older than the
-   * true value, and then more pages are read.
+   * Returns the newest `modified` that was known at a moment. The result may be slightly too old;
+   * then more pages are read than necessary.
    */
   newestAt(monotonicMs: number): number | undefined {
     return this.#steps.findLast(({ sinceMs }) => sinceMs <= monotonicMs)?.modifiedMs;

@@ -1,8 +1,9 @@
-// Reads the whole list, checks that it is complete, and finds the bicycles that are gone. No I/O.
+// Reads the whole list, checks that the reading is complete, and finds deleted bicycles. Does no
+// I/O.
 //
-// A reading is complete when one pass through the pages contained as many bicycles as the service
-// counts, and none of them was older than the known data. A bicycle is gone when two complete
-// readings lack it and no message about it arrived between them.
+// A reading is complete when one pass returned as many bicycles as the service counts, and none of
+// them was older than the known data. A bicycle is gone when two complete readings lack it, and no
+// message about it arrived since the first one began.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -12,25 +13,22 @@ import type { ListPass, Meeting } from './fleet-store.js';
 import { BEFORE_ALL, type KnownFleet, NO_MARK } from './known-fleet.js';
 import { type OnEnd, Reader, type Steps } from './reader.js';
 
-/** The result of a reading. */
+/** The result of reading the whole list. */
 export interface WholeResult {
   readonly gone: number;
-  /** Why the reading is not complete. It is undefined for a complete reading. */
+  /** Why the reading is incomplete; undefined for a complete reading. */
   readonly reason: string | undefined;
   /**
-   * The sum of the service's counts of all lists. It is undefined when a list has no count or the
-   * reading was incomplete.
+   * The sum of the service's counts of all lists. Undefined when a list has no count or the reading
+   * is incomplete.
    */
   readonly total: number | undefined;
 }
 
-/**
- * Called after a complete reading. From then on, the known data is at least as new as the start of
- * the reading.
- */
+/** Called after a complete reading. The known data is then at least as new as its start. */
 export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
-/** A pass that contained as many bicycles as the service counts. */
+/** A complete pass, with at least as many bicycles as the service counts. */
 interface Proof extends Meeting {
   readonly pass: ListPass;
   readonly total: number | undefined;
@@ -44,14 +42,14 @@ interface Wanted {
   readonly dueMs: number;
 }
 
-/** The maximum number of passes through the list in one reading. */
+/** Reads the list at most this many times to get a complete pass. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
-/**
- * The time between two readings that prove a deletion. The pause is needed because a list can lag.
- */
+/** The pause between the two readings that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
-/** Pauses after failed readings, and after readings that were not complete. */
+/**
+ * The first and the longest pause after failed readings, and (UNPROVEN) after incomplete readings.
+ */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
 const FIRST_UNPROVEN_PAUSE_MS = 2 * 60_000;
@@ -59,15 +57,15 @@ const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList extends Reader<WholeAnswer, WholeResult> {
   readonly #onProven: OnProven;
-  /** The next reading. */
+  /** The next reading, if one was requested. */
   wanted: Wanted | undefined;
-  /** The progress of the current reading, and the known counts of the lists. */
+  /** The number of bicycles read so far, and the counts of the lists that are known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
-  /** The numbers of failed requests and of incomplete readings in a row. */
+  /** The numbers of consecutive failed requests and of consecutive incomplete readings. */
   #failures = 0;
   #unproven = 0;
-  /** The earliest time, on the monotonic clock, at which a differing count may cause a reading. */
+  /** When a differing count may cause the next reading, on the monotonic clock. */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -95,7 +93,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins the wanted reading. */
+  /** Begins the requested reading. */
   begin(now: Moment) {
     this.wanted = undefined;
     this.start(this.#read(now), now);
@@ -108,14 +106,13 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the list. Bicycles that the list lacks are gone only when a second reading also lacks
-   * them, because pages can shift and a list can lag.
+   * Reads the list, and removes bicycles that are gone. A second reading must confirm that they are
+   * missing, because pages can shift and a list can lag.
    */
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The second reading keeps the bicycles of the first one, because a bicycle in either list is
-    // not gone.
+    // The bicycles of the first reading stay recorded, because a bicycle in either reading exists.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -139,8 +136,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the lists until a pass is complete, at most three times. When no pass is complete,
-   * returns the incomplete result.
+   * Reads the lists until a pass is complete, at most MOST_PASSES times. Otherwise returns an
+   * incomplete result.
    */
   *#prove(started: Moment): WholeSteps<Proof | WholeResult> {
     const { store } = this.known;
@@ -156,8 +153,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       const pass = { id: this.lastId, pass: number, started, serviceMs, seesAll };
       const meeting = store.meet(pass) ?? ((yield undefined) as AnswerOf<'whole-met'>);
       const isShort = total !== undefined && meeting.met < total;
-      // The last pass may have a count that fell during the pass, because a busy fleet can lose
-      // bicycles during every pass.
+      // In the last pass, a falling count is accepted, because a busy fleet can lose bicycles
+      // during every pass.
       if (!isShort && stale === undefined && !(hasFallen && tries < MOST_PASSES)) {
         this.#onProven(startedAt, total, this.now);
         return { ...meeting, pass, total };
@@ -175,9 +172,9 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads all pages once. `stale` is the reason when the list was older than the known data.
-   * `hasFallen` is true when a count fell, because a bicycle may then have moved to an earlier
-   * page.
+   * Reads all pages once. Returns `stale` with the reason when the list is older than the known
+   * data, and `hasFallen` when a count fell. Then a bicycle may have moved to a page that was
+   * already read.
    */
   *#readPass(number: number): WholeSteps<{ stale: string | undefined; hasFallen: boolean }> {
     const { organizations } = this.options;
@@ -202,13 +199,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
-      // A bare array has no count. If it is a single page, no bicycle can be skipped between pages.
+      // A bare array has no count. With a single page, no bicycle can be skipped, so its length is
+      // the count.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
     return { stale, hasFallen };
   }
 
-  /** Handles a page. Returns true when one of its bicycles is older than the known data. */
+  /** Handles a page. Returns true when a bicycle on it is older than the known data. */
   #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
     const uuids: string[] = [];
     let isStale = false;
@@ -225,7 +223,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return isStale;
   }
 
-  /** Ends an incomplete reading. The pause before the next one grows. */
+  /** Ends an incomplete reading. The pause before the next one grows each time. */
   #endUnproven(event: string, reason: string, again?: string): WholeResult {
     const inMs = doublingPauseMs(
       ++this.#unproven,
@@ -242,7 +240,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return { gone: 0, reason, total: undefined };
   }
 
-  /** Handles a list that could not be read. The next reading starts at the first page. */
+  /** Handles a failed request. The next reading starts again at the first page. */
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.stop();
