@@ -1,5 +1,5 @@
-// `--exec` and `--post`: deliver each message to a command and to an address, at least once and in
-// order. A failing receiver does not delay the other one.
+// Delivers messages for `--exec` and `--post`: each message goes to a command and to an address, at
+// least once and in order. A failing receiver does not delay the other one.
 
 import type { Context } from '../context.js';
 import { count } from '../terminal/count.js';
@@ -16,13 +16,11 @@ import type { LogFields, Stderr } from './stderr.js';
 export interface DeliveriesOptions {
   flags: DeliveryFlags;
   session: Pick<Session<never>, 'stderr' | 'ending'>;
-  /** The waiting messages of a channel, from the state file or in memory. */
+  /** Returns the messages that wait for a channel. They come from the state file or from memory. */
   waiting(channel: Channel): WaitingMessages;
-  /** Whether the waiting messages are kept after the end of the program. */
+  /** Whether waiting messages are kept when the program ends. */
   isKept: boolean;
-  /**
-   * The noun for the delivered messages in notices to the operator, such as `['alert', 'alerts']`.
-   */
+  /** The noun for the messages in notices, such as `['alert', 'alerts']`. */
   noun: readonly [one: string, many: string];
 }
 
@@ -31,7 +29,7 @@ export type Deliveries = Awaited<ReturnType<typeof openDeliveries>>;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
 
-/** Opens the receivers of the flags and begins to deliver the messages of earlier runs. */
+/** Opens the receivers that the flags name, and begins to deliver the messages of earlier runs. */
 export async function openDeliveries(context: Context, options: DeliveriesOptions) {
   const { flags, session } = options;
   const receivers = [
@@ -41,21 +39,24 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
   const closeAll = () => {
     for (const { queue } of receivers) queue.close();
   };
-  // A signal or the end of `--for` also ends a delivery in progress.
+  // A signal, or the end of `--for`, also cancels a delivery in progress.
   session.ending.cut.addEventListener('abort', closeAll, { once: true });
   return {
     /** Queues a message for every receiver. Throws when it cannot be stored. */
     add(message: DeliveryMessage): void {
       for (const receiver of receivers) receiver.add(message);
     },
-    /** Makes a last attempt for the waiting messages, unless a signal or `--for` ended the run. */
+    /**
+     * Tries to deliver the waiting messages one last time, unless a signal or `--for` ended the
+     * run.
+     */
     async finish(): Promise<void> {
       if (!session.ending.cut.aborted) {
         await Promise.all(receivers.map(({ queue }) => queue.finish()));
       }
       closeAll();
     },
-    /** The part of the summary about deliveries. */
+    /** Returns the part of the final summary about deliveries. */
     summary() {
       const parts = receivers.map((receiver) => receiver.summary());
       return {
@@ -67,7 +68,7 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
   };
 }
 
-/** One receiver with its queue and its messages to the operator. */
+/** Opens one receiver, with its queue and its notices. */
 function openReceiver(
   context: Context,
   { flags, session, waiting, isKept, noun }: DeliveriesOptions,
@@ -134,7 +135,7 @@ function openReceiver(
   };
 }
 
-/** How many IDs a summary names. The JSON summary has all of them. */
+/** A summary names at most this many IDs. The JSON summary contains all of them. */
 const MOST_SHOWN_IDS = 5;
 
 function showIds(ids: readonly string[]): string {

@@ -1,4 +1,4 @@
-// The flags that deliver alerts and verdicts: --exec, --post, --template and --attempts.
+// The flags that deliver messages: --exec, --post, --template and --attempts.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import type { FlagsOf, NoFlags } from '../cli/command.js';
@@ -9,10 +9,7 @@ import { TEMPLATES } from './post-templates.js';
 const USUAL_ATTEMPTS = 20;
 const MOST_ATTEMPTS = 1_000_000;
 
-/**
- * Adds the delivery flags to a command. `noun` names the delivered messages in the help, such as
- * `alert`.
- */
+/** Adds the delivery flags to a command. `noun` names the messages in the help, such as `alert`. */
 export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   noun: string,
@@ -33,14 +30,14 @@ export function addDeliveryFlags<A extends unknown[], O extends OptionValues>(
     );
 }
 
-/** The parsed flags. `exec` is a shell command. */
+/** The parsed flags. `exec` contains a shell command. */
 export type DeliveryFlags = FlagsOf<typeof addDeliveryFlags<[], NoFlags>>;
 
 /** Parses the address of `--post`. */
 export function readPostUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The text is not repeated, because the path of a webhook is often its secret.
+    // The error does not quote the address, because the path of a webhook is often secret.
     throw usageError(
       '--post needs an http or https address',
       'for example: --post https://hooks.example.com/services/T0/B0',
@@ -51,7 +48,7 @@ export function readPostUrl(text: string): URL {
   return url;
 }
 
-/** Checks the flags together. Throws a usage error for flags without their receiver. */
+/** Throws a usage error when delivery flags contradict each other or lack a receiver. */
 export function checkDeliveryFlags({ exec, post, template }: DeliveryFlags): void {
   if (template !== undefined && post === undefined)
     throw usageError('--template sets the format of --post', 'add --post URL');

@@ -1,43 +1,40 @@
-// A queue of messages for one receiver: a command, or an address. Messages are delivered one at a
-// time and in order. A failed delivery is tried again with growing pauses, and set aside after too
-// many attempts.
+// A queue of messages for one receiver: a command or an address. It delivers one message at a time,
+// in order. A failed delivery is retried with growing pauses. After too many attempts, the message
+// is set aside and not delivered.
 
 import { LONGEST_ASKED_PAUSE_MS } from '../http/retry.js';
 import { type Clock, doublingPauseMs, sleep } from '../system/clock.js';
 
-/** The result of one attempt. */
+/** The result of one attempt to deliver a message. */
 export interface Attempt {
   readonly isDelivered: boolean;
   /** Why the attempt failed. */
   readonly reason: string;
-  /** The pause that the receiver asked for, in milliseconds. */
+  /** The pause in milliseconds that the receiver asked for. */
   readonly askedMs?: number | undefined;
-  /** Whether the receiver refused this message, so that a retry is unlikely to help. */
+  /** Whether the receiver refused the message, so that a retry probably fails too. */
   readonly isRefused?: boolean;
 }
 
-/**
- * The waiting messages, oldest first. A change is stored before the promise that it returns
- * resolves.
- */
+/** Stores the waiting messages, oldest first. A change is stored when the method returns. */
 export interface MessageStore<Message> {
   first(): Message | undefined;
-  /** The failed attempts of the first message, including those of earlier runs. */
+  /** Returns the number of failed attempts for the first message, including earlier runs. */
   tries(): number;
-  /** Counts a failed attempt of the first message. */
+  /** Records a failed attempt for the first message. */
   tried(): void;
   /** Removes the first message. */
   done(): void;
   size(): number;
 }
 
-/** The pauses between attempts, and when a message is set aside. */
+/** The pauses between attempts, and the limits after which a message is set aside. */
 export interface RetryPolicy {
   readonly firstPauseMs: number;
   readonly longestPauseMs: number;
-  /** Sets a message aside after this many failed attempts. */
+  /** The maximum number of failed attempts for a message. */
   readonly attempts: number;
-  /** Sets a message aside after this many refusals. */
+  /** The maximum number of refusals of a message. */
   readonly refusals: number;
 }
 
@@ -49,14 +46,14 @@ export interface Failure<Message> {
   readonly waiting: number;
 }
 
-/** Reports to the operator. */
+/** Receives reports about the queue. */
 export interface QueueReport<Message> {
   /**
-   * The first failure after a success. `retryInMs` is undefined when the message is set aside
-   * without another attempt.
+   * Called at the first failure after a success. `retryInMs` is undefined when the message is set
+   * aside without another attempt.
    */
   failing(failure: Failure<Message>): void;
-  /** The first success after a failure. */
+  /** Called at the first success after a failure. */
   back(downMs: number): void;
   setAside(message: Message, reason: string): void;
 }
@@ -68,19 +65,19 @@ export interface QueueOptions<Message> {
   clock: Clock;
   /** Sends a message once. Never rejects. */
   send(message: Message, signal: AbortSignal): Promise<Attempt>;
-  /** Called before the queue stops because its store cannot be written. */
+  /** Called when the queue stops because its store cannot be written. */
   onFailure(thrown: unknown): void;
 }
 
 export type DeliveryQueue = ReturnType<typeof openDeliveryQueue>;
 
-/** Opens the queue and begins to deliver the messages that wait in its store. */
+/** Opens a queue and begins to deliver the messages in its store. */
 export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   const { store, policy, report, clock, send, onFailure } = options;
   const over = new AbortController();
   /**
-   * Aborted when the program ends and the queue makes its last attempts. Pauses then end at once,
-   * and no message is tried twice.
+   * Aborted when the program ends. Pauses then end at once, and each message gets at most one more
+   * attempt.
    */
   const ending = new AbortController();
   const counts = { delivered: 0, attempts: 0, failed: 0, setAside: 0 };
@@ -88,7 +85,10 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
   let working: Promise<void> | undefined;
   let hasMore = false;
 
-  /** Reports the first failure after a success, and the first success after a failure. */
+  /**
+   * Reports an attempt if it is the first failure after a success, or the first success after a
+   * failure.
+   */
   function note(message: Message, attempt: Attempt, retryInMs: number | undefined): void {
     if (attempt.isDelivered) {
       if (failingSinceMs !== undefined) report.back(clock.monotonicMs() - failingSinceMs);
@@ -99,7 +99,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
     }
   }
 
-  /** Delivers the first message or sets it aside. Returns false when it stays in the queue. */
+  /** Delivers a message or sets it aside. Returns false when the message stays in the queue. */
   async function deliverFirst(message: Message): Promise<boolean> {
     let refusals = 0;
     for (;;) {
@@ -135,7 +135,9 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
     }
   }
 
-  /** Delivers the waiting messages, unless that is already in progress. */
+  /**
+   * Delivers the waiting messages. Does not start a second time while messages are being delivered.
+   */
   function start(): void {
     hasMore = true;
     working ??= work().finally(() => {
@@ -145,7 +147,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
 
   async function work(): Promise<void> {
     try {
-      // A message can be added just when the last message was delivered.
+      // A message may have been added while the last one was delivered.
       while (hasMore) {
         hasMore = false;
         await deliverAll();
@@ -157,19 +159,19 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
 
   start();
   return {
-    /** Call it after a message was added to the store. */
+    /** Must be called after a message was added to the store. */
     start,
     counts: () => ({ ...counts, waiting: store.size() }),
     /**
-     * Makes a last attempt for the waiting messages, without pauses, and stops at the first failure.
-     * Resolves at once after `close`.
+     * Tries to deliver the waiting messages one last time, without pauses. Stops at the first
+     * failure. Resolves at once after `close`.
      */
     async finish(): Promise<void> {
       ending.abort(new Error('the last attempts'));
       start();
       await working;
     },
-    /** Cancels the attempt in progress. The waiting messages stay in the store. */
+    /** Cancels the current attempt. The waiting messages stay in the store. */
     close: () => over.abort(new Error('the queue was closed')),
   };
 }

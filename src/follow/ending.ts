@@ -1,5 +1,5 @@
-// Ends a follow command: on a signal, at the end of `--for`, or on a failure. Stops all requests in
-// flight.
+// Ends a follow command on a signal, at the end of `--for`, or after a failure. Cancels all
+// requests in flight.
 
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';
@@ -8,10 +8,10 @@ import { ReaderStopped } from '../terminal/delivery.js';
 import type { WatchEnd } from '../views/connection.js';
 import type { EndOptions } from './flags.js';
 
-/** The reason with which requests and jq are aborted at the end. */
+/** The reason with which requests and jq are cancelled at the end. */
 export const OVER = new FleetError('interrupted', 'the watch is over');
 
-/** A stop by Ctrl-C, another signal, the end of `--for`, or a failure. */
+/** The event that ends a command: Ctrl-C, another signal, the end of `--for`, or a failure. */
 export interface Stop {
   readonly type: 'stop';
   readonly end: WatchEnd;
@@ -20,7 +20,7 @@ export interface Stop {
 
 export type Ending = ReturnType<typeof openEnding>;
 
-/** Watches for reasons to end and emits them as events. */
+/** Waits for a reason to end the command, and emits it as an event. */
 export function openEnding(
   context: Context,
   push: (event: Stop) => void,
@@ -41,15 +41,15 @@ export function openEnding(
   const cancelEnd =
     forMs === undefined ? () => {} : clock.after(forMs, () => stop('for', timeIsUp(forMs, until)));
   return {
-    /** Aborted with OVER at the end. Requests and jq end with it. */
+    /** Aborted with OVER when the command ends. This cancels requests and jq. */
     over,
     /**
-     * Aborted by a signal, the end of `--for` or a failure, but not when the condition of `--until`
-     * is met.
+     * Aborted by a signal, the end of `--for` or a failure. Not aborted when the condition of
+     * `--until` is met.
      */
     cut: cut.signal,
     stop,
-    /** Ends the command because background work failed, unless it has already ended. */
+    /** Ends the command because background work failed. Does nothing after the end. */
     fail(thrown: unknown) {
       if (!over.signal.aborted) stop('failed', asFleetError(thrown));
     },
@@ -62,8 +62,8 @@ export function openEnding(
 }
 
 /**
- * Converts an error into the reason for undelivered output: the command ended before it wrote its
- * output or before jq finished. Throws other errors.
+ * Returns why output was not delivered: the reader stopped, or the command ended before jq
+ * finished. Throws other errors.
  */
 export function whatStopped(thrown: unknown): Error {
   if (thrown === OVER)
@@ -78,7 +78,7 @@ function endOf(reason: unknown): WatchEnd {
 }
 
 /**
- * Returns the error at the end of `--for`. The end of `--for` is an error only together with
+ * Returns the error for the end of `--for`, or undefined. It is an error only together with
  * `--until`.
  */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {

@@ -1,5 +1,5 @@
-// `--exec`: runs a command for each alert with the alert as JSON on stdin and a time limit, and
-// prints its output.
+// Runs the command of `--exec` for each alert. The command gets the alert as JSON on stdin, and has
+// a time limit. Its output is printed.
 
 import type { Clock } from '../system/clock.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
@@ -7,22 +7,22 @@ import { describeEnd, readShellLines, runShell } from '../system/shell.js';
 export interface ExecOptions {
   env: NodeJS.ProcessEnv;
   clock: Clock;
-  /** Stops the command: sends SIGTERM, and kills the command soon afterwards. */
+  /** Stops the command when it is aborted: sends SIGTERM, and soon afterwards kills the command. */
   signal: AbortSignal;
-  /** Receives the output line by line, including control characters. */
+  /** Receives each line of output. The line may contain control characters. */
   say(line: string): void;
 }
 
-/** How long a command may run. */
+/** The maximum run time of the command. */
 export const EXEC_LIMIT_MS = 30_000;
-/** The maximum output of one run. Further output is dropped, and fleet reports that. */
+/** The maximum output of one run. Further output is dropped with a notice. */
 const OUTPUT_LIMIT_CHARACTERS = 64 * 1024;
-/** A longer line is printed in parts. */
+/** Longer lines are printed in several parts. */
 const LINE_LIMIT_CHARACTERS = 4_000;
 
 /**
- * Runs the command through the shell. Resolves with the reason of a failure, or undefined after a
- * success. Never rejects.
+ * Runs a command through the shell. Resolves with the reason of a failure, or with undefined after
+ * a success. Never rejects.
  */
 export async function runCommand(
   command: string,

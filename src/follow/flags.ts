@@ -1,4 +1,4 @@
-// The flags of watch, board, map and alerts watch.
+// The flags of `watch`, `board`, `map` and `alerts watch`.
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { TOPIC_ROLES } from '../api/push.js';
@@ -8,7 +8,7 @@ import { usageError } from '../errors.js';
 import type { Condition } from '../list/where.js';
 import { parseDuration, showDuration } from '../terminal/time.js';
 
-/** Returns a parser for commander: a duration of at least `leastMs`, in milliseconds. */
+/** Returns a flag parser for durations of at least `leastMs`. The parser returns milliseconds. */
 export function readDuration(flag: string, leastMs = 1): (text: string) => number {
   return (text) => {
     const milliseconds = parseDuration(text, flag);
@@ -19,12 +19,12 @@ export function readDuration(flag: string, leastMs = 1): (text: string) => numbe
   };
 }
 
-/** The default limit for silence of the push channel. */
+/** The default of `--idle`: a live stream without data for this long counts as dead. */
 export const IDLE_MS = 90_000;
-/** How many pages of the list are read at the start and after a gap, by default. */
+/** The default number of list pages that are read at the start and after a gap. */
 export const RESYNC_PAGES = 5;
 
-/** The longest value of --idle is a day. Node's timers can wait 24 days at most. */
+/** The maximum of `--idle`: one day. Node's timers cannot wait longer than 24 days. */
 const LONGEST_IDLE_SECONDS = 86_400;
 
 /** Parses a duration such as `8s`, or a number of seconds. Returns milliseconds. */
@@ -37,7 +37,7 @@ function readIdle(text: string): number {
   );
 }
 
-/** Adds the flag `--idle`. Its parsed value is in milliseconds. */
+/** Adds `--idle`. The parsed value is in milliseconds. */
 export function addIdleFlag<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {
@@ -45,7 +45,7 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
     '--idle <duration>',
     'silence after which the connection is dead: 8s, 2m',
   );
-  // The default is stored in milliseconds.
+  // `default` needs the parsed value, so it is in milliseconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 
@@ -60,7 +60,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the flags that end the command; `readUntil` parses a condition. */
+/** Adds the flags that end a command. `readUntil` parses a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   nouns: 'messages' | 'alerts',
@@ -82,5 +82,5 @@ export function addEndFlags<A extends unknown[], O extends OptionValues>(
     .option('--max-events <n>', `exit after this many ${nouns}`, wholeNumber('--max-events', 1));
 }
 
-/** The parsed flags that end the command; `for` is in milliseconds. */
+/** The parsed flags that end a command. `for` is in milliseconds. */
 export type EndOptions = FlagsOf<typeof addEndFlags<[], NoFlags>>;

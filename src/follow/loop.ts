@@ -1,5 +1,5 @@
-// The event loop of the follow commands: passes events to a state machine, performs its effects and
-// delivers its output in order.
+// The event loop of the follow commands. It passes events to a state machine, performs the effects
+// that the machine returns, and delivers its output in order.
 
 import { readTopic } from '../api/push.js';
 import type { Context } from '../context.js';
@@ -16,58 +16,57 @@ import type { EndOptions } from './flags.js';
 import { openOrderedDelivery } from './ordered-delivery.js';
 import { type Form, openStderr, type Stderr } from './stderr.js';
 
-/** The last effect of a state machine. */
+/** The effect with which a state machine ends the loop. */
 export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 
-/** Events and effects that all state machines share. The loop performs these effects. */
+/** The events and effects that all state machines share. The loop itself performs these effects. */
 export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
 export type CommonEffect = { readonly type: 'stream'; readonly event: StreamEvent } | End;
 
-/** A state machine and the functions that perform its effects. */
+/** A state machine, with functions that perform its effects. */
 export interface Machine<Event, Effect extends { readonly type: string }, Item> {
   step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
   /** Performs an effect. Returns an item to deliver, or undefined. */
   perform(effect: Effect): Item | undefined;
-  /** Receives all effects of a batch. */
+  /** Receives all effects of a batch of events. */
   look?(effects: readonly (Effect | CommonEffect)[]): void;
-  /** Delivers items in order. Calls `onDelivered` with the number of delivered items. */
+  /** Delivers items in order. Reports the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
   summarize(result: LoopResult): Promise<void>;
   batch?: BatchHooks<Event>;
 }
 
 /**
- * For a state machine that writes each batch of events in one transaction, such as the mirror's.
- * `load` parses the messages and loads the rows that they change, `step` merges the messages into
- * these rows, and `commit` writes the rows. Requests are sent and other effects are performed after
- * the commit.
+ * Hooks for a state machine that writes each batch of events in one transaction, such as the
+ * mirror's. `load` parses the messages and loads the affected rows, `step` merges the messages into
+ * the rows, and `commit` writes them. Requests and other effects follow after the commit.
  */
 export interface BatchHooks<Event> {
   /**
-   * How many events are loaded at once. With a small number, parsed messages live only briefly,
-   * which saves time in garbage collection.
+   * Loads at most this many events at once. A small number keeps parsed messages short-lived, which
+   * saves garbage collection time.
    */
   readonly mostLoaded: number;
-  /** Prepares events. Returns them in the form that the machine takes. */
+  /** Prepares events for the state machine, and returns the prepared events. */
   load(events: readonly (Event | CommonEvent)[]): Promise<readonly (Event | CommonEvent)[]>;
-  /** Writes the changes of a batch, including the last batch. An error ends the loop. */
+  /** Writes the changes of a batch. Also called for the last batch. An error ends the loop. */
   commit(batch: readonly (Event | CommonEvent)[], isEnd: boolean): Promise<void>;
-  /** How long events are collected before the next batch, unless the queue is full earlier. */
+  /** How long events are collected for the next batch. A full queue ends the wait. */
   readonly gatherMs: number;
 }
 
 export interface LoopResult {
   readonly end: WatchEnd;
-  /** The error, signal or closed output that ended the loop. */
+  /** The error or signal that ended the loop, or the error of a closed output. */
   readonly error: Error | undefined;
   readonly undelivered: number;
 }
 
 /** Receives events. */
 export interface EventSink<Event> {
-  /** `size` is the size of the event in characters. */
+  /** Adds an event. `size` is its length in characters. */
   emit(event: Event | CommonEvent, size?: number): void;
-  /** Returns a promise while the consumer has not processed earlier events. */
+  /** Returns a promise while the consumer is behind, otherwise undefined. */
   room(): Promise<void> | undefined;
   /** Aborted when the session ends. */
   readonly signal: AbortSignal;
@@ -80,15 +79,16 @@ export interface Session<Event> extends EventSink<Event> {
   readonly stderr: Stderr;
   readonly log: HttpLog;
   /**
-   * The loop opens a client of its own: the log of this client must match the format of stderr, and
-   * its requests end with the command.
+   * Opens a client for this command. Its log has the format of stderr, and its requests end with
+   * the command.
    */
   client(baseUrl: URL, retry: HttpLog['retry']): Promise<Client>;
-  /**
-   * Runs a source of events in the background. An unexpected error in the source ends the command.
-   */
+  /** Runs an event source in the background. An unexpected error in it ends the command. */
   runBeside(source: Promise<void>): void;
-  /** Runs at the end, before the summary, in reverse order of registration. */
+  /**
+   * Registers a function that runs at the end, before the summary. The last registered function
+   * runs first.
+   */
   atEnd(close: () => Promise<void> | void): void;
 }
 
@@ -99,7 +99,7 @@ export interface SessionOptions extends EndOptions {
   limitCharacters?: number;
 }
 
-/** Opens the resources of a follow command, and closes them after `use` has ended or failed. */
+/** Opens the resources of a follow command for `use`, and closes them afterwards. */
 export async function withSession<Event, Result>(
   context: Context,
   options: SessionOptions,
@@ -107,7 +107,7 @@ export async function withSession<Event, Result>(
 ): Promise<Result> {
   const { flags, io } = context;
   const { form, topics, limitCharacters } = options;
-  // Logs keep the exact topic. Titles are only for terminals.
+  // Logs show topics unchanged. Titles are only for terminals.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
   const titleOf = form === 'json' || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);
@@ -137,8 +137,8 @@ export async function withSession<Event, Result>(
 }
 
 /**
- * Follows until the end; `open` prepares the state machine. Throws a FleetError unless the command
- * ended in an expected way (cli.md section 3).
+ * Runs a follow command until its end. `open` prepares the state machine. Throws a FleetError
+ * unless the command ended as expected (cli.md section 3).
  */
 export async function follow<Event, Effect extends { readonly type: string }, Item>(
   context: Context,
@@ -159,8 +159,8 @@ export async function follow<Event, Effect extends { readonly type: string }, It
 }
 
 /**
- * Passes events to the machine until it ends. Rejects with errors of the delivery. When the reader
- * of stdout stopped reading, the undelivered items are counted instead.
+ * Passes events to the state machine until it ends. Rejects when the delivery fails. When the
+ * reader of stdout has stopped, counts the undelivered items instead.
  */
 export async function runLoop<Event, Effect extends { readonly type: string }, Item>(
   { io, clock }: Context,
@@ -174,7 +174,7 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     clock,
     endsByMessages,
     deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
-    // A tick wakes the loop, which otherwise sleeps until an event arrives.
+    // The tick wakes the loop, so that it notices the failure even without new events.
     onFailure: () => queue.push({ type: 'tick' }),
   });
   const perform = (effect: Effect | CommonEffect): Item | undefined => {
@@ -221,8 +221,8 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
 }
 
 /**
- * Reads the names of the organizations once, for titles. A topic that section 6.1 does not describe
- * keeps its name.
+ * Reads the names of the organizations once. Returns a function that makes titles for topics. A
+ * topic that section 6.1 does not describe keeps its name.
  */
 async function titleTopics(
   context: Context,

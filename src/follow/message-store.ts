@@ -1,21 +1,21 @@
-// The messages that wait for a command or an address, and their failed attempts. Each change is
-// appended to a log, so that the messages survive a restart.
+// Stores the messages that wait for a command or an address, and their failed attempts. Each change
+// is appended to a log, so that the messages survive a restart.
 
 import { isObject } from '../json/parse.js';
 import type { MessageStore } from './delivery-queue.js';
 import type { Notification } from './post-templates.js';
 
-/** What delivers the messages: the command of `--exec`, or the address of `--post`. */
+/** The ways of delivery: the command of `--exec`, and the address of `--post`. */
 export const CHANNELS = ['exec', 'post'] as const;
 export type Channel = (typeof CHANNELS)[number];
 
-/** An alert or a verdict on its way to a receiver. */
+/** A message for a receiver: an alert, or the verdict of a rule. */
 export interface DeliveryMessage {
-  /** Identifies the message to the operator: the UUID of an alert, or the name of a rule. */
+  /** The identifier in notices: the UUID of an alert, or the name of a rule. */
   readonly id: string;
   /** The JSON text that the receiver gets. */
   readonly json: string;
-  /** Its contents for `--template`. */
+  /** The contents for `--template`. */
   readonly notification?: Notification | undefined;
 }
 
@@ -24,10 +24,7 @@ export type WaitingMessages = ReturnType<typeof openMessageStore>;
 const MOST_MESSAGES = 100_000;
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
-/**
- * Opens an empty store. `append` writes records to the log of a state file, and throws when it
- * cannot.
- */
+/** Opens an empty store. `append` must write records to the log of a state file, or throw. */
 export function openMessageStore(channel: Channel, append: (records: readonly unknown[]) => void) {
   const waiting = new Map<number, { message: DeliveryMessage; tries: number }>();
   let characters = 0;
@@ -70,7 +67,7 @@ export function openMessageStore(channel: Channel, append: (records: readonly un
       append([{ channel, waits: last + 1, tries: 0, ...message }]);
       keep(last + 1, message, 0);
     },
-    /** The records that restore the store. */
+    /** Returns the records from which the store can be restored. */
     records: () =>
       [...waiting].map(([number, { message, tries }]) => ({
         channel,
@@ -78,7 +75,7 @@ export function openMessageStore(channel: Channel, append: (records: readonly un
         tries,
         ...message,
       })),
-    /** Restores one record of a log. Other records are ignored. */
+    /** Restores the store from one record of a log. Ignores records of other channels. */
     restore(record: { readonly [field: string]: unknown }): void {
       if (record['channel'] !== channel) return;
       const { waits, tries, id, json, notification, tried, ended } = record;

@@ -1,34 +1,31 @@
 // Delivers items in order. The caller waits for the reader of stdout, so that a slow reader also
-// slows down the messages of the service. When a number of messages or a condition can end the
-// command, the caller waits only briefly, because it must notice the end even when the reader reads
-// nothing.
+// slows down the live stream. With `--max-events` or `--until`, the caller waits only briefly,
+// because it must notice the end of the command even while the reader is blocked.
 
 import { type Clock, sleep } from '../system/clock.js';
 import { whatStopped } from './ending.js';
 
-/** How long the caller waits for a reader that reads nothing. */
+/** How long the caller waits for a blocked reader. */
 const STALL_MS = 1_000;
-/** When more items than this are undelivered, the caller waits in any case. */
+/** With more undelivered items than this, the caller always waits until they are delivered. */
 const UNDELIVERED_LIMIT_ITEMS = 20_000;
 
 export type OrderedDelivery<Item> = ReturnType<typeof openOrderedDelivery<Item>>;
 
 export interface OrderedDeliveryOptions<Item> {
   clock: Clock;
-  /** Whether messages can end the command, by `--max-events` or `--until`. */
+  /** Whether messages can end the command (`--max-events`, `--until`). */
   endsByMessages: boolean;
-  /** Delivers items and calls `onDelivered` with the number of delivered items. */
+  /** Delivers items, and reports the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
-  /** Called when a delivery fails while the caller does not wait for it. */
+  /** Called when a delivery fails. The caller may not be waiting for it. */
   onFailure(): void;
 }
 
 export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>) {
   const { clock, endsByMessages, deliver, onFailure } = options;
   let undelivered = 0;
-  /**
-   * The reason why the delivery stopped: the reader closed the pipe, or the jq program was stopped.
-   */
+  /** Why nothing more is delivered: the reader closed the pipe, or jq was stopped. */
   let stopped: Error | undefined;
   let failure: { readonly thrown: unknown } | undefined;
   let last = Promise.resolve();
@@ -51,7 +48,7 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
     }
   }
 
-  /** Waits for the deliveries, at most for a second. */
+  /** Waits for the deliveries, but not longer than STALL_MS. */
   async function waitShortly(): Promise<void> {
     const done = new AbortController();
     await Promise.race([last, sleep(clock, STALL_MS, done.signal).catch(() => {})]);
@@ -66,9 +63,8 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
     undelivered: () => undelivered,
     stopped: () => stopped,
     /**
-     * Delivers the items after all earlier ones. Resolves when they are delivered. When messages
-     * can end the command, it resolves after a second at the latest. Throws the error of a failed
-     * delivery.
+     * Delivers items after all earlier ones. Resolves when they are delivered, or after one second
+     * if messages can end the command. Throws the error of a failed delivery.
      */
     async add(items: readonly Item[]): Promise<void> {
       throwFailure();
@@ -79,7 +75,7 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
       else await last;
       throwFailure();
     },
-    /** Resolves when everything is delivered. Throws the error of a failed delivery. */
+    /** Resolves when all items are delivered. Throws the error of a failed delivery. */
     async finish(): Promise<void> {
       await last;
       throwFailure();

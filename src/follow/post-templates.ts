@@ -1,39 +1,36 @@
-// The bodies of `--post --template`: one shape for each kind of receiver.
+// Formats the bodies of `--post --template`, with one format for each kind of receiver.
 
-/** The contents of a message for people and for alert managers. */
+/** The contents of a message, for people and for alert managers. */
 export interface Notification {
-  /** One line: what happened, and to which bicycle or rule. */
+  /** One line that says what happened, and to which bicycle or rule. */
   readonly title: string;
-  /** More detail in one or several lines; can be empty. */
+  /** More details in one or several lines, or ''. */
   readonly text: string;
-  /**
-   * Whether the alert or violation needs attention now. It is false after the alert or violation
-   * ended.
-   */
+  /** Whether the alert or violation still needs attention. False after it ended. */
   readonly isOpen: boolean;
   /** The kind of alert, or the name of the rule. */
   readonly kind: string;
   /** The names and values of the fields, most important first. */
   readonly facts: readonly (readonly [name: string, value: string])[];
-  /** Identifies the alert over all its changes. */
+  /** The identifier of the alert. It stays the same when the alert changes. */
   readonly key: string;
-  /** When the alert began and ended, in the service's spelling (RFC 3339). */
+  /** When the alert began and ended, as the service wrote it (RFC 3339). */
   readonly startsAt?: string | undefined;
   readonly endsAt?: string | undefined;
-  /** An address with more about it. */
+  /** The URL of a page with more details. */
   readonly link?: string | undefined;
 }
 
 export const TEMPLATES = ['slack', 'teams', 'ntfy', 'alertmanager'] as const;
 export type Template = (typeof TEMPLATES)[number];
 
-/** The address and the JSON text of one post. */
+/** The URL and the JSON body of a request. */
 export interface Post {
   readonly url: URL;
   readonly body: string;
 }
 
-/** Returns the post for a notification in the shape of this receiver. */
+/** Formats a notification for the receiver that the template names. */
 export function renderPost(template: Template, url: URL, notification: Notification): Post {
   if (template === 'slack') return jsonPost(url, slackBody(notification));
   if (template === 'teams') return jsonPost(url, teamsBody(notification));
@@ -45,7 +42,10 @@ function jsonPost(url: URL, body: unknown): Post {
   return { url, body: JSON.stringify(body) };
 }
 
-/** Incoming webhooks of Slack: https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks */
+/**
+ * Returns the body for a Slack webhook:
+ * https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks
+ */
 function slackBody({ title, text, isOpen, facts }: Notification): object {
   const mark = isOpen ? ':red_circle:' : ':white_check_mark:';
   const lines = facts.map(([name, value]) => `${name}: ${value}`);
@@ -53,12 +53,12 @@ function slackBody({ title, text, isOpen, facts }: Notification): object {
   return { text: [`${mark} *${escapeSlack(title)}*`, ...rest].join('\n') };
 }
 
-/** Slack reads these three characters as markup and mentions. */
+/** Escapes the characters that Slack reads as markup and mentions. */
 function escapeSlack(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** A card for an incoming webhook of Teams (Workflows): https://adaptivecards.io/explorer */
+/** Returns a card for a Teams webhook (Workflows): https://adaptivecards.io/explorer */
 function teamsBody({ title, text, isOpen, facts }: Notification): object {
   const heading = {
     type: 'TextBlock',
@@ -89,7 +89,7 @@ function teamsBody({ title, text, isOpen, facts }: Notification): object {
   };
 }
 
-/** Prevents that the names of bicycles and rules become links or formatting. */
+/** Escapes Markdown, so that names of bicycles and rules do not become links or formatting. */
 function escapeMarkdown(text: string): string {
   return text.replace(/[\\`*_[\]()#<>]/g, '\\$&');
 }
@@ -98,7 +98,7 @@ const HIGH_PRIORITY = 4;
 const LOW_PRIORITY = 2;
 
 /**
- * Publishing as JSON, which goes to the address without the topic:
+ * Returns a post for ntfy. Its JSON format goes to the server's URL and contains the topic:
  * https://docs.ntfy.sh/publish/#publish-as-json
  */
 function ntfyPost(url: URL, { title, text, isOpen, kind, facts, link }: Notification): Post {
@@ -117,8 +117,8 @@ function ntfyPost(url: URL, { title, text, isOpen, kind, facts, link }: Notifica
 }
 
 /**
- * The body of `POST /api/v2/alerts` of Prometheus Alertmanager. The labels identify an alert, so
- * only values that never change become labels.
+ * Returns the body for `POST /api/v2/alerts` of Prometheus Alertmanager. The labels identify the
+ * alert, so they contain only values that never change.
  */
 function alertmanagerBody(notification: Notification): object {
   const { title, text, isOpen, kind, facts, key, startsAt, endsAt, link } = notification;

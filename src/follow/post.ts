@@ -1,4 +1,4 @@
-// Sends one message to an address by POST.
+// Sends a message to a URL by POST.
 
 import { reasonOf } from '../errors.js';
 import { readHead } from '../http/exchange.js';
@@ -17,18 +17,18 @@ export interface PostOptions {
   readonly signal: AbortSignal;
 }
 
-/** The time limit for the receiver's answer. */
+/** The time limit for the response of the receiver. */
 const ANSWER_LIMIT_MS = 10_000;
-/** Client errors that ask for a retry. */
+/** Client errors (4xx) after which a retry can succeed. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
 
 /**
- * The minimum length of a path segment that counts as a secret. Shorter segments are names, such as
+ * Path segments with at least this many characters count as secret. Shorter ones are names, such as
  * `alerts`.
  */
 const SHORTEST_SECRET = 16;
 
-/** Hides the long parts of the address of a webhook, because they are often its secret. */
+/** Adds the long parts of a webhook's URL to the hidden secrets, because they are often secret. */
 export function addSecretsOf(url: URL, secrets: Secrets): void {
   for (const part of [...url.pathname.split('/'), url.search.slice(1)]) {
     if (part.length >= SHORTEST_SECRET) secrets.add(part);
@@ -36,8 +36,8 @@ export function addSecretsOf(url: URL, secrets: Secrets): void {
 }
 
 /**
- * Sends a message once. Every 2xx answer means that the receiver accepted the message, also when
- * the body of the answer is broken: another attempt would deliver the message twice. Never rejects.
+ * Sends a message once. Never rejects. Any 2xx status counts as delivered, even when the body of
+ * the response is broken, because another attempt would deliver the message twice.
  */
 export async function postOnce(options: PostOptions): Promise<Attempt> {
   const { url, headers, body, dispatcher, clock, signal } = options;

@@ -1,5 +1,5 @@
-// Prints followed messages as lines, as JSON lines or through jq. A message that cannot be shown is
-// reported and skipped.
+// Prints messages as lines, as JSON lines or through jq. Reports and skips a message that cannot be
+// shown.
 
 import type { Context } from '../context.js';
 import { asFleetError, usageError } from '../errors.js';
@@ -9,8 +9,8 @@ import { changeLine, type ShownEntry } from '../views/watch.js';
 import type { Form, Stderr } from './stderr.js';
 
 /**
- * Chooses lines or JSON lines for `verb`. Another format in the settings is for lists and is
- * ignored. Another format in a flag is a usage error.
+ * Returns whether a command prints lines or JSON lines. Ignores another format in the settings,
+ * which is for lists. Throws a usage error for another format in a flag.
  */
 export async function chooseLines(
   { settings, flags }: Context,
@@ -27,37 +27,32 @@ export async function chooseLines(
   return isJson || flags.jq !== undefined ? 'json' : 'lines';
 }
 
-/** A message, or a change found in the list, for printing. */
+/** A message to print, or a change that was found in the list. */
 export interface Printable {
   readonly entry: ShownEntry;
-  /**
-   * The time of the event according to the service, or the time of arrival when the event has none.
-   */
+  /** The service's time of the event, or the time of arrival when it has none. */
   readonly atMs: number;
-  /** The time of arrival by the machine's clock. */
+  /** The time of arrival by the system clock. */
   readonly receivedMs: number;
-  /**
-   * The original JSON text of the message or alert. It is undefined when the entry has no such
-   * text.
-   */
+  /** The original JSON text of the message or alert, or undefined when there is none. */
   readonly data: string | undefined;
 }
 
-/** Prints the items in order. Calls `onDelivered` with the number of items that were written. */
+/** Prints items in order. Reports the number of written items to `onDelivered`. */
 export type Print = (
   items: readonly Printable[],
   onDelivered: (count: number) => void,
 ) => Promise<void>;
 
 /**
- * How many items are written at once. When the reader stops, the count of undelivered items is
- * wrong by at most this number.
+ * The number of items that are written together. When the reader stops, the number of undelivered
+ * items is wrong by at most this.
  */
 const TOGETHER = 100;
 
 /**
- * Reports items that cannot be shown or filtered on `stderr`. The signal stops the program of
- * `--jq`.
+ * Opens the printer. It reports items that cannot be shown or filtered on stderr. The signal stops
+ * the program of `--jq`.
  */
 export async function openPrinter(
   context: Context,
@@ -71,7 +66,7 @@ export async function openPrinter(
     ? await openJson(context, stderr, signal)
     : await openLines(context, stderr);
   return async (items, onDelivered) => {
-    // A message without JSON text was already reported on stderr.
+    // A message without JSON text was already reported on stderr, so it is skipped.
     const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
     onDelivered(items.length - printed.length);
     const texts = await textsOf(printed);
@@ -105,8 +100,8 @@ async function openLines({ io: { stdout }, flags }: Context, { zone, unshown }: 
 
 async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
   const jq = await context.jq();
-  // The contract promises "one envelope a line, exactly as received", so only newlines between JSON
-  // tokens are replaced.
+  // Replaces only the line feeds between JSON tokens, because the contract promises "one envelope a
+  // line, exactly as received".
   const lineOf = (data: string) =>
     `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
   return async (items: readonly Printable[]) => {

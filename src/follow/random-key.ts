@@ -1,5 +1,4 @@
-// A random key that is kept between runs. It is used for the address of a served page and for the
-// IDs of a feed.
+// Stores a random key between runs. Served pages use it in their address, and feeds in their IDs.
 
 import { randomBytes } from 'node:crypto';
 import { chmod, readFile } from 'node:fs/promises';
@@ -14,8 +13,8 @@ const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
 /**
- * Returns the key with this name from the user's state folder, and creates the key when it does not
- * exist. When the key cannot be stored, returns a key for this run only and prints a notice.
+ * Returns a stored random key, and creates it when it does not exist. If the key cannot be stored,
+ * prints a notice and returns a key that is valid for this run only.
  */
 export async function keptKey(
   { io, notice }: Context,
@@ -30,8 +29,7 @@ export async function keptKey(
     const write = (isNew: boolean) =>
       writeWholeFile(path, `${fresh}\n`, { isNew, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
-    // When two runs start at the same moment, both use the key of the run that writes the file
-    // first.
+    // If two runs start at the same moment, the first file counts, and both runs use its key.
     try {
       write(true);
     } catch (error) {

@@ -1,4 +1,4 @@
-// Sends the requests of a follower: for a page of the list, the whole list, or one bicycle.
+// Sends the requests of a follower: for a page of a list, a whole list, or one bicycle.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { readOneIfShown } from '../api/read-one.js';
@@ -11,19 +11,19 @@ import { firstPage, LARGE_PAGE } from '../http/first-page.js';
 import type { Item, Query } from '../http/types.js';
 import type { EventSink } from './loop.js';
 
-/** Receives answers, and provides the follower's state for reading a whole list. */
+/** Receives the responses. Also provides the follower's state while a whole list is read. */
 export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
-  /** Filters or changes the items before they are used. Default: unchanged. */
+  /** Filters or changes items before they are used. By default they are unchanged. */
   admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
 }
 
 const SUBJECT = 'the list of bicycles';
-/** How many pages are requested before they are needed, to hide the service's latency. */
+/** The number of pages that are requested ahead, to hide the latency of the service. */
 const PAGES_AHEAD = 4;
 /**
- * An item of a list counts in the queue as this many times its text length. This keeps batches
- * small: a list arrives page by page, and larger batches would gain little.
+ * List items count this many times their length in the queue, which keeps batches small. Larger
+ * batches gain little, because a list arrives page by page.
  */
 const ITEM_WEIGHT = 8;
 
@@ -31,7 +31,7 @@ export function isRequest(output: { readonly type: string }): output is Follower
   return output.type.startsWith('read-');
 }
 
-/** Sends a request and passes the answer to the sink. Never rejects. */
+/** Sends a request and passes the response to the sink. Never rejects. */
 export async function answer(
   client: Client,
   request: FollowerRequest,
@@ -65,7 +65,7 @@ export async function answer(
   }
 }
 
-/** Reads the complete list of an organization, several pages ahead. */
+/** Reads the whole list of an organization. Requests several pages ahead. */
 async function readWhole(
   client: Client,
   { id, organization }: FollowerRequest & { type: 'read-whole' },
@@ -73,12 +73,11 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // In this order, new bicycles appear at the end of the list, so that other bicycles do not move
-  // between pages.
+  // Ordered by `created`, new bicycles come last, and no other bicycle moves to another page.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // The earliest time at which a page can have been requested: when the page that comes
-  // `PAGES_AHEAD` pages before it arrived.
+  // The numbers of merged messages when the last pages arrived. A page may have been requested when
+  // the page PAGES_AHEAD before it arrived, so the oldest number counts for it.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

@@ -1,5 +1,5 @@
-// Prints notices of the follow commands on stderr: lines for people, JSON lines for programs.
-// Limits the memory for output that the reader of stderr has not read yet.
+// Prints the notices of follow commands on stderr: lines for people, or JSON lines for programs.
+// Limits the memory for output that stderr has not accepted yet.
 
 import { readTopic } from '../api/push.js';
 import type { Context } from '../context.js';
@@ -11,8 +11,8 @@ import { clean, escapeJson } from '../terminal/clean.js';
 import { iso, streamLine, streamRecord } from '../views/connection.js';
 
 /**
- * The kind of output: lines, JSON lines, a board on the terminal, or a page in a browser. The board
- * and the page show notices themselves.
+ * The kind of output: lines, JSON lines, a board on the terminal, or a web page. The board and the
+ * page show notices themselves.
  */
 export type Form = 'lines' | 'json' | 'board' | 'page';
 
@@ -22,31 +22,28 @@ export type Stderr = ReturnType<typeof openStderr>;
 
 interface StderrOptions {
   form: Form;
-  /** Returns the title of a topic for people. */
+  /** Returns a readable title for a topic. */
   titleOf?: ((topic: string) => string) | undefined;
-  /** Whether notices name the topic, because several topics are followed. */
+  /** Whether notices name the topic. True when several topics are followed. */
   namesTopic: boolean;
 }
 
-/** How many characters of a message that could not be shown are printed. */
+/** Prints at most this many characters of a message that could not be shown. */
 const KEPT_CHARACTERS = 1_000;
 /**
- * This many characters of the text are searched for secrets. It is much more than is printed,
- * because a secret that is cut is not recognised.
+ * Hides secrets in this many characters of a message before it is cut. A secret that is cut in two
+ * would not be recognised.
  */
 const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
-/**
- * The continuation of a line that is too wide for the terminal is indented to the text after its
- * time.
- */
+/** The indent of wrapped lines: they continue below the text, after the time. */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * A lost connection is reported again when the pause before the next attempt has grown by this
- * factor, but at most once a minute.
+ * A continuing outage is reported again when the pause between attempts has become this many times
+ * longer, and at most once a minute.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
-/** The maximum size of output that waits for the reader. Further lines are dropped and counted. */
+/** The maximum length of unwritten output. Further lines are dropped and counted. */
 const UNREAD_LIMIT_CHARACTERS = 256 * 1024;
 
 export function openStderr(context: Context, options: StderrOptions) {
@@ -59,11 +56,11 @@ export function openStderr(context: Context, options: StderrOptions) {
     const message = `${lines} lines were dropped here: the reader of stderr is too slow`;
     print(true, { event: 'left-out', message }, message);
   });
-  // The board fills the terminal and already shows these notices.
+  // A board on the terminal shows the notices itself, so they are not printed.
   const write = form === 'board' && io.stderr.isTerminal ? () => {} : writeBounded;
   const record = (fields: LogFields) =>
     escapeJson(JSON.stringify({ ...fields, at: fields['at'] ?? iso(wallMs()) }));
-  /** Prints in the current format. `always` prints even with `--quiet`, for gaps and losses. */
+  /** Prints a notice as a line or as JSON. With `always`, prints it even with `--quiet`. */
   const print = (always: boolean, fields: LogFields | undefined, line: string | undefined) => {
     if (flags.quiet === true && !always) return;
     if (isJson && fields !== undefined) write(record(fields));
@@ -71,7 +68,7 @@ export function openStderr(context: Context, options: StderrOptions) {
   };
   const forTerminal = (line: string) =>
     wrap(line, io.stderr.isTerminal ? io.stderr.width() : undefined, BEHIND_CLOCK).join('\n');
-  /** Printed only with `--verbose`. */
+  /** Prints a text, but only with `--verbose`. */
   const detail = (text: string) => {
     if (flags.verbose === true) print(true, { event: 'log', message: text }, text);
   };
@@ -81,9 +78,9 @@ export function openStderr(context: Context, options: StderrOptions) {
     zone,
     titleOf,
     print,
-    /** Returns the line with the local time of day in front. */
+    /** Returns a line that begins with the local time of day. */
     atNow,
-    /** Reports an event of a connection. */
+    /** Reports an event of the live stream. */
     stream(event: StreamEvent) {
       if (event.type === 'open') {
         lastLoss = undefined;
@@ -91,7 +88,7 @@ export function openStderr(context: Context, options: StderrOptions) {
         const role = readTopic(as)?.role;
         if (role !== undefined) detail(`subscribed as ${role}: ${as}`);
       }
-      // A long network outage is reported once, and again for each new reason, instead of with a
+      // A long outage is reported once, and again for each new reason. Otherwise it could print a
       // thousand lines.
       if (event.type === 'lost') {
         if (!isJson && lastLoss !== undefined && wasReported(event, lastLoss)) return;
@@ -104,7 +101,7 @@ export function openStderr(context: Context, options: StderrOptions) {
       );
       if (event.type === 'gap' && event.text !== undefined && !isJson) detail(`  ${event.text}`);
     },
-    /** Reports a message that could not be shown or filtered. */
+    /** Reports a message that cannot be shown or filtered. */
     unshown({ kind, message }: FleetError, text: string) {
       const hidden = io.secrets.hide(text.slice(0, HIDDEN_IN_CHARACTERS));
       const kept =
@@ -116,7 +113,8 @@ export function openStderr(context: Context, options: StderrOptions) {
     log: write,
     detail,
     /**
-     * Prints the final summary. Resolves when it is written. `always` prints even with `--quiet`.
+     * Prints the final summary and waits until it is written. With `always`, prints it even with
+     * `--quiet`.
      */
     async summary(always: boolean, fields: LogFields, lines: readonly string[]) {
       if (flags.quiet === true && !always) return;
@@ -126,8 +124,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 }
 
 /**
- * Whether this loss of the connection was already reported: the reason is the same, and the pause
- * is not much longer or was reported less than a minute ago.
+ * Whether a lost connection was already reported. The reason must be the same, and the pause must
+ * not be much longer, or the last report is less than a minute old.
  */
 function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =
@@ -137,8 +135,8 @@ function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported:
 }
 
 /**
- * Writes lines. While the reader is too far behind, lines are dropped and counted. The count is
- * reported later.
+ * Returns a function that writes lines. Drops lines while too much output is unwritten, and reports
+ * their number later.
  */
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;

@@ -1,5 +1,5 @@
-// Subscribes to topics of the push channel, one subscription for each topic, with the command's
-// settings and the token's roles.
+// Subscribes to topics of the live stream, with the command's settings and the token's roles. Each
+// topic has its own subscription.
 
 import { isUuid } from '../api/links.js';
 import { readTopic, subscribePath, type TopicRole, topicsByRole } from '../api/push.js';
@@ -14,10 +14,10 @@ export interface TopicOptions extends Pick<StreamOptions, 'signal' | 'emit' | 'r
   /** The value of `--idle` in milliseconds. */
   idle: number;
   sseUrl: URL;
-  /** The value of `--role`; undefined to use the token's roles. */
+  /** The value of `--role`. When undefined, the roles of the token are used. */
   role?: TopicRole | undefined;
   log: HttpLog;
-  /** Called before each connection with its token. */
+  /** Called before each connection, with the token that it uses. */
   onToken?(token: string): void;
 }
 
@@ -29,7 +29,7 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
     context.token(),
     context.network(),
   ]);
-  // Retrying cannot fix an invalid proxy, so it fails here, before the first connection.
+  // Fails before the first connection, because retrying cannot fix an invalid proxy setting.
   network.routeTo(sseUrl);
   await followStream({
     ...options,
@@ -51,8 +51,8 @@ export async function followTopics(context: Context, options: TopicOptions): Pro
 }
 
 /**
- * Returns a topic of bicycles once for each role that the token can subscribe as. Returns any other
- * topic unchanged.
+ * Returns the topics to try for a topic of bicycles: one for each role of the token. Other topics
+ * are returned unchanged.
  */
 export function targetsOf(
   sseUrl: URL,
@@ -76,9 +76,9 @@ function targetOf(sseUrl: URL, topic: string): TopicTarget {
 }
 
 /**
- * Whether the lists show every bicycle of the organizations to this token, according to its claims.
- * Observed: "operators see all of their organization; mechanics and renters the available ones and
- * their own".
+ * Whether the lists show all bicycles of the organizations to this token, by its claims. Observed:
+ * "operators see all of their organization; mechanics and renters the available ones and their
+ * own".
  */
 export function seesAllOf(token: string, organizations: readonly string[]): boolean {
   const affiliations = affiliationsOf(token);

@@ -1,5 +1,5 @@
-// Asks the token source (such as a token command) again when it fails at the start, and warns about
-// a token that will expire.
+// Retries the token source (such as a token command) when it fails. Also warns about a token that
+// will expire.
 
 import type { Context } from '../context.js';
 import { asFleetError } from '../errors.js';
@@ -9,19 +9,19 @@ import { showLocalTime } from '../system/time-zone.js';
 import { showDuration } from '../terminal/time.js';
 import { openStderr } from './stderr.js';
 
-/** The pauses between attempts to get a token. Each is twice the previous one. */
+/** The first and the longest pause between attempts to get a token. The pauses double. */
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
 /**
- * fleet warns about a token that cannot be renewed when the token expires within this time, or
- * before the end of `--for`.
+ * Warns about a token that expires within this time (or before the end of `--for`) and cannot be
+ * renewed.
  */
 const SOON_MS = 3_600_000;
 
 /**
- * Prepares the context of a follow command like `withTokenRetries`, and first warns about a token that
- * expires soon. `forMs` is the value of `--for`.
+ * Returns the context of a follow command, as `withTokenRetries` does. First warns about a token
+ * that expires soon. `forMs` is the value of `--for`.
  */
 export async function beginFollowing(context: Context, forMs?: number): Promise<Context> {
   await warnOfEnd(context, await context.token(), forMs);
@@ -29,9 +29,9 @@ export async function beginFollowing(context: Context, forMs?: number): Promise<
 }
 
 /**
- * Returns a context whose requests wait for a token. Throws a FleetError of kind `config` when no
- * token source is configured. Requests throw the error of the token source when waiting cannot
- * help.
+ * Returns a context whose requests wait until a token is available. Throws a FleetError of kind
+ * `config` when no token source is configured. Requests throw the error of the token source when
+ * waiting cannot help.
  */
 export async function withTokenRetries(context: Context, forMs?: number): Promise<Context> {
   const source = await context.token();
@@ -57,7 +57,7 @@ async function warnOfEnd(
   );
 }
 
-/** Asks for a token until there is one, the time is up, or waiting cannot help. */
+/** Asks for a token until one is available. Throws when the time is up or waiting cannot help. */
 async function waitForToken(
   context: Context,
   source: TokenSource,
