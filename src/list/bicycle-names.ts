@@ -1,4 +1,4 @@
-// Looks up names of bicycles by link in a mirror, if there is one.
+// Looks up the names of bicycles in a mirror, if there is one.
 
 import { wholeUuid } from '../api/links.js';
 import type { Context } from '../context.js';
@@ -6,13 +6,15 @@ import type { Mirror } from '../mirror/open.js';
 import { within } from '../system/clock.js';
 import { openChosen, withMirror } from './offline.js';
 
-/** Returns the name of a linked bicycle, or undefined when it is unknown. */
+/** Returns the name of the bicycle that a link refers to, or undefined when unknown. */
 export type NameOf = (link: unknown) => string | undefined;
 
-/** The maximum time for reading names. */
+/** How long to wait for the names. */
 const WAIT_LIMIT_MS = 2_000;
 
-/** Reads the names of all bicycles in the mirror. Without a readable mirror there are no names. */
+/**
+ * Reads the names of all bicycles from the mirror. Without a readable mirror, no names are known.
+ */
 export async function readBicycleNames(context: Context): Promise<NameOf> {
   const names = new Map<string, string>();
   const read = async (mirror: Mirror) => {

@@ -1,13 +1,11 @@
-// Prints fleet's own results (settings, profiles, a status) in every suitable format.
+// Prints results that fleet itself produces, such as settings, profiles or a status.
 
 import type { Context } from '../context.js';
 import { escapeJson } from '../terminal/clean.js';
 import type { Format, Shape } from '../terminal/formats.js';
 import { printRows } from './result.js';
 
-/**
- * Prints the rows. `--jq` and `--columns` work as for lists, and a table is fitted to the terminal.
- */
+/** Prints rows in the chosen format. `--jq` and `--columns` work as for lists. */
 export async function printReport<T>(
   context: Context,
   shape: Shape<T>,

@@ -1,12 +1,12 @@
-// Checks the fields of conditions against the objects that the service sends.
+// Checks the fields in conditions against the objects that the service sends.
 
 import { unknownWord } from '../cli/nearest.js';
 import { fieldsOf, firstSegment, hasField } from '../terminal/formats/columns.js';
 import { type Condition, isDocumented } from './where.js';
 
 /**
- * Refuses a condition on a field that is neither documented nor in the first page. Such a condition
- * would match nothing, or every item with `!=`.
+ * Throws for a condition on a field that is neither documented nor in the first page. Such a
+ * condition would match nothing, or everything with `!=`.
  *
  * @param shown the fields that the error lists before the fields of the page
  */

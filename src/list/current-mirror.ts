@@ -1,4 +1,5 @@
-// Opens the profile's mirror for commands that use it automatically, but only when it is current.
+// Opens the profile's mirror for commands that use it automatically. Such commands use a mirror
+// only when it is up to date.
 
 import { promises as files } from 'node:fs';
 import type { Bicycle } from '../api/bicycle.js';
@@ -10,16 +11,16 @@ import { organizationsOf } from '../settings/token.js';
 import { within } from '../system/clock.js';
 import { chosenDatabase, type MirrorContext, openChosen, withMirror } from './offline.js';
 
-/** How long to wait for a database. After this time the service is used instead. */
+/** How long to wait for the mirror's database before the service is used instead. */
 const PATIENCE_MS = 2_000;
 
 type Opener = MirrorContext &
   Pick<Context, 'clock' | 'signal'> & { readonly flags: { readonly mirror?: boolean } };
 
 /**
- * Opens the mirror of this run; the caller closes it. Returns undefined when the mirror is missing,
- * not current or unreadable, and with `--no-mirror`. When there is no mirror, it only checks
- * whether a file exists.
+ * Opens the profile's mirror; the caller must close it. Returns undefined with `--no-mirror`, and
+ * when the mirror is missing, unreadable or not up to date. If there is no mirror file, no database
+ * driver is loaded.
  */
 async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
   if (context.flags.mirror === false) return undefined;
@@ -29,10 +30,10 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await context.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...context, signal }, address);
-    // A mirror without a base URL cannot be used in place of this service.
+    // A mirror without a base URL may belong to another service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
-  // After a failure, the service is asked instead.
+  // If the mirror fails, the command uses the service.
   if ((await within(context, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
   await mirror?.close().catch(() => undefined);
   context.signal.throwIfAborted();
@@ -40,8 +41,8 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
 }
 
 /**
- * Passes a current mirror to `use` and resolves with its result. Resolves with undefined without a
- * current mirror or after a failure.
+ * Calls `use` with an up-to-date mirror and resolves with its result. Resolves with undefined when
+ * there is no such mirror, or after a failure.
  */
 export async function withCurrentMirror<T>(
   context: Opener,
@@ -56,8 +57,8 @@ export async function withCurrentMirror<T>(
 }
 
 /**
- * Whether a mirror contains all bicycles that the service would search. These are the bicycles of
- * one organization, or of all organizations in the token.
+ * Whether a mirror contains all bicycles that the service would search: those of one organization,
+ * or of all organizations in the token.
  */
 export async function holdsAll(
   { organizations }: Mirror,
@@ -68,15 +69,15 @@ export async function holdsAll(
   return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
 
-/** Returns the mirror of a client for `--offline`. */
+/** Returns the mirror behind a client of `--offline`, or undefined for a client of the service. */
 export function mirrorOf(client: Client): Mirror | undefined {
   return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
 }
 
 /**
- * Reads all bicycles of the organizations, least recently modified first, with the time of the
- * reading on the monotonic clock. Returns undefined without a current mirror of all these
- * organizations, or when there are more than `most` bicycles.
+ * Reads all bicycles of the organizations from an up-to-date mirror, least recently modified first.
+ * Also returns when they were read, on the monotonic clock. Returns undefined when no such mirror
+ * contains all these organizations, or when there are more than `most` bicycles.
  */
 export function rememberFleet(context: Context, organizations: readonly string[], most: number) {
   return withCurrentMirror(context, async ({ database, ...mirror }) => {
@@ -100,13 +101,13 @@ export function rememberFleet(context: Context, organizations: readonly string[]
 export type States = ReturnType<typeof openStates>;
 
 /**
- * Reads states of bicycles from a current mirror. Opens the mirror for the first bicycle, and
- * checks for each bicycle whether the mirror is still current.
+ * Reads single bicycles from an up-to-date mirror. Opens the mirror for the first bicycle, and
+ * checks each time that it is still up to date.
  */
 export function openStates(context: Context) {
   let opening: Promise<Mirror | undefined> | undefined;
   return {
-    /** Returns the bicycle as JSON, or undefined when the mirror may be wrong. */
+    /** Returns a bicycle as JSON text, or undefined when the mirror lacks it or may be outdated. */
     async of(uuid: string): Promise<string | undefined> {
       opening ??= openCurrentMirror(context);
       try {

@@ -1,4 +1,5 @@
-// Finds organizations, zones, models, locks and users by name in the lists of the service.
+// Finds organizations, zones, models, locks and users by name. The names come from lists of the
+// service.
 
 import { wholeUuid } from '../api/links.js';
 import { NAMED, type Named, type NamedKind } from '../api/named.js';
@@ -13,23 +14,23 @@ import { within } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
 import { listSome, shorten } from './pick-one.js';
 
-/** The names by UUID, most common name first. */
+/** The names of each resource by UUID. The most common kind of name comes first. */
 export type Names = Map<string, string[]>;
 
 /**
  * Reads names from the service until `isEnough` returns true. Returns undefined when the service
- * has no such list or does not show it to this token.
+ * does not have such a list, or does not show it to this token.
  */
 export function readNames(
   client: Client,
   kind: NamedKind,
   isEnough: (names: Names) => boolean = () => false,
 ): Promise<Names | undefined> {
-  // When the service refuses a token with 401, it refuses the token for every list.
+  // A 401 is thrown, because it means that the service refuses the token for every list.
   return ifOffered(readAllNames(client, kind, isEnough), ({ status }) => status !== 401);
 }
 
-/** Reads names as `readNames` does, but throws when the service refuses them. */
+/** Like `readNames`, but throws when the service denies access to the list. */
 function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | undefined> {
   return ifOffered(readAllNames(client, kind), ({ kind: failure }) => failure !== 'auth').catch(
     (thrown: unknown) => {
@@ -61,12 +62,12 @@ async function readAllNames(
   return names;
 }
 
-/** How long a heading waits for names. */
+/** How long a heading waits for the names of organizations. */
 const NAME_LIMIT_MS = 1_000;
 
 /**
- * Returns names of organizations for a heading. When the service does not answer quickly, returns
- * `organization` and the first digits of the UUID. Never throws.
+ * Returns the names of organizations for a heading. If the service does not answer in time, a name
+ * is `organization` and the first digits of the UUID. Never throws.
  */
 export async function showOrganizations(
   context: Context,
@@ -86,9 +87,9 @@ export async function showOrganizations(
 }
 
 /**
- * Returns the UUID of the resource that a text stands for. The text is a UUID, a link of that kind
- * of resource, or an exact name, which is looked up. Throws a FleetError of kind `usage` for the
- * link of another kind.
+ * Returns the UUID of the resource that the user named. `text` is a UUID, a link to such a
+ * resource, or a name to look up. Throws a FleetError of kind `usage` for a link to another kind of
+ * resource.
  */
 export async function uuidOfNamed(
   context: Context,
@@ -102,8 +103,8 @@ export async function uuidOfNamed(
 }
 
 /**
- * Caches the names that a command has read, because the organization of the settings is needed in
- * several places, and the rows of a file may contain many names.
+ * Caches the names that a command has read. Several parts of a command need the organization in the
+ * settings, and the rows of a file may contain many names.
  */
 const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 
@@ -122,8 +123,8 @@ async function findByName(context: Context, kind: NamedKind, text: string): Prom
 }
 
 /**
- * Returns the UUID of a name. Ignores case when only one name matches. Throws a FleetError that
- * lists other names.
+ * Returns the UUID of the resource with this name. Ignores case when no name matches exactly.
+ * Throws a FleetError that lists other names unless exactly one resource matches.
  */
 export function pickByName(
   { one, many }: NamedKind,

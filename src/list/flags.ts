@@ -1,4 +1,4 @@
-// The flags of all list commands.
+// The flags that all list commands have.
 
 import type {
   CommandUnknownOpts as Command,
@@ -25,14 +25,14 @@ import { usageError } from '../errors.js';
 import { OFFLINE, readTo, TO } from './mirror-flags.js';
 import { type Condition, checkCondition, parseCondition, type ShowAnyOf } from './where.js';
 
-/** A further query parameter. */
+/** An additional query parameter from `--param`. */
 export type QueryParameter = readonly [name: string, value: string];
 
 const NAMED_OFFERS = { organization: ORGANIZATIONS, zone: ZONES, model: MODELS };
 
 /**
- * Returns a parser for commander. It converts a UUID, or the link of such a resource, into the UUID
- * in lower case. It keeps any other text as a name, which is looked up later.
+ * Returns a flag parser. It converts a UUID, or a link to such a resource, to the UUID in lower
+ * case. It returns any other text unchanged, as a name to look up later.
  */
 export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => string {
   const read = (text: string) => {
@@ -43,7 +43,7 @@ export function readNamed(kind: keyof typeof NAMED_OFFERS): (text: string) => st
   return withOffers(read, NAMED_OFFERS[kind]);
 }
 
-/** The organization filter. */
+/** The flag that filters by organization. */
 export const ORGANIZATION_FLAG = [
   '--organization <uuid|name>',
   'filter by organization (default: from the settings)',
@@ -51,8 +51,8 @@ export const ORGANIZATION_FLAG = [
 ] as const;
 
 /**
- * Returns a parser for commander: a condition on fields, repeatable. `showAnyOf` returns the command
- * line for several values.
+ * Returns a parser for a repeatable flag with a condition on a field. `showAnyOf` returns the
+ * command line that selects several values.
  */
 export function readCondition(
   vocabulary: Vocabulary,
@@ -66,7 +66,9 @@ export function readCondition(
   return withOffers(read, ({ typed }) => offerConditions(typed, vocabulary));
 }
 
-/** Offers `FIELD=`, and after `state=` the states. */
+/**
+ * Returns completions for a condition: `FIELD=`, and the known values of the field after the `=`.
+ */
 function offerConditions(
   typed: string,
   { fields, words }: Pick<Vocabulary, 'fields' | 'words'>,
@@ -78,7 +80,7 @@ function offerConditions(
   return { words: plain(known.map((value) => `${field}${operator}${value}`)) };
 }
 
-/** A parser for commander: a query parameter `NAME=VALUE`, repeatable. */
+/** Parses a repeatable flag with a query parameter `NAME=VALUE`. */
 export function readParameter(
   text: string,
   before: readonly QueryParameter[] = [],
@@ -106,7 +108,7 @@ export function addConditionFlags<A extends unknown[], O extends OptionValues>(
     .option('--where <condition>', WHERE, readCondition(vocabulary, showAnyOf));
 }
 
-/** Adds the flags of every command that reads a list: organization, conditions and source. */
+/** Adds the flags of every command that reads a list: organization, conditions and mirror. */
 export function addScopeFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   vocabulary: Vocabulary,
@@ -116,10 +118,10 @@ export function addScopeFlags<A extends unknown[], O extends OptionValues>(
     .option(...TO, readTo);
 }
 
-/** How many orderings help shows. Completion and errors show all. */
+/** The help shows at most this many orderings. Completion and errors show all. */
 const MOST_ORDERINGS_SHOWN = 10;
 
-/** Adds the flags that all lists have. `byDefault` is the default order of the list. */
+/** Adds the flags of a list command. `byDefault` is the default order of the list. */
 export function addListFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   resource: Resource,
@@ -142,5 +144,5 @@ export function addListFlags<A extends unknown[], O extends OptionValues>(
     .option('--param <name=value>', 'send a further query parameter (repeatable)', readParameter);
 }
 
-/** The parsed flags of lists. Items must meet all conditions of `where`. */
+/** The parsed flags of a list command. An item must meet all conditions in `where`. */
 export type ListOptions = FlagsOf<typeof addListFlags<[], NoFlags>>;

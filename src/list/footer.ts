@@ -1,4 +1,4 @@
-// Counts the received and shown items of a list, and writes the closing lines.
+// Counts the items of a list that were received and shown, and returns the closing lines.
 
 import { FleetError } from '../errors.js';
 import { countNoun } from '../terminal/formats/renderer.js';
@@ -11,29 +11,30 @@ export function startTally() {
   return {
     pages: 0,
     /**
-     * The number of different items that arrived, and the number of items that arrived again in the
-     * same reading.
+     * The number of distinct items received, and the number of items received again in the same
+     * reading.
      */
     ...{ read: 0, repeated: 0 },
     /**
-     * How many items the service counts that did not arrive, even after the pages were read again.
+     * The number of items that are still missing after the pages were read again. The service's
+     * count shows it.
      */
     missing: 0,
     /**
-     * The number of items that passed fleet's own filters, and the number of items that were shown.
+     * The number of items that passed the filters of fleet itself, and the number of items shown.
      */
     ...{ kept: 0, shown: 0 },
-    /** The service's first and last total; undefined without a total. */
+    /** The first and the last total that the service sent; undefined when it sent none. */
     firstTotal: undefined as number | undefined,
     lastTotal: undefined as number | undefined,
-    /** Whether there are more items than were shown. */
+    /** Whether there are further items that were not shown. */
     hasMore: false,
-    /** The number of the next page; undefined when its link does not have a page number. */
+    /** The number of the next page, or undefined when its link contains no page number. */
     nextPage: undefined as number | undefined,
   };
 }
 
-/** Formats the progress: `12 pages, 240 of 2003 bicycles, 812 a second`. */
+/** Returns the progress line: `12 pages, 240 of 2003 bicycles, 812 a second`. */
 export function showProgress(
   tally: Tally,
   noun: Shape<unknown>['noun'],
@@ -46,17 +47,17 @@ export function showProgress(
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
 
-/** The options that the closing lines depend on. */
+/** The options that change the closing lines. */
 export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all' | 'count'> {
-  /** Whether the nearest items were shown. */
+  /** Whether the items nearest to a position were shown. */
   isNearest: boolean;
-  /** Whether fleet removed items, so that the service's total does not apply. */
+  /** Whether fleet itself filtered the items. The service's total then does not apply. */
   isFiltered: boolean;
 }
 
 /**
- * Returns the closing lines: first the problems of the reading, then how many items were shown and
- * how to see more.
+ * Returns the closing lines: problems of the reading, then the number of shown items and how to see
+ * more.
  */
 export function closingLines(
   tally: Tally,
@@ -82,8 +83,8 @@ export function closingLines(
 }
 
 /**
- * Returns the error for a list with fewer items than the service counts, or undefined when the list
- * is complete.
+ * Returns the error when fewer items arrived than the service counts, or undefined when the list is
+ * complete.
  */
 export function incompleteError(
   tally: Tally,
@@ -118,11 +119,12 @@ function describeShown(
   }
   if (!hasMore) return [];
   const of = isNearest ? kept : isFiltered ? undefined : total;
-  // With a filter of fleet, the remaining list may contain no further match.
+  // If fleet itself filters, the remaining pages may contain no match, so "there are more" is left
+  // out.
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
-  // Lists with cursors do not have page numbers.
+  // A list with cursors has no page numbers.
   const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
   const how = all === true ? 'remove --limit' : '--all';
   return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];

@@ -1,4 +1,4 @@
-// Prints a list page by page: each item once, and with an error when items are missing.
+// Prints a list page by page. Prints each item once, and fails when items are missing.
 
 import type { Resource } from '../api/resource.js';
 import type { Context } from '../context.js';
@@ -18,40 +18,40 @@ import { openResult, type Result } from './result.js';
 import { matches } from './where.js';
 import { writeFooter } from './write-footer.js';
 
-/** An item of a list, identified by its uuid. */
+/** An item of a list. Its uuid identifies it. */
 export interface Listed {
   uuid?: unknown;
 }
 
-/** A list to print. */
+/** Describes a list to print. */
 export interface ListPlan<T> {
   shape: Shape<T>;
   /**
-   * The requests, with filters of the service. Several requests form one list. They have the same
-   * ordering, and no item is in two of them.
+   * The requests, including the service's filters. Several requests form one list. They have the
+   * same ordering and no item in common.
    */
   requests: readonly HttpRequest[];
-  /** A line after a single page of the list. It is printed when there are more pages. */
+  /** A line to print after a single page when there are more pages. */
   pageNote?: string;
-  /** The documented fields, for `--where`. */
+  /** The documented fields, orderings and words, for `--where` and for hints. */
   resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
-  /** Changes each item before it is filtered and shown. */
+  /** Changes an item before it is filtered and shown. */
   extend?(item: Item<T>): Item<T>;
-  /** Whether an item is kept. This is checked before `--where`. Default: all items are kept. */
+  /** Whether to keep an item; checked before `--where`. By default all items are kept. */
   keep?(item: Item<T>): boolean;
   /**
-   * The distance of an item in metres. With this function, the nearest items are shown first, so
-   * all items must be read. Default: the order of the service.
+   * Returns the distance of an item in metres. If set, all items are read, and the nearest ones are
+   * shown first. By default, the items keep the service's order.
    */
   distance?(item: Item<T>): number;
-  /** Overrides the format of the settings. */
+  /** The output format. It overrides the settings. */
   format?: Format;
 }
 
 /**
- * Prints a list, or with `--count` its number of items. Throws the error of the first page that
- * cannot be read after its retries, and a FleetError of kind `partial` when fewer items arrived
- * than the service counts.
+ * Prints a list, or the number of its items with `--count`. Throws the error of a page that cannot
+ * be read despite retries, and a FleetError of kind `partial` when fewer items arrived than the
+ * service counts.
  */
 export async function printList<T extends Listed>(
   context: Context,
@@ -78,14 +78,14 @@ export async function printList<T extends Listed>(
   if (incomplete !== undefined) throw incomplete;
 }
 
-/** Whether fleet itself filters the items. */
+/** Whether fleet itself filters items, in addition to the service. */
 function isFilteredHere<T>({ keep }: ListPlan<T>, { where }: ListOptions): boolean {
   return keep !== undefined || where !== undefined;
 }
 
 /**
- * Passes every item of a list to `take`, for results that need the whole list. Throws like
- * `printList`, except when items are missing: that error is returned, so that the result can be
+ * Passes all items of a list to `take`, for results that need the whole list. Throws like
+ * `printList`. When items are missing, it returns that error instead, so that the result can be
  * printed first.
  */
 export async function readList<T extends Listed>(
@@ -105,7 +105,7 @@ export async function readList<T extends Listed>(
 }
 
 /**
- * Reads and shows a list: page by page as it arrives, or nearest first after all items have
+ * Reads and shows a list. Shows each page when it arrives, or the nearest items after all have
  * arrived.
  */
 async function showList<T extends Listed>(
@@ -134,7 +134,7 @@ async function showList<T extends Listed>(
   };
   let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
-  // This is a separate function, so that its variables can be freed before the next page is read.
+  // A separate function lets its variables be freed before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
     if (checked === 0 && items.length > 0 && plan.resource !== undefined) {
@@ -148,7 +148,7 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // The number of items to request for --limit is known only when every item is shown.
+    // The number of items to request is known only when every received item is shown.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -157,7 +157,7 @@ async function showList<T extends Listed>(
     gathered.sort((a, b) => a.metres - b.metres);
     if (how.isNearest) await show(gathered.map(({ item }) => item));
     progress?.end();
-    // The service's total includes items that a condition or fleet itself removes.
+    // The service's total does not apply when fleet itself has removed items.
     const isFiltered = options.where !== undefined || tally.kept < checked;
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
@@ -172,8 +172,8 @@ async function showList<T extends Listed>(
 }
 
 /**
- * Adds a hint. Services answer 400 or 500 to an ordering that they do not support. They answer 404
- * both to a missing page and to a wrong address.
+ * Adds a hint to an error. Services answer 400 or 500 to an unsupported ordering. They answer 404
+ * both to a missing page and to a wrong URL.
  */
 function withListHint<T>(
   thrown: unknown,
@@ -193,8 +193,8 @@ function withListHint<T>(
 }
 
 /**
- * Adds page and parameters to the requests. Throws a usage error for a parameter that is already
- * sent.
+ * Adds `--page` and `--param` to the requests. Throws a usage error for a parameter that a request
+ * already has.
  */
 function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpRequest[] {
   const { page, param = [] } = options;
@@ -214,8 +214,8 @@ function makeRequests<T>({ requests }: ListPlan<T>, options: ListOptions): HttpR
 }
 
 /**
- * Returns the service's total for all requests. Returns undefined when the service sends no total,
- * so that the items must be counted.
+ * Returns the service's total over all requests. Returns undefined when the service sends no total;
+ * the items must then be counted.
  */
 async function readTotal(
   context: Context,

@@ -1,5 +1,4 @@
-// Reads one list, or several lists as one. Several lists are merged in the requested order, and
-// each item is read once.
+// Reads several lists as one. Merges them in the requested order and yields each item once.
 
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
@@ -13,24 +12,23 @@ import { readItems } from './read-until-complete.js';
 
 interface Reading<T> {
   /**
-   * Lists that have no item in common, such as the lists of the two sides of the date line. All
-   * have the same ordering.
+   * Requests for lists without common items, such as those of both sides of the date line. All have
+   * the same ordering.
    */
   requests: readonly HttpRequest[];
   shape: Shape<T>;
 }
 
 interface Extent {
-  /** The number of items that are wanted; undefined for one page. */
+  /** The number of items to show; undefined for one page. */
   wanted: number | undefined;
-  /** The number of items to request; undefined when a later step filters items out. */
+  /** The number of items to request. Undefined when items are filtered later. */
   limit: number | undefined;
 }
 
 /**
- * Yields the items of all lists in batches and updates the tally. The totals of the tally are the
- * sums over the lists. One page of several lists consists of one page of each list. Throws like
- * `readItems`.
+ * Yields the items of all lists in batches, and updates the tally with the sums over the lists. One
+ * page then means one page of each list. Throws like `readItems`.
  */
 export async function* readMerged<T extends { uuid?: unknown }>(
   context: Context,
@@ -68,20 +66,20 @@ export async function* readMerged<T extends { uuid?: unknown }>(
   }
 }
 
-/** One of the lists. */
+/** One of the lists that are merged. */
 interface Source<T> {
   /** The items of the current page. */
   readonly items: readonly Item<T>[];
-  /** The next item; undefined at the end of the current page. */
+  /** The next item, or undefined when all items of the current page are used. */
   readonly head: Item<T> | undefined;
   /** Whether the current page is the last one. */
   readonly isDone: boolean;
   readonly tally: Tally;
-  /** The error when the service does not have the requested page of this list. */
+  /** The error when this list does not have the requested page. */
   readonly notFound: FleetError | undefined;
-  /** Moves to the next item. */
+  /** Moves on to the next item. */
   advance(): void;
-  /** Reads the next page when all items of the current page are used. */
+  /** Reads the next page if all items of the current page are used. */
   fill(): Promise<void>;
   close(): Promise<void>;
 }
@@ -129,7 +127,7 @@ function openSource<T extends { uuid?: unknown }>(
         try {
           await readOn();
         } catch (thrown) {
-          // Another list may be longer, and may have this page.
+          // The page may be missing in this list but exist in a longer one.
           if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found' || !isLaterPage)
             throw thrown;
           notFound = thrown;
@@ -146,7 +144,8 @@ function openSource<T extends { uuid?: unknown }>(
 type Compare = (a: unknown, b: unknown) => number;
 
 /**
- * Takes the item that is next in the order. Among equal items, the item of the first list is taken.
+ * Removes and returns the item that comes first in the order. For equal items, the earlier list has
+ * priority.
  */
 function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> | undefined {
   let first: Source<T> | undefined;
@@ -161,8 +160,8 @@ function takeFirst<T>(sources: readonly Source<T>[], compare: Compare): Item<T> 
 }
 
 /**
- * Compares two items by the ordering of the query. Without an ordering all items are equal, so that
- * the lists are read one after another.
+ * Returns a function that compares two items by the query's ordering. Without an ordering, all
+ * items are equal, so the lists follow one another.
  */
 function comparisonOf<T>(
   query: NonNullable<HttpRequest['query']>,
@@ -194,7 +193,9 @@ function comparisonOf<T>(
   };
 }
 
-/** Whether the service sorts missing values first. This depends on the service's database. */
+/**
+ * Whether the service puts missing values first. Databases differ in this, so the items show it.
+ */
 function startsWithNull<T>(field: string, sources: readonly Source<T>[]): boolean {
   return sources.some(({ items }) => {
     const values = items.map(({ value }) => readPath(value, field) ?? null);
@@ -212,7 +213,7 @@ function compareValues(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Writes the sums of the numbers of all lists into the tally of the merged list. */
+/** Writes the sums over all lists into the tally of the merged list. */
 function sumUp<T>(tally: Tally, sources: readonly Source<T>[], repeated: number): void {
   const parts = sources.map((source) => source.tally);
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

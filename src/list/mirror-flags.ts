@@ -1,18 +1,18 @@
-// The flags of commands that can read from a mirror: `--offline`, and `--to` for the database.
+// The flags of commands that can read a mirror: `--offline`, and `--to` for its database.
 
 import { usageError } from '../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';
 
-/** The flag for the database; `readTo` parses it. */
+/** The flag that names the database. `readTo` parses it. */
 export const TO = [
   '--to <address>',
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
 ] as const;
 
-/** The flag that reads from the mirror. A command that has it also has `TO`. */
+/** The flag that reads from the mirror. Commands with this flag also have `TO`. */
 export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
 
-/** Parses `--to`; a relative path is below the current directory. Throws a usage error. */
+/** Parses `--to`. A relative path begins at the current directory. Throws a usage error. */
 export function readTo(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());
   if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);

@@ -1,5 +1,5 @@
-// `--offline`: runs a command with a client that reads from the mirror, and prints the mirror's
-// age.
+// Implements `--offline`: runs a command with a client that reads from the mirror, and prints the
+// age of the mirror.
 
 import { ALERT } from '../api/alert.js';
 import { BICYCLE } from '../api/bicycle.js';
@@ -13,16 +13,14 @@ import { showDuration } from '../terminal/time.js';
 
 export interface OfflineFlags {
   offline?: boolean;
-  /** The database; undefined for the database of the profile. */
+  /** The database of `--to`; undefined for the profile's database. */
   to?: MirrorAddress;
 }
 
-/** The parts of a context that are needed to find the mirror. */
+/** What is needed to find the mirror. */
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
-/**
- * Returns the database of the mirror: the one of `--to`, or of the profile, or the default file.
- */
+/** Returns the address of the mirror: from `--to`, from the profile, or the default file. */
 export async function chosenDatabase(
   { settings, io }: MirrorContext,
   to?: MirrorAddress,
@@ -31,10 +29,7 @@ export async function chosenDatabase(
   return to ?? mirror.value ?? defaultAddress(findStateFolder(io.env), profile.value);
 }
 
-/**
- * Opens the mirror for reading, in the database `to` or in the database of the profile. The caller
- * closes it.
- */
+/** Opens the mirror for reading: the one at `to`, or the profile's. The caller must close it. */
 export async function openChosen(
   context: MirrorContext & Pick<Context, 'signal'>,
   to?: MirrorAddress,
@@ -45,7 +40,7 @@ export async function openChosen(
   return openMirror(await chosenDatabase(context, to), { signal, env: io.env, baseUrl });
 }
 
-/** Passes an opened mirror to `use` and closes it afterwards. */
+/** Calls `use` with a mirror, and closes the mirror afterwards. */
 export async function withMirror<T>(
   opening: Promise<Mirror>,
   use: (mirror: Mirror) => Promise<T>,
@@ -55,8 +50,7 @@ export async function withMirror<T>(
 }
 
 /**
- * Runs the action with a client that reads from the mirror, in the database `to` or in the database
- * of the profile.
+ * Runs a command with a client that reads from the mirror at `to`, or from the profile's mirror.
  */
 export async function runOffline(
   context: Context,
@@ -85,7 +79,8 @@ export async function runOffline(
     );
     const { isWhole, hasAlerts } = status;
     const isShort = !isWhole && (missing !== undefined || client.asked.has(BICYCLE.listPath));
-    // Counts and cards of bicycles also show alerts, but they can be printed without alerts.
+    // A command that reads only alerts fails without them. Counts and cards of bicycles also show
+    // alerts, but can be printed without them.
     const isOfAlerts =
       client.asked.size > 0 && [...client.asked].every((path) => path === ALERT.listPath);
     const what = isShort ? 'bicycles' : !hasAlerts && isOfAlerts ? 'alerts' : undefined;
@@ -100,10 +95,10 @@ export async function runOffline(
   });
 }
 
-/** An answer from an older mirror is printed together with its age. */
+/** When the mirror is older than this, its age is printed with the result. */
 const OLD_MIRROR_MS = 60_000;
 
-/** Prints a notice when the mirror is older than a minute, or when its age is not known. */
+/** Prints a notice when the mirror is older than a minute or its age is unknown. */
 export async function noticeOldMirror(
   context: Pick<Context, 'notice'>,
   status: MirrorStatus,
@@ -112,7 +107,10 @@ export async function noticeOldMirror(
   await context.notice(describeAge(status));
 }
 
-/** Describes the mirror: `from the mirror, current, 2 s old`, or why it is not current. */
+/**
+ * Describes the mirror: `from the mirror, current, 2 s old`, or the reasons why it is not up to
+ * date.
+ */
 export function describeAge(status: MirrorStatus): string {
   const {
     ageMs,
@@ -150,7 +148,8 @@ export function describeAge(status: MirrorStatus): string {
 }
 
 /**
- * Returns the organizations whose writer does not run, if the writers of other organizations run.
+ * Returns the organizations without a running writer, for a message. Returns '' when no writer runs
+ * at all.
  */
 function unwritten({ writers }: MirrorStatus): string {
   const silent = writers.flatMap(({ isWritten, organization }) =>

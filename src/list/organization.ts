@@ -1,5 +1,5 @@
-// Chooses the organization of a command: the one of the flag, or the one of the settings, or the
-// only one that is available.
+// Chooses the organization of a command: from a flag, from the settings, or the only one that
+// exists.
 
 import { BICYCLE, type Bicycle } from '../api/bicycle.js';
 import { wholeUuid } from '../api/links.js';
@@ -12,8 +12,8 @@ import { readNames, uuidOfNamed } from './find-named.js';
 import { listSome } from './pick-one.js';
 
 /**
- * Returns the UUID of the organization of the flag, or of the one in the settings. Returns
- * undefined without both. A name is looked up.
+ * Returns the UUID of the organization in the flag or in the settings, or undefined without both.
+ * Looks up a name.
  */
 export async function chosenOrganization(
   context: Context,
@@ -23,7 +23,7 @@ export async function chosenOrganization(
   return chosen === undefined ? undefined : uuidOfNamed(context, NAMED.organization, chosen);
 }
 
-/** Returns the organization as a parameter of a list. */
+/** Returns the organization as a query parameter of a list. */
 export async function scopeOf(
   context: Context,
   text?: string,
@@ -33,7 +33,7 @@ export async function scopeOf(
 }
 
 /**
- * Returns the result of `requireOrganizations` when there is only one. Throws a FleetError of kind
+ * Returns the only organization that `requireOrganizations` finds. Throws a FleetError of kind
  * `usage` that lists them when there are several.
  */
 export async function requireOrganization(
@@ -47,10 +47,10 @@ export async function requireOrganization(
 }
 
 /**
- * Returns the organizations of the flags, or the one of the settings, or all organizations in the
- * token, or the only one in the first page of bicycles. The UUIDs are in lower case and without
- * duplicates. When fleet found the organization itself, it prints a notice. Throws a FleetError of
- * kind `usage` when there is no organization, or when the first page of bicycles contains several.
+ * Returns the organizations of the flags, of the settings, or of the token, or else the only one on
+ * the first page of bicycles. The UUIDs are in lower case and distinct. Prints a notice when fleet
+ * found a single organization itself. Throws a FleetError of kind `usage` when there is none, or
+ * when the page contains several.
  */
 export async function requireOrganizations(
   context: Context,
@@ -70,7 +70,10 @@ export async function requireOrganizations(
   return [...found];
 }
 
-/** Observed: a bicycle has a link to its organization. */
+/**
+ * Returns the organizations on the first page of bicycles. Observed: a bicycle links to its
+ * organization.
+ */
 async function readOwners(context: Context): Promise<string[]> {
   const request = { path: BICYCLE.listPath, subject: 'the list of bicycles' };
   const { items } = await firstPage<Bicycle>(await context.client(), request);

@@ -1,4 +1,4 @@
-// Writes a result or a drawing to stdout, or atomically to a file.
+// Writes a result to stdout, or atomically to a file.
 
 import { constants, promises as files } from 'node:fs';
 import type { Context } from '../context.js';
@@ -7,9 +7,9 @@ import type { NamedOutput } from '../system/named-file.js';
 import { followLinks, openWholeFile } from '../system/whole-file.js';
 
 /**
- * Opens the file of `--file`, or stdout. The caller calls `end` after writing. When the command
- * fails before, the file is not created or changed. Throws a FleetError of kind `output` when the
- * file cannot be written.
+ * Opens the file of `--file`, or stdout. The caller must call `end` after writing. If the command
+ * fails before that, the file is neither created nor changed. Throws a FleetError of kind `output`
+ * when the file cannot be written.
  */
 export async function openTarget(context: Context) {
   const target = await openFile(context, context.flags.file);
@@ -31,13 +31,12 @@ async function openFile(context: Context, file: string | undefined) {
       });
     }
   };
-  // fleet writes into a pipe or a device, such as /dev/null, and does not replace it. A link is
-  // followed to its target.
+  // A link is followed. A pipe or a device, such as /dev/null, is written to and not replaced.
   const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
-  // Renaming a file only needs write access to the folder, so the access to the file itself is
-  // checked here.
+  // Replacing a file needs write access only to its folder. This check also respects a file that is
+  // write-protected.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   if (!isReplaced) {
     const output = await attempt(() => openPipe(context, path));
@@ -55,24 +54,29 @@ async function openFile(context: Context, file: string | undefined) {
   };
 }
 
-/** Opens a pipe or a device. The signal and `--timeout` limit how long this waits. */
+/**
+ * Opens a pipe or a device for writing. Stops waiting when the signal is aborted or `--timeout`
+ * ends.
+ */
 async function openPipe({ clock, signal, settings }: Context, path: string): Promise<NamedOutput> {
   const silenceMs = (await settings()).timeout.value;
   const { openNamedOutput } = await import('../system/named-file.js');
   return openNamedOutput(path, { clock, signal, silenceMs });
 }
 
-/** Whether the result is shown on a terminal. */
+/** Whether the result appears on a terminal. */
 export function isScreen({ io, flags }: Context): boolean {
   return io.stdout.isTerminal && flags.file === undefined;
 }
 
-/** Writes a complete result to stdout or to the file of `--file`. */
+/** Writes a complete result to stdout, or to the file of `--file`. */
 export async function writeResult(context: Context, text: string | Buffer): Promise<void> {
   await writeWhole(context, context.flags.file, text);
 }
 
-/** Writes a text to a file, or to stdout without a file name. Throws like `openTarget`. */
+/**
+ * Writes a text or bytes to a file, or to stdout when no file is named. Throws like `openTarget`.
+ */
 export async function writeWhole(
   context: Context,
   file: string | undefined,

@@ -1,4 +1,4 @@
-// Finds the only item with a prefix or name, or lists all matches in an error.
+// Picks the only item that matches a prefix or name. Several matches are an error that lists them.
 
 import type { Resource } from '../api/resource.js';
 import { type FleetError, usageError } from '../errors.js';
@@ -6,24 +6,24 @@ import { cutTo } from '../http/server-text.js';
 import type { Item } from '../http/types.js';
 import { clean } from '../terminal/clean.js';
 
-/** The identified item. */
+/** The item that the user meant. */
 export interface Meant<T> {
   /** The UUID in lower case. */
   uuid: string;
-  /** The item from the list; undefined for a complete UUID, which is not looked up. */
+  /** The item from a list. Undefined for a complete UUID, because it needs no look-up. */
   item: Item<T> | undefined;
 }
 
-/** How many items an error lists, and how long a name in it may be. */
+/** An error lists at most this many items, and this many characters of a name. */
 const MOST_LISTED = 10;
 const LONGEST_NAME_CHARACTERS = 40;
 
-/** Longer texts are cut in an error. */
+/** An error shows at most this many characters of the user's text. */
 const LONGEST_TEXT_CHARACTERS = 200;
 
 /**
- * Returns the only match. Throws a FleetError of kind `usage` that lists the matches when there are
- * several, or of kind `missing` when there is none.
+ * Returns the only match. Throws a FleetError of kind `usage` that lists several matches, or
+ * `missing` when there is none.
  */
 export function pickOne<T extends { [field: string]: unknown }>(
   text: string,
@@ -40,7 +40,7 @@ export function pickOne<T extends { [field: string]: unknown }>(
   );
 }
 
-/** Lists the first items on one line. */
+/** Returns the first items on one line, and the number of the others. */
 export function listSome(things: readonly (readonly [uuid: string, name: unknown])[]): string {
   const shown = things.slice(0, MOST_LISTED).map(([uuid, name]) => describe(uuid, name));
   if (things.length > MOST_LISTED) shown.push(`and ${things.length - MOST_LISTED} more`);
@@ -48,8 +48,8 @@ export function listSome(things: readonly (readonly [uuid: string, name: unknown
 }
 
 /**
- * Formats an item without control characters as `0b9f2c1e-… (Emmy 0001)`. The user can paste the
- * UUID, and recognises the name.
+ * Describes an item as `0b9f2c1e-… (Emmy 0001)`, without control characters. The user can copy the
+ * UUID and recognise the name.
  */
 export function describe(uuid: unknown, name: unknown): string {
   const id = clean(String(uuid ?? '').slice(0, 36));
@@ -58,7 +58,7 @@ export function describe(uuid: unknown, name: unknown): string {
     : id;
 }
 
-/** Shortens a typed text for an error. */
+/** Shortens a text that the user typed, for an error. */
 export function shorten(text: string): string {
   return text.length <= LONGEST_TEXT_CHARACTERS ? text : `${cutTo(text, LONGEST_TEXT_CHARACTERS)}…`;
 }

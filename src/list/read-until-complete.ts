@@ -1,4 +1,4 @@
-// Reads the pages of a list. Reads them again while fewer items arrived than the service counts.
+// Reads the pages of a list, and reads them again when fewer items arrived than the service counts.
 
 import type { Context } from '../context.js';
 import { hasUuid, openSeen } from '../http/distinct.js';
@@ -8,21 +8,20 @@ import { countNoun } from '../terminal/formats/renderer.js';
 import type { Shape } from '../terminal/formats.js';
 import type { Tally } from './footer.js';
 
-/** The maximum number of readings of a list with missing items. */
+/** Reads an incomplete list at most this many times. */
 const READINGS_LIMIT = 3;
 
-/**
- * A repeated reading may read this many pages more than the first reading, because the list can
- * grow.
- */
+/** Later readings may have this many more pages than the first one, because the list can grow. */
 const FURTHER_PAGES = 5;
 
 /**
- * Reads a list and updates the tally. Yields new items in arrays, and empties an array when the
- * next one is requested. Reads the pages again while fewer items arrived than the service counts.
- * At the end, `tally.missing` is the number of items that are still missing. A caller that has
- * enough items can stop earlier. Without `wanted`, only the first page is read. Requests no page
- * after `limit` items. Throws the client's errors.
+ * Reads a list, yields its new items in arrays and updates the tally. Without `wanted`, reads only
+ * the first page. Requests no page after `limit` items. Reads the list again when fewer items
+ * arrived than the service counts. In the end, `tally.missing` is the number of items that are
+ * still missing.
+ *
+ * Empties each array when the next one is requested. The caller can stop at any time. Throws the
+ * client's errors.
  */
 export async function* readItems<T extends { uuid?: unknown }>(
   context: Context,
@@ -36,29 +35,29 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // When the reading starts at a later page, the expected number of items is not known.
+  // If the reading starts at a later page, the number of missing items is unknown.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {
     const isFirst = reading === 1;
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
-      // An item without a uuid may already have been shown.
+      // In a repeated reading, items without a uuid are skipped, because they may already have been
+      // shown.
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
       tally.pages += 1;
       tally.read += items.length;
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // A change of the total is remembered, even when the total changes back during a repeated
-      // reading.
+      // A changed total is kept, even when a later reading shows the first total again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
-      // The used items are released. A page can be large, and the caller would keep it until the
-      // next page arrives.
+      // Frees the items. A page can be large, and the caller's loop holds it until the next page
+      // arrives.
       page.items.length = 0;
       page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;

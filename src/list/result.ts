@@ -1,4 +1,4 @@
-// Writes a command's result to stdout: rendered in the chosen format, or filtered by jq.
+// Writes the result of a command to stdout or a file: in the chosen format, or filtered by jq.
 
 import { headingOf } from '../api/headings.js';
 import type { Context } from '../context.js';
@@ -12,13 +12,15 @@ import { isScreen, openTarget } from './output-file.js';
 import { writeFooter } from './write-footer.js';
 
 export interface Result<T> {
-  /** Writes some rows. Waits while the output is blocked. */
+  /** Writes rows. Waits while the output is blocked. */
   write(rows: readonly ListedItem<T>[]): Promise<void>;
-  /** Writes the remaining rows, then the notes of the renderer and the given lines. */
+  /**
+   * Writes the remaining output, and then the notes of the format and the given lines on stderr.
+   */
   end(footer?: readonly string[]): Promise<void>;
 }
 
-/** Prints complete rows, with the same formats as `openResult`. */
+/** Prints a complete set of rows, in the same formats as `openResult`. */
 export async function printRows<T>(
   context: Context,
   shape: Shape<T>,
@@ -31,14 +33,14 @@ export async function printRows<T>(
 }
 
 /**
- * How much is rendered and written at once. A page can be very long, and its whole text should not
- * be in memory.
+ * Renders at most this many items and characters at once. A page can be very long, and its whole
+ * output would need too much memory.
  */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 
 /**
- * Opens the result of a command in the given format, or in the format of `--json`, `-o` or the
- * settings. Filters the result with `--jq`.
+ * Opens the result of a command. The format comes from the argument, from `--json` or `-o`, or from
+ * the settings. With `--jq`, the result is filtered.
  */
 export async function openResult<T>(
   context: Context,
@@ -64,7 +66,7 @@ export async function openResult<T>(
     timezone: flags.timezone,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
-    // FORCE_COLOR adds colours to a pipe, but never to a file.
+    // FORCE_COLOR adds colours to a pipe, but not to a file.
     colorLevel: flags.file === undefined ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });
@@ -96,9 +98,8 @@ export async function openResult<T>(
 }
 
 /**
- * Filters the JSON that `--json` would print with jq. A list is collected and passed as one array,
- * unless the program handles one item at a time. With `-o jsonl` every program gets one item at a
- * time.
+ * Opens a result that filters the JSON of `--json` with jq. Collects a list and passes it as one
+ * array. Passes one item at a time if the program handles single items, or with `-o jsonl`.
  */
 async function openFiltered<T>(context: Context, shape: Shape<T>, jq: Jq): Promise<Result<T>> {
   const { flags } = context;

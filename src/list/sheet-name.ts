@@ -1,8 +1,8 @@
-// Names the sheet of a workbook after the query of the list.
+// Chooses the name of a workbook's sheet from the filters of the list.
 
 import { wholeUuid } from '../api/links.js';
 
-/** The filters of a list, as typed. */
+/** The filters of a list, as the user typed them. */
 export interface SheetFilters {
   state?: readonly string[] | undefined;
   type?: readonly string[] | undefined;
@@ -17,8 +17,8 @@ export interface SheetFilters {
 }
 
 /**
- * Returns the name of the sheet; undefined without filters. A name has at most 31 characters, so
- * the most important filter comes first. UUIDs are left out.
+ * Returns the name of the sheet, or undefined without filters. The most important filter comes
+ * first, because a name has at most 31 characters. UUIDs are left out.
  */
 export function sheetNameOf(filters: SheetFilters): string | undefined {
   const { state = [], type = [], name, near, bbox, where = [] } = filters;

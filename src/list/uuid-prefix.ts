@@ -1,4 +1,4 @@
-// Finds items by the beginning of their UUID, with a binary search in a list that is ordered by
+// Finds items by the beginning of their UUID. Uses a binary search in a list that is ordered by
 // UUID.
 
 import type { Client } from '../http/client.js';
@@ -7,27 +7,23 @@ import { pageNumber } from '../http/pages.js';
 import type { HttpRequest, Item, Page, Query } from '../http/types.js';
 import type { Listed } from './list.js';
 
-/** A list and its filters. */
+/** The request for a list, with its filters. */
 export type List = Pick<HttpRequest, 'path' | 'subject' | 'query'>;
 
-/** A shorter text would often be the beginning of a UUID by accident. */
+/**
+ * Shorter texts are not searched, because they often look like the beginning of a UUID by accident.
+ */
 const SHORTEST_PREFIX_DIGITS = 4;
 
-/**
- * Matches the beginning of a UUID: hexadecimal digits, and dashes at the positions where a UUID has
- * them.
- */
+/** Matches the beginning of a UUID: hexadecimal digits, and dashes where a UUID can have them. */
 const BEGINNING = /^[0-9a-f]{1,8}$|^[0-9a-f]{8}-[0-9a-f-]{0,27}$/i;
 
-/** Whether the text may be the beginning of a UUID of any length. */
+/** Whether a text can be the beginning of a UUID. */
 export function isBeginning(text: string): boolean {
   return BEGINNING.test(text);
 }
 
-/**
- * Whether the text may be the beginning of a UUID, and is long enough that the user probably meant
- * one.
- */
+/** Whether a text can be the beginning of a UUID and is long enough to be meant as one. */
 export function isPrefix(text: string): boolean {
   return text.length >= SHORTEST_PREFIX_DIGITS && isBeginning(text);
 }
@@ -52,9 +48,9 @@ export async function findByPrefix<T extends Listed>(
 }
 
 /**
- * Yields the pages that contain the items whose UUID begins with the prefix, and some neighbouring
- * pages. A binary search in a list that is ordered by UUID takes about ten requests for a large
- * fleet. When the pages are not numbered or not in order, yields all pages.
+ * Yields the pages with the items whose UUID begins with the prefix, and some neighbouring pages.
+ * The binary search takes about ten requests for a large fleet. Yields all pages if they are not
+ * numbered or not in order.
  */
 export async function* pagesAround<T extends Listed>(
   client: Client,
@@ -65,7 +61,7 @@ export async function* pagesAround<T extends Listed>(
   const at = (page: number) => ({ ...list, query: [...query, ['page', String(page)] as const] });
   const first = await firstPage<T>(client, at(1));
   if (first.next === undefined) return yield first.items;
-  // The pages of a list with cursors cannot be requested by number.
+  // Pages of a list with cursors cannot be requested by number.
   const isNumbered = pageNumber(first.next) !== undefined;
   const pages = Math.ceil((first.count ?? 0) / Math.max(1, first.items.length));
   let [low, high] = [1, isNumbered ? pages : 1];
@@ -84,8 +80,9 @@ export async function* pagesAround<T extends Listed>(
 }
 
 /**
- * Whether the items with this prefix come after a page (below 0), are on it (0) or come before it
- * (above 0). Undefined when the page is empty or not ordered by UUID.
+ * Compares the last UUID of a page with the prefix. Returns a negative number when it comes before
+ * the prefix, 0 when it begins with it, and a positive number when it comes after it. Returns
+ * undefined when the page is empty or not ordered by UUID.
  */
 function compareEnd(page: Page<Listed>, prefix: string): number | undefined {
   const uuids = page.items.map(({ value }) => String(value.uuid ?? '').toLowerCase());

@@ -1,5 +1,5 @@
-// Conditions (FIELD OPERATOR VALUE) that fleet evaluates itself. A condition is parsed once and
-// tested on many values.
+// Parses and evaluates conditions (FIELD OPERATOR VALUE) in fleet itself. A condition is parsed
+// once and then tested on many values.
 
 import { fieldOf, type Vocabulary } from '../api/resource.js';
 import { nearest, unknownWord } from '../cli/nearest.js';
@@ -14,12 +14,12 @@ export const OPERATORS = ['=', '!=', '<', '<=', '>', '>=', '~'] as const;
 export type Operator = (typeof OPERATORS)[number];
 
 export interface Condition {
-  /** The typed text, trimmed. */
+  /** The condition as the user typed it, without white space at the ends. */
   readonly text: string;
-  /** A path with dots: `state`, `extra.location.type`, `roles.0`. */
+  /** The path of the field, with dots: `state`, `extra.location.type`, `roles.0`. */
   readonly field: string;
   readonly operator: Operator;
-  /** The typed right side, trimmed. */
+  /** The text after the operator, without white space at the ends. */
   readonly value: string;
 }
 
@@ -27,12 +27,12 @@ const CONDITION = /^\s*([^=!<>~]*[^=!<>~\s])\s*(!=|<=|>=|=|<|>|~)((?![=<>~]).*)$
 const FORM = 'FIELD, then one of = != < <= > >= ~ (contains), then VALUE';
 const EXAMPLES = `for example state=lost, 'state_of_charge<20' or 'latest_gps_timestamp<-2h', in quotes because of < and >; a value that begins with an operator has a space before it`;
 
-/** The names of fields. */
+/** The names of the documented fields. */
 type FieldWords = Pick<Vocabulary, 'fields' | 'headers'>;
 
 /**
- * Parses a condition; spaces around its three parts are ignored. Throws a usage error for other
- * text, and for two consecutive operators such as `==`, because the second one could be part of the
+ * Parses a condition. Ignores spaces around its three parts. Throws a usage error for an invalid
+ * text, and for two operators in a row such as `==`, because the second one could belong to the
  * value.
  */
 export function parseCondition(text: string, vocabulary: FieldWords = { fields: [] }): Condition {
@@ -52,18 +52,21 @@ function isEquality(operator: Operator): boolean {
   return operator === '=' || operator === '!=';
 }
 
-/** Whether the interface documents the condition's field. */
+/** Whether the interface documents the field of a condition. */
 export function isDocumented({ field }: Condition, { fields }: FieldWords): boolean {
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
 
-/** Returns the command line that selects any of these values, or undefined when there is none. */
+/** Returns the command line that selects any of several values, or undefined when there is none. */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
-/** Matches the part after the first value of `state=lost or state=retired`. */
+/** Matches what follows the first value in a text such as `state=lost or state=retired`. */
 const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
 
-/** Refuses several values or several conditions in one text, because they would match nothing. */
+/**
+ * Throws for several values or conditions in one text, because such a condition would match
+ * nothing.
+ */
 function refuseSeveral(
   { text, field, operator, value }: Condition,
   vocabulary: Vocabulary,
@@ -88,8 +91,8 @@ function refuseSeveral(
 }
 
 /**
- * Refuses (exit 2) likely mistakes: a field or word that resembles a documented one, and a number
- * or time that is compared with something else. Other unknown fields and words are accepted,
+ * Throws a usage error for likely mistakes: a field or word that resembles a documented one, or a
+ * comparison of a number or time with something else. Accepts other unknown fields and words,
  * because the service may have more than the interface documents.
  */
 export function checkCondition(
@@ -123,12 +126,11 @@ export function checkCondition(
 }
 
 /**
- * Whether a value meets the condition. A missing or null field meets `=null`, and `!=` with any
- * other value. A list meets the condition when one of its elements does. Numbers (also in strings)
- * are compared as numbers, times as times, and everything else as text; `~` ignores case.
+ * Whether an object meets the condition. `=null` matches a missing or null field, and so does `!=`
+ * with any other value. A list matches when one of its elements does. Numbers (also in strings) are
+ * compared as numbers, times as times, and everything else as text. `~` ignores case.
  *
- * @param now the current time and the zone of typed times, for ages such as `-2h` and words such as
- * `yesterday`
+ * @param now the current time and time zone, for ages such as `-2h` and words such as `yesterday`
  */
 export function matches(condition: Condition, value: unknown, now: Now): boolean {
   const { operator } = condition;
@@ -141,11 +143,11 @@ export function matches(condition: Condition, value: unknown, now: Now): boolean
   return isMet !== (operator === '!=');
 }
 
-/** Tests one element. The result for `!=` is the opposite of the result for `=`. */
+/** Tests one element of a field. For `!=` it tests `=`; the caller negates the result. */
 function meets({ operator, value }: Condition, found: unknown, now: Now): boolean {
   if (found === undefined || found === null) return false;
   if (operator === '~') return fold(textOf(found) ?? '').includes(fold(value));
-  // `"null"` in quotes means the text. Without quotes it means a missing value.
+  // `"null"` in quotes means the text "null". Without quotes it means a missing value.
   if (isEquality(operator)) return isEqual(value === '"null"' ? 'null' : value, found, now);
   const order = compare(found, value, now);
   if (order === undefined) return false;
@@ -153,19 +155,19 @@ function meets({ operator, value }: Condition, found: unknown, now: Now): boolea
 }
 
 /**
- * Longer texts are not normalized, because `normalize` sorts consecutive accents in quadratic time.
- * A name with 160,000 accents would block the program for 10 s.
+ * Longer texts are not normalized, because `normalize` takes quadratic time for consecutive
+ * accents. A name with 160,000 accents would block the program for 10 s.
  */
 const NORMALIZED_CHARACTERS = 2_000;
 
-/** Returns a text in the form that `~` compares: lower case, with composed accents. */
+/** Returns a text as `~` compares it: in lower case and in the Unicode form NFC. */
 function fold(text: string): string {
   return (text.length <= NORMALIZED_CHARACTERS ? text.normalize('NFC') : text).toLowerCase();
 }
 
 /**
- * Whether the values are equal. A number equals every spelling of it, but a text such as `007` only
- * equals itself.
+ * Whether two values are equal. A number equals all its spellings, but a text such as `007` equals
+ * only itself.
  */
 function isEqual(wanted: string, found: unknown, now: Now): boolean {
   const text = (textOf(found) ?? '').trim();
@@ -177,8 +179,8 @@ function isEqual(wanted: string, found: unknown, now: Now): boolean {
 }
 
 /**
- * Returns a negative number when the found value is less than the wanted one, a positive number
- * when it is greater, and undefined when they cannot be compared.
+ * Compares the found value with the wanted one. Returns a negative number when it is less, a
+ * positive number when it is greater, and undefined when the two cannot be compared.
  */
 function compare(found: unknown, wanted: string, now: Now): number | undefined {
   if (numberOf(wanted) !== undefined) {
@@ -188,7 +190,7 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
   const limit = momentOf(wanted, now);
   const value = limit === undefined ? undefined : readTime(found);
   if (limit !== undefined && value !== undefined) return value - limit;
-  // A word such as `monday` may be meant as a text. An ISO 8601 time or `-2h` may not.
+  // A word such as `monday` may also be a text, but an ISO 8601 time or `-2h` is always a time.
   if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
     return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;
@@ -197,13 +199,15 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
 const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
 
 /**
- * Caches parsed times for one current time, because all items of a list are compared with the same
- * times.
+ * Caches parsed times while the current time stays the same, because all items of a list are
+ * compared with the same times.
  */
 let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
 const MOST_REMEMBERED_TIMES = 100;
 
-/** Returns the instant of a typed time, or undefined for other text. */
+/**
+ * Returns the time that a text means, in milliseconds since the epoch, or undefined for other text.
+ */
 function momentOf(text: string, now: Now): number | undefined {
   const isSame = readTimes?.ms === now.ms && readTimes.zone === now.zone;
   if (readTimes === undefined || !isSame || readTimes.times.size > MOST_REMEMBERED_TIMES)

@@ -1,4 +1,4 @@
-// Prints the lines below a result on stderr: how much was shown and how to see more.
+// Prints the closing lines of a result on stderr: how much was shown, and how to see more.
 
 import type { Context } from '../context.js';
 import { wrap } from '../terminal/cells.js';
@@ -7,8 +7,8 @@ import { loadPaint } from '../terminal/colour.js';
 import { forScreen, splitMark } from '../terminal/marks.js';
 
 /**
- * Writes the lines, unless `--quiet` is given. With `isBelow`, the result is above on the same
- * terminal, and an empty line is printed first. Lines that begin with a mark are not dimmed.
+ * Prints lines on stderr, unless `--quiet` is set. With `isBelow`, the result is on the same
+ * terminal, and an empty line comes first. Lines that begin with a mark such as `!` are not dimmed.
  */
 export async function writeFooter(
   { io, flags, notice }: Context,
