@@ -124,8 +124,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 }
 
 /**
- * Whether a lost connection was already reported. The reason must be the same, and the pause must
- * not be much longer, or the last report is less than a minute old.
+ * Whether a lost connection needs no new report. The reason is the same, and the pause is not much
+ * longer or the last report is less than a minute old.
  */
 function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =
