@@ -293,8 +293,8 @@ async function findInHistory(
   const sinceMs = readTime(observedAt(target));
   const steps = await readTransitions(client, target.uuid ?? '', HISTORY_PAGES);
   if (steps === undefined || sinceMs === undefined) return undefined;
-  // The service may send times in whole seconds, so entries in the second of the plan count as
-  // later.
+  // The service may send times in whole seconds, so an entry in the same second as the plan counts
+  // as later.
   const later = steps.filter(
     ({ timestamp }) => (readTime(timestamp) ?? 0) >= Math.floor(sinceMs / SECOND_MS) * SECOND_MS,
   );

@@ -137,12 +137,14 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
   });
 }
 
-/** Lists at most this many left-out targets before the question. The results list all of them. */
+/**
+ * Before the question, lists at most this many targets that changed. The results list all of them.
+ */
 const CHANGED_SHOWN = 20;
 
 /**
- * Reads the targets of a plan file again. A target whose request must not be sent gets its outcome
- * here.
+ * Reads the targets of a plan file again, and sets the outcome of each target that must not get a
+ * request.
  */
 async function readTargets(
   { notice }: Context,

@@ -220,7 +220,8 @@ export interface SentTransition {
  * Decides whether an action whose request got no answer was carried out.
  *
  * - `done`: the history shows that this user made the transition after the start of the run. Or the
- *   state changed as the transition changes it, and the history does not contradict this.
+ *   bicycle is in a state to which the transition leads, was in another one before, and the history
+ *   does not contradict this.
  * - `untouched`: the bicycle was not saved since the run began. A newer `modified` proves nothing.
  * - `unknown`: in all other cases.
  */
@@ -271,15 +272,15 @@ function provesAction(
   if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
   // The start of the run is the later of two times: the newest change, and the service's own time.
   const beganMs = Math.max(...began);
-  // An entry in the second of the start proves nothing: this user may have made the same transition
-  // before the run.
+  // An entry in the same second as the start proves nothing: this user may have made the same
+  // transition before the run.
   return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 
 /**
- * Returns why the history contradicts that this user made the transition: another user or
- * transition appears since the start of the run, or no transition at all. Returns undefined when
- * there is no history, or when it contains only this user's transition.
+ * Returns the reason why the history contradicts the conclusion that this user made the transition.
+ * Reasons are another user, another transition, or a missing transition since the start of the run.
+ * Returns undefined without a history, or when it contains only this user's transition.
  */
 function findContradiction(
   history: Evidence['history'],
@@ -356,7 +357,7 @@ export function decideCreations(
   { made }: Pick<ShownByAnswers, 'made'>,
 ): DecidedDoubt[] {
   const { isWhole } = candidates;
-  // Bicycles whose creation was answered belong to other tasks.
+  // Removes the bicycles that requests with an answer created, because they belong to other tasks.
   const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
 
   function decide(doubt: Doubt): TaskDecision {
@@ -523,7 +524,7 @@ export function lastMomentBefore({ newest, date }: Start): string | null {
 /** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
-/** No name of a user is longer than this. */
+/** Longer texts are not names of users. */
 const NAME_CHARACTERS = 300;
 
 /**

@@ -31,7 +31,7 @@ export function addYesFlag<A extends unknown[], O extends OptionValues>(
   return command.option('-y, --yes', description);
 }
 
-/** The parsed flags that every command with changes has. */
+/** The parsed flags of every command that changes bicycles or alerts. */
 export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
   FlagsOf<typeof addYesFlag<[], NoFlags>>;
 
@@ -92,7 +92,9 @@ export function readPlanPath(path: string): string {
   throw usageError(`--plan must be a file, not "${path}"`, 'for example: --plan monday.plan');
 }
 
-/** What fleet can do with a request whose outcome stays unknown. */
+/**
+ * The choices for a request with an unknown outcome: leave it, mark it as done, or send it again.
+ */
 const UNKNOWN_CHOICES = ['leave', 'done', 'resend'] as const;
 
 export type UnknownChoice = (typeof UNKNOWN_CHOICES)[number];

@@ -25,8 +25,8 @@ export interface GateOptions {
 }
 
 /**
- * Opens the gate that limits the requests in flight of a run. A pause halves the limit. The limit
- * grows by one after as many successful answers as its value.
+ * Opens the gate that limits the requests in flight of a run. A pause halves the limit. With a
+ * limit of n, the next n successful answers raise it by one.
  */
 export function openGate({ most, clock, over, say }: GateOptions) {
   let limit = most;
@@ -46,8 +46,8 @@ export function openGate({ most, clock, over, say }: GateOptions) {
   over.addEventListener('abort', admit);
 
   /**
-   * Makes all workers wait. Only the first failure of a pause halves the limit: answers that arrive
-   * during the pause belong to earlier requests.
+   * Makes all workers wait, and halves the limit. Failures that arrive during a pause do not halve
+   * it again, because they belong to earlier requests.
    */
   function hold(milliseconds: number, why: string): void {
     const nowMs = clock.monotonicMs();

@@ -42,7 +42,7 @@ export interface Before {
   version: string | null;
 }
 
-/** When a request was sent, and what was known about its bicycle by then. */
+/** The time of a request, and the known state of its bicycle before it. */
 export interface Sending {
   start: Start;
   /** Milliseconds from the recorded start of the run to this request, on the monotonic clock. */
@@ -75,7 +75,7 @@ export interface RecordedRun {
   user: readonly Person[];
 }
 
-/** What the journal says about one task. */
+/** The records of one task, merged into one entry. */
 export interface JournalEntry {
   /** The values of an edit for people; undefined for other commands. */
   values?: ChangedValues | undefined;

@@ -292,7 +292,7 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
-/** What the journal records about a task before its request is sent. */
+/** The data that the journal records before the request of a task is sent. */
 interface Announcement {
   name: string | null;
   before: records.Before | null;
@@ -302,7 +302,7 @@ interface Announcement {
   transition?: string | undefined;
 }
 
-/** What `openRecords` needs to write records. */
+/** The parts with which `openRecords` writes records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;

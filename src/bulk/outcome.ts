@@ -204,7 +204,7 @@ export function isConcurrentEdit({ status, detail }: FleetError): boolean {
 /** White space, control characters and invisible characters. Services remove or replace them. */
 const REMOVED = /[\s\p{Cc}\p{Cf}]+/gu;
 
-/** What a service leaves at the end of a text that it cut off: an ellipsis or half a character. */
+/** The end of a text that a service cut off: an ellipsis or half a character. */
 const CUT_MARK = /[.\u2026\ufffd\p{Cs}]+$/u;
 
 /** Characters that do not distinguish names, such as accents and punctuation. */

@@ -164,7 +164,7 @@ export interface Turn extends Task {
   wasSent?: boolean;
 }
 
-/** What the answers of this run have shown so far. */
+/** The facts that the answers of this run have shown so far. */
 export interface ShownByAnswers {
   /** The states that bicycles had after the change. */
   reached: ReadonlySet<string>;

@@ -17,7 +17,7 @@ import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from
 import { type BulkPlan, type Task, type TaskEnd, type Turn, verbOf } from './plan.js';
 import type { Reporter } from './report.js';
 
-/** What a run consists of. */
+/** The parts of a run. */
 export interface BulkOptions {
   context: Context;
   plan: BulkPlan;
@@ -148,8 +148,8 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // Waits for the previous task only, so that the next request can be sent while this outcome
-      // is written to the disk.
+      // Waits only until the previous outcome is stored. The next request is sent while this
+      // outcome is written to the disk.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -245,8 +245,8 @@ const HELD_BACK = new FleetError(
 
 /**
  * Sends the request of a task. Sends it once more after a concurrent edit, because then nothing was
- * carried out. Ctrl-Z or sleep can suspend the process, and another run can take over the journal
- * meanwhile. Therefore the journal is checked right before the bytes are sent.
+ * carried out. While Ctrl-Z or sleep suspends the process, another run can take over the journal.
+ * Therefore the journal is checked right before the bytes are sent.
  */
 async function exchange(
   run: BulkRun,

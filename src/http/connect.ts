@@ -52,7 +52,7 @@ export function withSockets(connect: Connector, sockets: Sockets): Connector {
   };
 }
 
-/** The same value as in undici's own connector. */
+/** TCP keep-alive probes begin after this time. undici's own connector uses the same value. */
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /**
  * Keeps at most this many TLS sessions, which make later connections faster. undici uses the same

@@ -1,5 +1,5 @@
 // Opens the HTTP connections of the process, with keep-alive and the proxies from the environment.
-// It is loaded at the first request.
+// This module is loaded at the first request.
 
 import type { Dispatcher } from 'undici';
 import type { Secrets } from '../system/secrets.js';

@@ -460,7 +460,7 @@ function openQueue(
 /** Adapts the number of pages that are requested ahead. */
 interface Window {
   size(): number;
-  /** Sends a request. The time until its response changes the number of pages. */
+  /** Sends a request, and adapts the number of pages to the time until its response. */
   measure(send: () => Promise<HttpAnswer>): Promise<HttpAnswer>;
 }
 

@@ -12,7 +12,7 @@ export type DateSystem = 1900 | 1904;
 /** The serial number of 1900-02-29. Excel has this date, although 1900 was not a leap year. */
 const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
-/** Excel does not keep integers from this size on exactly: it keeps 15 digits. */
+/** Excel cannot store integers of this size or larger exactly, because it keeps only 15 digits. */
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** A double never needs more digits than this. */
 const MOST_DIGITS = 17;

@@ -10,7 +10,7 @@ import { type RowOptions, readRows, readSheetRows } from './rows.js';
 import { decodeText } from './text-decoding.js';
 import { isOldExcel, isZip, readWorkbook } from './workbook.js';
 
-/** Which input to read, and how. */
+/** The input to read, and the options for reading it. */
 export interface InputSource {
   /** A path, or `-` for stdin. */
   path: string;

@@ -191,7 +191,7 @@ class SheetReader implements SheetRows {
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);
-    // The copy has no spare capacity, unlike an array that has grown.
+    // Stores a copy, because an array that has grown keeps unused memory.
     this.rows.push({ row: this.#row, cells: cells.slice() });
   }
 

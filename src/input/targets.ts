@@ -80,8 +80,8 @@ export async function* readTargets(
 
 /**
  * Returns a function that decides whether a line is a header. A header has a column that identifies
- * the bicycle. The function throws for a line of several other words, because their rows would not
- * name a bicycle.
+ * the bicycle. The function throws for a line with several other column names, because the rows
+ * would not name a bicycle.
  */
 function headerCheck(naming: Naming) {
   const namingColumns: readonly string[] =

@@ -1,6 +1,6 @@
 // Limits the memory for the contents of a workbook.
 
-/** Thrown when a workbook contains too much. The message completes "… is too large: ". */
+/** Thrown when a workbook contains too much. The message follows "FILE is too large: ". */
 export class WorkbookLimitError extends Error {
   readonly hint: string;
 

@@ -3,7 +3,7 @@
 /** Thrown when XML is not well-formed, or exceeds a limit that no spreadsheet program needs. */
 export class XmlError extends Error {}
 
-/** The maximum depth of elements. The parts of a workbook are less deep. */
+/** The maximum depth of elements. The parts of a workbook are nested less deeply. */
 const MOST_LEVELS = 100;
 /** The maximum number of attributes of an element. Elements of a workbook have fewer. */
 const MOST_ATTRIBUTES = 200;

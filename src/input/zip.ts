@@ -30,7 +30,8 @@ const MOST_ENTRIES = 20_000;
 const CHUNK_BYTES = 64 * 1024;
 
 /**
- * Thrown when an archive is damaged or uses an unsupported feature. The message completes "…: ".
+ * Thrown when an archive is damaged or uses an unsupported feature. The message follows "FILE is
+ * not a readable .xlsx file: ".
  */
 export class ZipError extends Error {}
 

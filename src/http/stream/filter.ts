@@ -25,7 +25,7 @@ export interface StreamPosition {
 /** A larger `retry:` is reduced to this value. */
 const LONGEST_RETRY_MS = Number.MAX_SAFE_INTEGER;
 
-/** "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
+/** HTML standard: "One leading U+FEFF BYTE ORDER MARK character must be ignored". */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 
 /**
@@ -70,14 +70,15 @@ export function filterEvents(
     if (line.startsWith(':')) return '';
     if (isField(line, 'retry')) {
       const value = fieldValue(line, 'retry');
-      // "If the field value consists of only ASCII digits …"
+      // HTML standard: "If the field value consists of only ASCII digits …"
       if (/^\d+$/.test(value)) known.retryMs = Math.min(Number(value), LONGEST_RETRY_MS);
       return '';
     }
     event.bytes += line.length;
     if (isField(line, 'id')) {
       const value = fieldValue(line, 'id');
-      // "If the field value does not contain U+0000 NULL, then set the last event ID buffer to the field value."
+      // HTML standard: "If the field value does not contain U+0000 NULL, then set the last event ID
+      // buffer to the field value."
       if (!value.includes('\0')) event.id = value;
     }
     if (event.bytes > limitBytes) event.dataLines = '';
@@ -141,7 +142,7 @@ function isField(line: string, name: string): boolean {
 /** Returns the value of a line that has this field name. */
 function fieldValue(line: string, name: string): string {
   const value = line.slice(name.length + 1, -1);
-  // "If the value starts with a U+0020 SPACE character, remove it".
+  // HTML standard: "If the value starts with a U+0020 SPACE character, remove it".
   return value.startsWith(' ') ? value.slice(1) : value;
 }
 

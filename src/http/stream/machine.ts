@@ -85,7 +85,7 @@ export class TopicMachine {
     this.#cancelResync();
   }
 
-  // While the connection is open
+  // Methods for an open connection
 
   /**
    * Handles a new connection. `as` is the subscribed topic if it differs from the requested one.
@@ -122,7 +122,7 @@ export class TopicMachine {
     this.#position = { lastEventId, partialBytes, retryMs: retryMs ?? this.#position.retryMs };
   }
 
-  // Gaps
+  // Methods for gaps
 
   /** Reports the gap that ended with the current connection, if there is one. */
   #settleGap(replayed: boolean) {
@@ -152,7 +152,7 @@ export class TopicMachine {
     });
   }
 
-  // Ends of connections
+  // Methods for the end of a connection
 
   /**
    * Handles a connection that ended or could not be opened. Returns the next attempt, or undefined
