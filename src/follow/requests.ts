@@ -76,8 +76,9 @@ async function readWhole(
   // Ordered by `created`, new bicycles come last, and no other bicycle moves to another page.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // The numbers of merged messages when the last pages arrived. A page may have been requested when
-  // the page PAGES_AHEAD before it arrived, so the oldest number counts for it.
+  // The number of merged messages at the arrival of each of the last pages. A page can have been
+  // requested as early as the arrival of the page PAGES_AHEAD pages before it, so the oldest number
+  // counts.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

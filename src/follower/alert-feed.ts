@@ -39,8 +39,8 @@ const STALE_PAGES_LIMIT = 10;
  */
 const SEEN_VERSIONS = 20_000;
 /**
- * A list counts as endless above twice the service's count plus this many alerts. The margin allows
- * a short list to grow while it is read.
+ * A list counts as endless when it has more alerts than twice the service's count plus this number.
+ * The margin allows a short list to grow while it is read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
@@ -168,7 +168,7 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
   return [['ordering', `-${order}`], ...filters, ...(hasLargePages ? [LARGE_PAGE] : [])];
 }
 
-/** What the consumer returns for a page. */
+/** The consumer's result for a page. */
 export interface PageResult {
   /** Whether the page had an alert that is new to the consumer. */
   readonly hasNews: boolean;

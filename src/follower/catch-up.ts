@@ -38,8 +38,8 @@ export interface EndedReading {
 /** A request to read the lists. */
 interface Missed {
   /**
-   * What was known when the gap began. Undefined for the first reading, because no message can be
-   * missing before it.
+   * The data that was known when the gap began. Undefined for the first reading, because no message
+   * can be missing before it.
    */
   readonly mark: Mark | undefined;
   /** When the gap began, by the system clock; undefined for the first reading. */
@@ -69,7 +69,10 @@ const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 /** The pause before a list is read again because it changed meanwhile. */
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
-/** The maximum number of passes when bicycles are missing in some passes and present in others. */
+/**
+ * The maximum number of passes. This number is needed only when bicycles are missing in some passes
+ * and present in others.
+ */
 const MOST_ABSENCE_ATTEMPTS = 20;
 /**
  * A bicycle counts as deleted when two readings with at least this pause lack it. The pause is
@@ -86,7 +89,9 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
-  /** What was known when the current gap began. Set until the reading for this gap begins. */
+  /**
+   * The data that was known when the current gap began. Set until the reading for this gap begins.
+   */
   mark: Mark | undefined;
   /** The next reading, if one was requested. */
   wanted: Omit<Missed, 'mark'> | undefined;
@@ -333,8 +338,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles a bicycle from a list or from its own URL. At the start it is learned; after a gap it
-   * is compared with the known data.
+   * Handles a bicycle from a list or from its own URL. At the start it is only stored; after a gap
+   * it is compared with the known data.
    */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
     const { mark, found } = pass;
@@ -379,8 +384,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // The mark of the failed reading is kept. A new mark would begin too late if the user set the
-    // system clock back meanwhile.
+    // Keeps the start of the gap from the failed reading. A new start would be too late if the user
+    // set the system clock back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });
@@ -388,8 +393,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * What all passes of a reading have found. `doubt` is a reason for an incomplete result that
- * another pass cannot remove.
+ * The results of all passes of a reading. `doubt` is a reason for an incomplete result that another
+ * pass cannot remove.
  */
 const newFound = () => ({
   pages: 0,

@@ -23,7 +23,10 @@ export interface FollowerOptions {
   readonly mostPages: number;
   /** Whether the follower must know every bicycle from the start, as for a mirror or a map. */
   readonly isWhole: boolean;
-  /** Returns whether the lists show every bicycle to this token. Without this function, they do. */
+  /**
+   * Returns whether the lists show every bicycle to this token. Without this function, the follower
+   * assumes that they do.
+   */
   seesAll?(): boolean;
 }
 
@@ -75,7 +78,8 @@ export interface Refreshed {
 }
 
 /**
- * An event that the follower receives. It has no timer, so it needs a `tick` about every second.
+ * An event that the follower receives. The follower has no timer, so it needs a `tick` about every
+ * second.
  */
 export type FollowerEvent =
   | Opened
@@ -144,7 +148,7 @@ export interface ProvenList {
   readonly total: number | undefined;
 }
 
-/** What an earlier process knew when it stopped. */
+/** The position at which an earlier process stopped. */
 export interface Resumed {
   /**
    * Until when the earlier process received all messages, and when it last compared its data with

@@ -16,7 +16,7 @@ export interface KnownBicycle {
    * count.
    */
   readonly touchedMs: number;
-  /** Whether the bicycle is known only from a list, so that no change of it was shown yet. */
+  /** Whether the bicycle is known only from a list, so that no change was shown yet. */
   readonly isSilent: boolean;
   /** Changes that were found in lists, newest first. Later messages may repeat them. */
   readonly caughtUp: readonly Bicycle[];
@@ -34,15 +34,18 @@ export interface KnownBicycle {
 /** Where a piece of information about a bicycle came from. */
 export interface Origin {
   readonly source: 'push' | 'list';
-  /** When it arrived, by the system clock in milliseconds. */
+  /** When the information arrived, by the system clock in milliseconds. */
   readonly receivedMs: number;
-  /** The organization whose list or topic it came from. */
+  /** The organization of the list or topic. */
   readonly followed: string;
   /** The JSON text of a list item; undefined for a message. */
   readonly json?: string | undefined;
   /** Whether the message or list item contains `modified`. Messages may leave it out. */
   readonly saysModified: boolean;
-  /** Whether it belongs to the first reading. New bicycles in that reading are not changes. */
+  /**
+   * Whether the information comes from the first reading. New bicycles in that reading are not
+   * changes.
+   */
   readonly isFirstReading: boolean;
 }
 
@@ -59,7 +62,7 @@ export interface Meeting {
   readonly known: number;
 }
 
-/** What the store needs to compare a reading of the whole list. */
+/** The data that a store needs to compare a reading of the whole list. */
 export interface ListPass {
   readonly id: number;
   /**
@@ -77,7 +80,7 @@ export interface ListPass {
   /**
    * Whether the list shows every bicycle to this token. Observed: a token with fewer rights gets
    * messages about all bicycles, but its lists contain only available bicycles and its own. So a
-   * bicycle whose message shows another state is hidden, not gone.
+   * bicycle is hidden, not gone, when a message showed another state.
    */
   readonly seesAll: boolean;
 }

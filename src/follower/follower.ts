@@ -190,8 +190,8 @@ export class Follower {
   }
 
   /**
-   * Learns the whole fleet from a mirror that was accurate at `fromMs` on the monotonic clock. The
-   * changes since then count as a gap.
+   * Takes over the whole fleet from a mirror that was accurate at `fromMs` on the monotonic clock.
+   * The changes since then count as a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -313,7 +313,7 @@ export class Follower {
     this.#schedule(now);
   }
 
-  // The connection and its gaps
+  // Methods for the connection and its gaps
 
   #takeLost(event: Lost, now: Moment) {
     const { topic, lastLifeWallMs, downMs, error } = event;
@@ -362,7 +362,7 @@ export class Follower {
     if (closed !== undefined) this.#emit(closed);
   }
 
-  // Choosing the next reading
+  // Methods that choose the next reading
 
   /** Continues the current reading, or begins the next one. Only one reading runs at a time. */
   #schedule(now: Moment) {
@@ -446,7 +446,7 @@ export class Follower {
     };
   }
 
-  // The regular comparison
+  // Methods for the regular comparison
 
   #beginCheck(now: Moment) {
     const { bicycles, isWhole, mostPages, organizations } = this.#options;
@@ -485,7 +485,7 @@ export class Follower {
     return `the service counts ${total} bicycles, and ${expected} are known`;
   }
 
-  // Results of readings
+  // Methods for the results of readings
 
   #endReading({ report, mark, newer, total }: EndedReading, now: Moment) {
     const check = this.#check;

@@ -1,4 +1,4 @@
-// Holds what is known about each bicycle. Merges messages and list items into it, and reports
+// Stores the known data of each bicycle. Merges messages and list items into this data, and reports
 // changes.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
@@ -32,7 +32,7 @@ export interface Change {
   readonly fields: readonly string[];
 }
 
-/** What was known when a gap began. List items are compared with it. */
+/** The data that was known when a gap began. List items are compared with it. */
 export interface Mark {
   /** When the gap began, on the monotonic clock. */
   readonly fromMs: number;
@@ -63,7 +63,7 @@ export interface Comparison {
   readonly change: Change | undefined;
   /** Whether the bicycle was not known before and may have changed. */
   readonly isUnknown: boolean;
-  /** Whether it is unclear if the bicycle changed. */
+  /** True when it cannot be decided whether the bicycle changed. */
   readonly isUncertain: boolean;
   /** Whether the list is older than the data that was known before the list was requested. */
   readonly isStale: boolean;
@@ -280,7 +280,7 @@ export class KnownFleet {
     return { kind: 'repeat', uuid, before, after, fields };
   }
 
-  /** Learns a bicycle of the first list without reporting a change. Returns its known data. */
+  /** Stores a bicycle of the first list without reporting a change. Returns its known data. */
   learn(item: Bicycle, now: Moment, place = NOWHERE): Bicycle {
     const uuid = bicycleUuid(item);
     if (uuid === undefined) return item;

@@ -24,7 +24,7 @@ export interface ClosedGap {
   readonly found: number;
 }
 
-/** What is known when a gap begins. */
+/** The facts that are known when a gap begins. */
 export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {

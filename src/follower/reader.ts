@@ -64,7 +64,7 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles a list item. Without a mark it is only learned; with a mark it is compared with the
+   * Handles a list item. Without `mark` it is only stored; with `mark` it is compared with the
    * known data. `askedAt` is the number of messages that were merged before the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {

@@ -11,7 +11,7 @@ const AHEAD_MS = 5_000;
  */
 const DATE_SLACK_MS = 3_000;
 /**
- * Keeps at most this many steps. Above the limit, every second one of the older half is dropped.
+ * Stores at most this many times. Above the limit, every second time of the older half is dropped.
  */
 const MOST_STEPS = 2_000;
 

@@ -16,8 +16,8 @@ export function startTally() {
      */
     ...{ read: 0, repeated: 0 },
     /**
-     * The number of items that are still missing after the pages were read again. The service's
-     * count shows it.
+     * The number of items that the service counts but did not send, even after the pages were read
+     * again.
      */
     missing: 0,
     /**

@@ -194,7 +194,8 @@ function comparisonOf<T>(
 }
 
 /**
- * Whether the service puts missing values first. Databases differ in this, so the items show it.
+ * Whether the service puts missing values first. Databases differ in this, so the received items
+ * decide.
  */
 function startsWithNull<T>(field: string, sources: readonly Source<T>[]): boolean {
   return sources.some(({ items }) => {

@@ -17,7 +17,7 @@ export interface OfflineFlags {
   to?: MirrorAddress;
 }
 
-/** What is needed to find the mirror. */
+/** The parts of a context that are needed to find the mirror. */
 export type MirrorContext = Pick<Context, 'settings' | 'io'>;
 
 /** Returns the address of the mirror: from `--to`, from the profile, or the default file. */

@@ -126,8 +126,8 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // All rows are selected for such a text, because SQLite ignores the case of ASCII letters only.
-    // The caller filters them.
+    // For a text with other characters, all rows are selected, because SQLite ignores the case of
+    // ASCII letters only. The caller filters the rows.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     // The subquery reads only an index that contains these fields. This is much faster than reading

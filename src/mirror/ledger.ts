@@ -47,7 +47,7 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 }
 
 /**
- * What recent messages said about a bicycle. It is kept until all lists have arrived that were
+ * The data from recent messages about a bicycle. It is kept until all lists have arrived that were
  * requested before the messages.
  */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
@@ -87,8 +87,8 @@ const LEAVING_MS = 10_000;
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * Stores at most this many left states for the next writer. Fewer bicycles have a hidden state at
- * the same time.
+ * Stores at most this many bicycles that left a state, for the next writer. Fewer bicycles have a
+ * hidden state at the same time.
  */
 const MOST_LEAVING = 5_000;
 

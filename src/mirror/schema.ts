@@ -138,8 +138,8 @@ function next(what: string): string {
 }
 
 /**
- * Returns the SQL of the views. New columns must come last, because PostgreSQL cannot replace a
- * view otherwise while other programs use it.
+ * Returns the SQL of the views. New columns must come last. Otherwise PostgreSQL cannot replace a
+ * view that other programs use.
  */
 function views({ utc, plain, seconds, now }: Dialect) {
   return {
