@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
 import { environmentOf } from '../support/environment.js';
 import { newFolder } from '../support/folder.js';
 import { makeMirror } from '../support/made-mirror.js';
@@ -21,9 +21,12 @@ interface Scene {
   changes: string[];
 }
 
-async function openScene(options: SandboxOptions = {}): Promise<Scene> {
+async function openScene(
+  options: SandboxOptions = {},
+  open: (options: SandboxOptions) => Promise<Sandbox> = openSandbox,
+): Promise<Scene> {
   const changes: string[] = [];
-  const sandbox = await openSandbox({
+  const sandbox = await open({
     bicycles: 60,
     ...options,
     onRequest: ({ method, url }) => {
@@ -42,12 +45,19 @@ async function openScene(options: SandboxOptions = {}): Promise<Scene> {
   return { sandbox, env: Object.fromEntries(texts), changes };
 }
 
-async function connect({ env }: Scene, args: readonly string[] = []): Promise<Client> {
+/** Connects a client. The caller closes it. */
+async function openClient({ env }: Scene, args: readonly string[] = []): Promise<Client> {
   const [command = '', ...line] = [PROGRAM_FILE, ...PROGRAM_ARGS];
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(
     new StdioClientTransport({ command, args: [...line, 'mcp', ...args], env, stderr: 'ignore' }),
   );
+  return client;
+}
+
+/** Connects a client for one test. */
+async function connect(scene: Scene, args: readonly string[] = []): Promise<Client> {
+  const client = await openClient(scene, args);
   onTestFinished(() => client.close());
   return client;
 }
@@ -293,6 +303,18 @@ describe('the tools of `fleet mcp`', () => {
 });
 
 describe('a hostile client of `fleet mcp`', () => {
+  // One server gets all these calls, so each call also shows that the earlier ones did no harm.
+  let scene: Scene;
+  let client: Client;
+  beforeAll(async () => {
+    scene = await openScene({ rate: 0 }, startSandbox);
+    client = await openClient(scene);
+  });
+  afterAll(async () => {
+    await client.close();
+    scene.sandbox.close();
+  });
+
   test.each<[string, string, object]>([
     ['an unknown tool', 'act', { bicycles: ['x'], transition: 'retire' }],
     ['a wrong type', 'list_bicycles', { limit: 'all' }],
@@ -313,8 +335,6 @@ describe('a hostile client of `fleet mcp`', () => {
     ['no transition', 'plan_change', { command: 'act', bicycles: ['x'] }],
     ['a change by SQL', 'query_mirror', { sql: 'DELETE FROM bicycles' }],
   ])('the client gets an error for %s', async (_what, name, args) => {
-    const scene = await openScene();
-    const client = await connect(scene);
     const failed = await call(client, name, args).then(
       ({ isError }) => isError,
       () => true,

@@ -106,10 +106,10 @@ describe('a token in data of the service', () => {
   it.each(['\\', '%41', '&amp;', '=', '\\u0041', 'a\\', '%2525'])(
     'is looked for in bounded time in large data of %s',
     (part) => {
-      const data = part.repeat(4_000_000 / part.length);
+      const data = part.repeat(1_000_000 / part.length);
       const startedAt = process.cpuUsage();
       expect(secretsOf(token).hideInData(data)).toBe(data);
-      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(20_000);
+      expect(process.cpuUsage(startedAt).user / 1000).toBeLessThan(5_000);
     },
   );
 });
