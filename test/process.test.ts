@@ -184,7 +184,7 @@ test.runIf(hasTool('root') && !isExecutable)(
 );
 
 test.skipIf(isExecutable)(
-  'exits with an error that reports a bug when the event loop becomes empty before the command ends',
+  'reports a bug in fleet when the event loop becomes empty before the command ends',
   async () => {
     const deaf = join(newFolder(), 'deaf.cjs');
     writeFileSync(deaf, "require('node:dns').lookup = () => {};");
@@ -499,7 +499,7 @@ describe.concurrent('programs and services that do not end', () => {
   );
 
   test.each(mostly(EACH, ([signal]) => signal === 'SIGTERM'))(
-    '%s ends %s',
+    'the signal %s ends %s',
     async (signal, _, does, args, envOf, code) => {
       await withHostile(does, async ({ url, env, requests, sockets }) => {
         const child = start(args, { ...env, ...envOf(url) });

@@ -28,6 +28,9 @@ test.each<[string, Answer, unknown]>([
   ],
   ['a list', (response) => sendJson(response, 200, []), 'service'],
   ['503', (response) => sendJson(response, 503, {}), 'service'],
-])('finds the bicycle in an answer for a single bicycle: %s', async (_name, answer, wanted) => {
-  expect(await read(answer)).toEqual(wanted);
-});
+])(
+  'reads the bicycle from a response about a single bicycle: %s',
+  async (_name, answer, wanted) => {
+    expect(await read(answer)).toEqual(wanted);
+  },
+);

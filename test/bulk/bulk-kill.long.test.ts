@@ -26,7 +26,7 @@ function campaignOf(seed: number): Campaign {
   };
 }
 
-test(`${CAMPAIGNS} series of bulk runs that are killed at random times send no change twice and report every outcome`, {
+test(`bulk runs that are killed at random times send no change twice and report every outcome, in ${CAMPAIGNS} series`, {
   timeout: 3_600_000,
 }, async () => {
   const results: (CampaignResult & Campaign)[] = [];

@@ -289,7 +289,7 @@ describe('errors that stop a run of `bicycles act`', () => {
     [[A, B], 'SIGTERM', 143, '2 bicycles: 2 unknown in '],
     [[A], 'SIGINT', 130, 'whether it was carried out is unknown'],
   ] as const)(
-    '%j: waits one second for a silent service after a signal and reports the open requests',
+    'waits one second for a silent service after a signal and reports the unanswered requests: %j',
     async (uuids, signal, code, words) => {
       const { env, asked } = await openServer(() => {});
       const signals = new EventEmitter();
@@ -312,7 +312,7 @@ describe('errors that stop a run of `bicycles act`', () => {
   );
 
   test.each([[], ['--yes']])(
-    'sends nothing when Ctrl-C arrives while stdin is still open %j',
+    'sends nothing when Ctrl-C arrives while stdin is still open: %j',
     async (...more) => {
       const sandbox = await openSandbox({ bicycles: 20 });
       const stdin = new PassThrough();
@@ -429,7 +429,7 @@ describe('input of `bicycles act`', () => {
   });
 
   test.each([[], ['--yes']])(
-    'reads and checks all of a slow stdin before it sends anything %j',
+    'reads and checks the whole input from a slow stdin before it sends anything: %j',
     async (...more) => {
       const sandbox = await openSandbox({ bicycles: 60 });
       const stdin = new PassThrough();
@@ -519,7 +519,7 @@ describe('confirmation of `bicycles act`', () => {
     [['-', 'rent'], `${A}\n${B}`],
     [[A, 'retire'], undefined],
     [[A, B, 'rent', '--no-input'], undefined],
-  ])('%j needs --yes when stdin is not a terminal, and exits with 2', async (args, stdin) => {
+  ])('exits with 2 without --yes when stdin is not a terminal: %j', async (args, stdin) => {
     const { code, stderr } = await runFleet(['bicycles', 'act', ...args], {
       env,
       ...(stdin === undefined ? {} : { stdin }),

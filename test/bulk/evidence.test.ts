@@ -323,7 +323,7 @@ describe('unknown outcomes of creations', () => {
   });
 });
 
-test('compares times in milliseconds, and concludes an order only when it is certain', () => {
+test('decides which of two times is earlier only when their precision allows it', () => {
   const cases = [
     ['2026-01-01T00:00:00.123456Z', '2026-01-01T00:00:00.123457Z', true],
     ['2026-01-01T00:00:00.124Z', '2026-01-01T00:00:00.123456Z', false],

@@ -21,7 +21,7 @@ async function open(most: number, asked: number) {
   return { gate, answers, over };
 }
 
-test('admits requests up to the limit, and the next request when one of them ends', async () => {
+test('starts requests up to the limit, and another one when a request ends', async () => {
   const { gate, answers } = await open(8, 20);
   expect([answers.length, gate.inFlight()]).toEqual([8, 8]);
   gate.leave(true);
@@ -75,7 +75,7 @@ test('delays all requests after the third consecutive failure', async () => {
   clock.stop();
 });
 
-test('admits no waiting request after the run has ended', async () => {
+test('starts no waiting request after the run has ended', async () => {
   const { gate, answers, over } = await open(1, 3);
   over.abort();
   await new Promise(setImmediate);

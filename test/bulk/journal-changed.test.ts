@@ -137,7 +137,7 @@ describe('a journal on a slow disk', () => {
   }
 
   test.each([150, 250, 600])(
-    'a flush of %d ms, on a clock that is ten times faster, delays the run and is reported once',
+    'a disk flush of %d ms delays the run and is reported once, on a clock that is ten times faster',
     async (milliseconds) => {
       await slowDown(milliseconds);
       const { act, posts } = await openService();
@@ -206,7 +206,7 @@ describe('a journal that another program changed', () => {
   ];
 
   test.each(changes)(
-    'a journal with %s is refused with exit 2 until --unknown resend, and nothing is sent',
+    'refuses a journal with %s and sends nothing, unless --unknown resend is given',
     async (_case, change, why) => {
       const path = newJournal();
       const { act, posts } = await openService();
@@ -246,7 +246,7 @@ describe('a journal that another program changed', () => {
       (_, index) => `aaaaaaaa-0000-4000-8000-${String(index).padStart(12, '0')}`,
     );
 
-    test('a truncated journal is refused until --unknown resend, because its counter file shows more records', async () => {
+    test('refuses a truncated journal whose counter file shows more records, unless --unknown resend is given', async () => {
       const path = newJournal();
       const { act, posts } = await openService();
       expect((await act([...many, '--journal', path])).code).toBe(0);
@@ -315,7 +315,7 @@ describe('a journal that another program changed', () => {
     });
 
     test.each(['', 'my own notes\n'])(
-      'follows no symbolic link in the place of the counter file, to a file with "%s"',
+      'does not write through a symbolic link in place of the counter file, to a file with "%s"',
       async (text) => {
         const path = newJournal();
         const { act } = await openService();
@@ -328,7 +328,7 @@ describe('a journal that another program changed', () => {
     );
   });
 
-  test('journal records with future times are refused with exit 2 until --unknown resend, and nothing is sent', async () => {
+  test('refuses a journal with times in the future and sends nothing, unless --unknown resend is given', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const nextYear = () => Date.now() + 366 * 86_400_000;
@@ -387,7 +387,7 @@ describe('a journal that another program changed', () => {
 });
 
 test.each([408, 409, 423, 425, 499])(
-  'sends a request again after a %d, because the service did not carry it out',
+  'sends a request again after HTTP %d, because the service did not carry out the change',
   async (status) => {
     const path = newJournal();
     const { act, posts } = await openService([status]);
@@ -401,7 +401,7 @@ test.each([408, 409, 423, 425, 499])(
 
 describe('gateway errors after a change was sent', () => {
   test.each([502, 503, 504, 524])(
-    'a bulk run records a change with the answer %d as unknown and does not send it again without a decision',
+    'records a change as unknown after HTTP %d, and does not send it again before the user decides',
     async (status) => {
       const path = newJournal();
       const { act, posts } = await openService([status]);
@@ -447,7 +447,7 @@ describe('gateway errors after a change was sent', () => {
 });
 
 test.each([500, 302, 200])(
-  'acts on bicycles when /me/ answers %d and names no user',
+  'acts on bicycles when `/me/` returns HTTP %d or does not name the user',
   async (status) => {
     const path = newJournal();
     const { env } = await openServer((response, { method, path: asked }) => {

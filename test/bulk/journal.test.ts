@@ -93,7 +93,7 @@ describe('reading a journal', () => {
     after: 1,
   });
 
-  test('a journal that ends anywhere is read up to its last complete line', () => {
+  test('reads a journal that is cut off at any byte up to its last complete line', () => {
     fc.assert(
       fc.property(fc.array(record, { maxLength: 12 }), fc.nat(), (records, at) => {
         const lines = [HEADER, CLAIM, ...numbered(records, 2)].map((one) => Buffer.from(one));
@@ -161,7 +161,7 @@ describe('reading a journal', () => {
     );
   });
 
-  test.each([1, 2, 'x'])('names the version of a journal of version %j', (version) => {
+  test.each([1, 2, 'x'])('the error for a journal of version %j names this version', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
       `the journal j is of version ${version}, and this fleet reads version 3`,
@@ -195,7 +195,7 @@ describe('reading a journal', () => {
   });
 });
 
-test('the first claim owns a journal unless its owner released it or is recorded as dead', () => {
+test('the run with the first claim owns a journal, unless it released the journal or is recorded as dead', () => {
   const claim = (id: string, over: string | null = null) => ({
     claim: id,
     over,
@@ -226,7 +226,7 @@ test('the first claim owns a journal unless its owner released it or is recorded
 });
 
 test.each([-1e15, 0, 1e15, 1500])(
-  'waits a reasonable time for the next heartbeat when heartbeats come every %d ms',
+  'waits at most a few intervals for the next heartbeat when the interval is %d ms',
   (beat_ms) => {
     const beatMs = followHolder(undefined, { claim: 'a', over: null, beat_ms })?.beatMs ?? 0;
     expect(beatMs).toBeGreaterThanOrEqual(1500);
@@ -283,7 +283,7 @@ describe('opening a journal', () => {
     expect([...read.entries.keys()]).toEqual(['a']);
   });
 
-  test('treats an answer as old as the first unanswered request', async () => {
+  test('a request that two runs announced keeps the start of the first run', async () => {
     const path = newJournal();
     for (const newest of ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z']) {
       const journal = await open(path);
@@ -294,7 +294,7 @@ describe('opening a journal', () => {
     expect(readJournal(await readFile(path), path).entries.get('a')?.sending.start).toEqual(START);
   });
 
-  test('allows one run per journal, whether it is opened by its name, a symlink, a hard link or a dangling link', async () => {
+  test('allows one run per journal, also when another run opens it by a symlink, a hard link or a dangling link', async () => {
     const path = newJournal();
     await symlink(path, `${path}.dangling`);
     const first = await open(`${path}.dangling`, BINDING, 1);
@@ -359,7 +359,7 @@ describe('opening a journal', () => {
     await journal.close();
   });
 
-  test('the owner of a journal stays the same when another claim comes too late', async () => {
+  test('the owner of a journal does not change when another run writes its claim too late', async () => {
     const path = newJournal();
     const journal = await open(path);
     await appendFile(

@@ -29,7 +29,7 @@ const EXPECTED = [
   ...REFUSED.map((status) => [status, 'refused'] as const),
 ];
 
-test.each(EXPECTED)('reports a change with the answer %d as %s', async (status, outcome) => {
+test.each(EXPECTED)('reports a change that got HTTP %d as %s', async (status, outcome) => {
   for (const { args, stdin } of CHANGES) {
     const { env } = await openServer((response, { method, path }) => {
       if (method === 'GET' && path.startsWith('/bicycles/')) {

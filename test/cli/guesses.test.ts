@@ -116,16 +116,13 @@ test.each([
   ['list -otable x', 'bicycles list --name x -otable, or: fleet bicycles list --zone x -otable'],
   ['man states', 'help states'],
   ['man bicycles list', 'help bicycles list'],
-])(
-  'the line that is suggested for `fleet %s` has every word in its place',
-  async (typed, meant) => {
-    const { code, stderr } = await runFleet(typed.split(' '), { env });
-    expect([code, stderr]).toEqual([
-      2,
-      expect.stringContaining(`hint: did you mean: fleet ${meant}\n`),
-    ]);
-  },
-);
+])('the suggestion for `fleet %s` has every word in the right place', async (typed, meant) => {
+  const { code, stderr } = await runFleet(typed.split(' '), { env });
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringContaining(`hint: did you mean: fleet ${meant}\n`),
+  ]);
+});
 
 test.each([
   ['act', 'take_over', '', 'rent'],
@@ -173,7 +170,7 @@ test.each([
   ['zones list --name x', '--where'],
   ['bicycles act -f x.csv', '--from'],
 ])(
-  'suggests the equivalent command for `fleet %s`, which is a command of another tool, and sends nothing',
+  'suggests the equivalent command when the user types `fleet %s`, a command of another tool',
   async (typed, meant) => {
     const { code, stderr } = await runFleet(typed.split(' '), { env });
     expect([code, stderr]).toEqual([
@@ -188,13 +185,16 @@ test.each([
   ['edit', '--nuts'],
   ['edit', '--sot'],
   ['act', '--allow-unknowm'],
-])('suggests no dissimilar flag and no flag that does more than %s %s', async (verb, flag) => {
-  const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
-  expect([code, stderr]).toEqual([
-    2,
-    expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
-  ]);
-});
+])(
+  'suggests no dissimilar flag, and no flag that does more than the typed one: %s %s',
+  async (verb, flag) => {
+    const { code, stderr } = await runFleet(['bicycles', verb, U, flag, 'hi']);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: unknown option '--.*'\nhint: see "fleet bicycles /),
+    ]);
+  },
+);
 
 test.each([
   [

@@ -39,7 +39,7 @@ async function expectShown(
   expect(sorted(shown(running))).toEqual(sorted(numbers));
 }
 
-test.concurrent('corrects the time in a state file that is in the future', () =>
+test.concurrent('corrects a time in the future that a state file contains', () =>
   withAlertService(async (service) => {
     const path = join(service.folder, 'state');
     const args = ['--state-file', path];

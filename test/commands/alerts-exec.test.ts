@@ -35,7 +35,7 @@ test.each([
   expect([ended.reason, ended.lines.sort()]).toEqual([reason, lines]);
 });
 
-test('a command of --exec may ignore its input of one megabyte', async () => {
+test('the command of --exec may exit without reading its input of one megabyte', async () => {
   expect((await run('true', 'x'.repeat(1e6))).reason).toBeUndefined();
   expect((await run('wc -c', 'x'.repeat(1e6))).lines).toEqual(['1000001']);
 });
@@ -51,7 +51,7 @@ test('does not wait for background processes of the --exec command', async () =>
   expect((await run('sleep 1000 & echo done')).lines).toEqual(['done']);
 });
 
-test('stops the --exec command when the watch ends, even when the command starts after that', async () => {
+test('stops the command of --exec when the watch ends, even when the command is started just then', async () => {
   const over = new AbortController();
   const running = run('sleep 1000', '{}', { signal: over.signal });
   setTimeout(() => over.abort(new Error('over')), 100);

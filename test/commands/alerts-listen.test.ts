@@ -280,7 +280,7 @@ describe('`alerts listen --forward`', () => {
   });
 });
 
-test('keeps and reports a damaged forward queue, and forwards the part that is readable', async () => {
+test('keeps and reports a damaged queue of --forward, and forwards its readable part', async () => {
   const gone = await startServer(() => {});
   await gone.close();
   const first = await listen(['--forward', gone.url, '--backfill', '0']);

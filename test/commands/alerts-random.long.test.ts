@@ -7,7 +7,7 @@ const MINUTES = Number(process.env['FLEET_TEST_MINUTES'] ?? 10);
 const MOST_FAULTS = 10;
 
 test.each(['watch', 'listen'] as const)(
-  `alerts %s prints every version, and repeats one only after a kill, in ${MINUTES} minutes`,
+  `\`alerts %s\` prints every version of every alert, and repeats a version only after a kill, in ${MINUTES} minutes`,
   async (verb) => {
     const endAt = performance.now() + (MINUTES * 60_000) / 2;
     const wrong: string[] = [];

@@ -152,7 +152,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([ahead, item('b', 30), item('a', 10)])).toEqual([]);
   });
 
-  test('shows an alert without a UUID and times once, and recognizes it by its text', () => {
+  test('shows an alert without UUID and times only once, because its text is compared', () => {
     const { read } = follow();
     const bare = (message: string): AlertItem => ({
       value: { message },
@@ -172,7 +172,7 @@ describe('the alerts that a watch shows', () => {
     expect(read([item('a', 50)])).toEqual([]);
   });
 
-  test('keeps the order of the list when one alert has no time', () => {
+  test("keeps the order of the service's list when one of the alerts has no time", () => {
     const { read, state } = follow();
     const bare: AlertItem = {
       value: { uuid: 'bare', state: 'new' },
@@ -316,7 +316,7 @@ describe('failed requests for the list of alerts', () => {
     expect(fail(error).some(({ type }) => type === 'end')).toBe(isEnd);
   });
 
-  test('retries a 401 for a minute after a successful request, and a 401 never ends a webhook listener', () => {
+  test('retries for a minute after a 401 that follows a successful request, and never stops a webhook listener', () => {
     const refused = new FleetError('auth', 'no', { status: 401 });
     const watch = follow();
     watch.read([]);

@@ -131,7 +131,7 @@ test.each([
   ['another bicycle', '{"uuid":"x","name":"Bea"}', 7],
   ['an error', '{"error":"boom"}', 7],
   ['what breaks off', '{"uuid": "a0', 7],
-])('`bicycles create` handles an answer with %s', async (_case, body, code) => {
+])('`bicycles create` handles a response with %s', async (_case, body, code) => {
   const { env } = await openServer((response) =>
     body.startsWith('{') ? sendJson(response, 201, body) : void response.writeHead(201).end(body),
   );

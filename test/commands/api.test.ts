@@ -140,7 +140,7 @@ describe('`api` rejects invalid arguments before it sends anything (exit 2)', ()
     );
   });
 
-  test('the --field values of `api` become a JSON object (property-based)', () => {
+  test('`api` builds a JSON object from the values of --field (property-based)', () => {
     const name = fc.stringMatching(/^[a-z_]{1,8}$/);
     fc.assert(
       fc.property(fc.dictionary(name, fc.string(), { noNullPrototype: true }), (values) => {

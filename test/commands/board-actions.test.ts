@@ -96,11 +96,11 @@ describe('the question before a change', () => {
     ['\r', '2', []],
     ['3\r', '2', []],
     ['y\r', '2', []],
-  ])('%j with the proof %j', (keys, proof, requests) => {
+  ])('handles the keys %j in a question that requires the text %j', (keys, proof, requests) => {
     expect(press(keys, ask(proof)).requests).toEqual(requests);
   });
 
-  test('Enter does not confirm a question that is not on the screen yet', () => {
+  test('Enter does not confirm a question before the board has drawn it', () => {
     expect(press('\r\r\r', ask(), false).requests).toEqual([]);
   });
 });

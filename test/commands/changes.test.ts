@@ -25,7 +25,7 @@ const SINGLE_CHANGES = [
 ];
 
 test.each(SINGLE_CHANGES)(
-  '%s %s: waits one second for a silent service after Ctrl-C and reports an unknown outcome',
+  'waits one second for a silent service after Ctrl-C and reports an unknown outcome: %s %s',
   async (...args) => {
     const { url, asked } = await openServer(() => {});
     const signals = new EventEmitter();
@@ -48,7 +48,7 @@ test.each([
   ['--output=json'],
   ['-qo', 'json'],
   ['-qojsonl'],
-])('prints an error as JSON with %s', async (...flags) => {
+])('prints an error as JSON when the flags contain %s', async (...flags) => {
   const { code, stderr } = await fleet(['bicycles', 'list', ...flags, '--page', '9999']);
   expect(code).toBe(5);
   expect(JSON.parse(stderr).error.kind).toBe('not-found');

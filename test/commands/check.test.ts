@@ -89,7 +89,7 @@ describe('the result of a check', () => {
     ['east of the date line', [-179.5, 0], 'Date line', 1],
     ['on the date line', [180, 0], 'Date line', 1],
     ['on the date line from the other side', [-180, 0], 'Date line', 1],
-  ])('a check counts a bicycle %s', async (_where, at, zone, found) => {
+  ])('a check counts correctly a bicycle %s', async (_where, at, zone, found) => {
     expect(await verdictAt(at, { name: 'r', zone, max: 9 })).toEqual({
       found,
       unlocated: 0,
@@ -230,7 +230,7 @@ describe('"for"', () => {
 });
 
 describe('--every', () => {
-  test('--every reports a new result only when it lasts as long as "hold" says', () => {
+  test('--every reports a new result only after it has lasted for the time of "hold"', () => {
     const state = { reported: 'ok' as const, pending: undefined };
     const row = { rule: 'r', found: 1, of: null, limit: '', unlocated: 0, reason: null };
     const step = (verdict: 'ok' | 'violated', nowMs: number) =>

@@ -138,7 +138,7 @@ describe('values that completion offers', () => {
     });
   });
 
-  it('tells the shell where file names fit and where no space follows', async () => {
+  it('tells the shell when to complete file names, and when to add no space', async () => {
     expect((await offers('fleet bicycles create --from ')).besides).toBe('files');
     expect((await offers('fleet bicycles list --where na')).besides).toBe('nospace');
     expect((await offers('fleet bicycles l')).besides).toBe('');
@@ -367,7 +367,7 @@ describe('`completion --install`', () => {
   ] as const;
 
   it.each(STARTS)(
-    "%s: announces the change of the shell's profile and applies it once",
+    "announces the change of the shell's profile and makes it only once: %s",
     async (shell, file) => {
       await writeStart(file, 'alias ll="ls -l"');
       const run = await fleet(`completion ${shell} --install --yes`);

@@ -63,7 +63,7 @@ test.each([
 test.each([
   ['SIGTERM', 143],
   ['SIGHUP', 129],
-])('%s ends both the editor and `config edit`, and no draft remains', async (signal, code) => {
+])('%s ends the editor and `config edit`, and leaves no draft', async (signal, code) => {
   await writeFile(join(folder, 'config.json'), '{}', { mode: 0o600 });
   const editor = join(folder, 'editor');
   await writeFile(editor, `#!/bin/sh\necho $$ > ${folder}/on\nexec sleep 20\n`, { mode: 0o700 });

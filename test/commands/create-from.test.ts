@@ -91,7 +91,7 @@ test.each([
   },
 );
 
-test('looks up the models and zones that rows name, and takes texts and default values from flags', async () => {
+test('looks up the models and zones that rows name, and uses flags as default values', async () => {
   const sandbox = await openSandbox({ bicycles: 5 });
   const [{ uuid: model = '' } = {}, other] = sandbox.models;
   const lock = '00000000-0000-4000-8000-00000000000a';
@@ -278,7 +278,7 @@ describe.concurrent('`bicycles create --from` with a journal', () => {
     });
   });
 
-  test('does not take an older bicycle, or the bicycle of another row, for the result of an uncertain creation', async () => {
+  test('does not mistake an older bicycle, or the bicycle of another row, for the result of an uncertain creation', async () => {
     await withSandbox({ service: 'interface', bicycles: 5 }, async (sandbox) => {
       await create(sandbox, ['--name', 'Ada']);
       // The service distinguishes the bicycles before the run by their time in seconds.

@@ -108,7 +108,7 @@ describe('--bbox across the date line', () => {
   });
 
   test.each(['name', '-name', 'state_of_charge', '-state_of_charge', 'created', '-created'])(
-    '--ordering %s orders both sides together',
+    '--ordering %s sorts the bicycles of both sides in one order',
     async (ordering) => {
       const { code, stdout } = await list(['--all', '--ordering', ordering, ...NAMES]);
       expect({ code, stdout }).toEqual({ code: 0, stdout: namesOf(sorted(INSIDE, ordering)) });

@@ -79,7 +79,7 @@ test.each<[what: string, sent: string, store: (text: string) => unknown, notice:
   },
 );
 
-test('reports an edit that adds a space as done at a service that trims texts', async () => {
+test('reports an edit that adds a space as done when the service trims white space', async () => {
   const sandbox = await openSandbox({ bicycles: 5, faults: [{ kind: 'trim' }] });
   const [bicycle] = sandbox.bicycles();
   const rows = [{ uuid: bicycle?.uuid, name: `${bicycle?.name} ` }];
@@ -110,7 +110,7 @@ test.each<[what: string, store: (text: string) => unknown, message: string]>([
   expect(run.results[0]?.message).toContain(message);
 });
 
-test('treats the URL of the current model on another host as no change', async () => {
+test('does not change a bicycle when --model names its current model with a URL of another host', async () => {
   const { env, sent } = await openBicycles({
     fields: { model: `https://other.example/api/bicycle_models/${MODEL}/` },
   });
@@ -167,7 +167,7 @@ test('sends no PUT for a single bicycle that another user changed after the prev
   expect(stderr).toContain('was changed by another user since it was read');
 });
 
-test('still edits a bicycle that only moved, and PATCH overwrites no other field', async () => {
+test('still edits a bicycle that only moved, and PATCH does not change other fields', async () => {
   const moving = await openBicycles({
     afterRead: (bicycle, readings) => Object.assign(bicycle, { latitude: readings, state: 'lost' }),
   });
@@ -194,7 +194,7 @@ test('refuses to edit a bicycle that was deleted after the preview, but edits th
 });
 
 test.each(['jsonl', 'csv', 'json', 'xlsx'])(
-  'does not overwrite another edit with a row of %s from an older export',
+  'does not overwrite a newer edit with a row from an older %s export',
   async (format) => {
     const sandbox = await openSandbox({ bicycles: 3 });
     const env = await environmentOf(sandbox);

@@ -97,7 +97,7 @@ describe.each(COMMANDS)('fleet %s', (line, field) => {
     expect(sheet?.xml.match(/<row /g)).toHaveLength(1 + items.length);
   });
 
-  test('--jq receives the items of json and prints texts without quotes', async () => {
+  test('--jq receives the same items as -o json, and prints strings without quotes', async () => {
     expect(await run(line, '--jq', `.[].${field}`)).toBe(`${expected.join('\n')}\n`);
   });
 

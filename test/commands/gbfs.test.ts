@@ -128,7 +128,7 @@ function rent(uuid: string): void {
   for (const transition of ['rent', 'return'] as const) sandbox().act(uuid, transition);
 }
 
-test('a feed from the list changes the id of a bicycle that was rented and keeps the other ids', async () => {
+test('without a mirror, the feed changes the id of a bicycle that was rented and keeps the other ids', async () => {
   const [rented, other] = inStates('available').filter(
     (each, _, all) =>
       hasPlace(each) && all.filter(({ latitude }) => latitude === each.latitude).length === 1,
@@ -173,7 +173,7 @@ test('deletes feed files of another version and drafts of a killed run from the 
   expect(readdirSync(out).sort()).toEqual(expected);
 });
 
-test('omits last_reported in the second of a rental, because it would connect the old id with the new one', () => {
+test('omits last_reported in the second of a rental, because it would link the old id to the new one', () => {
   const since = Date.parse('2026-11-22T10:00:00.500Z');
   const reportedAt = (time: string) => {
     const vehicles: Vehicles = { all: new Map(), leftOut: {} };

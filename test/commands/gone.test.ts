@@ -112,7 +112,7 @@ describe('`watch` and a bicycle that was deleted during a gap', () => {
   });
 });
 
-test('reports no deletion to a mechanic, whose list does not show every bicycle', async () => {
+test('reports no deletion when the user is a mechanic, whose list does not show every bicycle', async () => {
   await withSandbox(FLEET, async (sandbox) => {
     const { organization } = idOf(sandbox);
     const [own, rented, deleted] = sandbox

@@ -197,7 +197,7 @@ describe('`fleet help`', () => {
     expect(terms.filter((term) => !isListed(term))).toEqual([]);
   });
 
-  it('the help names the environment variable of every setting and the column of every documented field', async () => {
+  it('help pages name the environment variable of every setting and the column of every documented field', async () => {
     const settings = readText('docs/settings.md');
     const variables = KEY_NAMES.flatMap((name) => KEYS[name].variable ?? []);
     expect(variables.filter((name) => !settings.includes(`\`${name}\``))).toEqual([]);

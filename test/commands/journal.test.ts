@@ -286,7 +286,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does not use a state that no answer showed, as after --unknown done, as a target state', async () => {
+  test('does not use a state as a target state when no response confirmed it, as after --unknown done', async () => {
     await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
       const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);
@@ -371,7 +371,7 @@ describe.concurrent('a second run with the same journal', () => {
     }
   });
 
-  test('waits for the whole time of --settle before it decides about late requests, and sends the other changes meanwhile', async () => {
+  test('waits for the whole time of --settle before it decides about unanswered requests, and sends the other changes meanwhile', async () => {
     await withRun({ bicycles: 60 }, async (sandbox, path) => {
       const [late = '', fresh = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [asBefore(sandbox, late)]);
@@ -465,7 +465,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does nothing twice when the first run was killed and the service answers later than --timeout', async () => {
+  test('sends no change twice when the first run was killed and the service answers later than --timeout', async () => {
     const acted = new Map<string, number>();
     await withServer(
       (response, { method, path }) => {

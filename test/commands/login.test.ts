@@ -93,7 +93,7 @@ describe('a service that returns wrong tokens', () => {
     return { url, posts: () => asked.filter(({ path }) => path.includes('refresh')).length };
   };
 
-  it('keeps the valid token when the answer to a renewal has half a megabyte', async () => {
+  it('keeps the valid token when the response to a renewal is half a megabyte long', async () => {
     const { url } = await openTokens((isRenewal) =>
       isRenewal
         ? jwt({ exp: seconds() + 9999, x: 'x'.repeat(5e5) })
@@ -151,7 +151,7 @@ it('logs in with the token_command of the guide', async () => {
   expect(run).toEqual({ code: 0, stdout: '3\n', stderr: '' });
 });
 
-it('a long command renews its token again and again, and stops when it ends', async () => {
+it('a long-running command renews its token repeatedly until it ends', async () => {
   const { baseUrl, requests } = await openSandbox({ bicycles: 3, now: () => nowMs });
   await logIn(baseUrl);
   const over = new AbortController();

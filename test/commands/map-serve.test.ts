@@ -166,7 +166,7 @@ function eventsOf(text: string): string[] {
   );
 }
 
-test('sends only newer events to a tab of the same run, and the whole fleet to a tab of another run', async () => {
+test('sends only newer events to a tab of the same run, and the whole fleet to a tab that another run served', async () => {
   const { url, send } = await start();
   send(update(1));
   const current = listen(url, 1);
@@ -185,7 +185,7 @@ test('sends only newer events to a tab of the same run, and the whole fleet to a
   for (const tab of [current, ...others]) tab.stop();
 });
 
-test('a tab that reconnects gets every event since the state of the fleet that it loaded, however often that state was requested', async () => {
+test('a tab that reconnects gets every event since it loaded the fleet', async () => {
   const { url, send } = await start();
   send(update(1));
   expect(await readFleet(url)).toMatchObject({ sequence: 1, title: 'a fleet' });
@@ -369,7 +369,7 @@ test('ends without serving when stdout is closed before the URL is printed', asy
   await expect(fetch(url)).rejects.toThrow();
 });
 
-describe('`map --serve` that follows a sandbox', () => {
+describe('`map --serve` with live updates of a sandbox', () => {
   const folder = newFolder();
 
   async function serve(...args: string[]) {

@@ -237,7 +237,7 @@ describe('the tools of `fleet mcp`', () => {
     ['edit', undefined, { uuid: '00000000-0000-4000-8000-000000000001' }, 'cannot be changed'],
     ['edit', undefined, { note: 2 ** 60 }, 'write it as a text'],
   ])(
-    'the tools of `fleet mcp` refuse to plan %s of %s with %j',
+    'the tool plan_change of `fleet mcp` refuses the command %s for %s with %j',
     async (command, bicycle, fields, message) => {
       const scene = await openScene();
       const client = await connect(scene);
@@ -369,7 +369,7 @@ describe('the end of `fleet mcp`', () => {
     return { child, ended, output: () => stdout };
   }
 
-  test('`fleet mcp` ends with 0 when the client closes stdin, and prints only messages of the protocol', async () => {
+  test('`fleet mcp` exits with 0 when the client closes stdin, and prints only protocol messages', async () => {
     const { child, ended, output } = await start(await openScene());
     child.stdin.end();
     expect(await ended).toBe(0);

@@ -319,7 +319,7 @@ describe.each(engines)('%s', (kind, newText) => {
     }
   });
 
-  test('`mirror replay` starts with the earlier state of the fleet and prints what a watch would have printed', async () => {
+  test('`mirror replay` starts with the earlier state of the fleet and prints the same lines as a watch at that time', async () => {
     const run = await fleet('mirror replay --speed max');
     const lines = run.stdout.split('\n');
     expect(lines).toEqual([

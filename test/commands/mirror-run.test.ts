@@ -82,7 +82,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await until(states, ...ride);
   });
 
-  test('records a ride that is published only to its rider as an unknown state and a new feed ID', async () => {
+  test('records a ride that is published only to its rider as an unknown state, and changes the ID in the feed', async () => {
     const scene = await openScene(await newText());
     const { sandbox, run, until, env, act } = scene;
     const running = run();
@@ -135,7 +135,7 @@ describe.each(engines)('%s', (_kind, newText) => {
     await running.stop('SIGTERM');
   });
 
-  test('replaces a character that no database can store, skips such a message, and continues', async () => {
+  test('replaces characters that databases cannot store, skips messages that cannot be stored, and continues', async () => {
     const scene = await openScene(await newText());
     const { sandbox, organization, run, until } = scene;
     const [uuid = '', other = '', third = ''] = scene.uuids();

@@ -154,7 +154,7 @@ describe('`bicycles edit`', () => {
   ];
 
   test.each([['__proto__=1', '"__proto__":1']])(
-    'sends --field %s as shown in the preview',
+    'sends the value of --field %s that the preview showed',
     async (field, sentText) => {
       const ran = await run({ isObserved: true, edit: accept }, [
         'edit',

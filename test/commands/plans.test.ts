@@ -155,7 +155,7 @@ describe('a plan that another program wrote', () => {
 });
 
 describe('hostile cases of `fleet apply`', () => {
-  test('does not report a bicycle as done when it changes between the check and the request', async () => {
+  test('does not report a bicycle as done when another user changes it between the check and the request', async () => {
     const scene = await openScene();
     const [uuid = ''] = await planMaintenance(scene, 1);
     let reads = 0;

@@ -155,7 +155,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
     }),
   );
 
-  test('the second login sends only the password that was typed after the first was refused', async () => {
+  test('after a refused login, the second login sends only the newly typed password', async () => {
     const server = await openServer((response) => void response.writeHead(403).end());
     const line = `fleet auth login --email operator@example.com --base-url ${server.url} --sse-url ${server.url}`;
     await inTerminal(line, async (terminal) => {
@@ -194,7 +194,7 @@ describe.runIf(hasTool('script'))('a prompt on a terminal', () => {
       await terminal.until(/script: 130/);
     }));
 
-  test('a prompt continues without echo after Ctrl-Z when no shell can resume it', () =>
+  test('a prompt ignores Ctrl-Z when no shell could resume fleet, and keeps the echo off', () =>
     inTerminal(`exec ${login}`, async (terminal) => {
       await terminal.until(PASSWORD);
       terminal.press(CTRL_Z);

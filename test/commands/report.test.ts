@@ -279,7 +279,7 @@ describe('figures', () => {
     expect(run.stderr).toContain('~ marks figures that are uncertain');
   });
 
-  test('when a mirror is behind, the figures end with the last time that its data covers completely', async () => {
+  test('when a mirror is behind, the figures cover only the time for which its data is complete', async () => {
     const address = await newSqlite();
     const fleet = simulateFleet({ seed: 8, ...MONTH });
     await writeMirrorOf(address, fleet);

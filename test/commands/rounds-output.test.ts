@@ -189,7 +189,7 @@ describe('the page', () => {
     await page.close();
   });
 
-  test('prints one paper page for each van', async () => {
+  test('prints one page for each van on paper', async () => {
     if (browser === undefined) return;
     await written(TWO_VANS, 'print.html');
     const page = await browser.newPage();

@@ -326,7 +326,7 @@ describe('--solver', () => {
   });
 
   test.each([[[]], [['--capacity', '1', '--vans', '2']]])(
-    'reports a stop that the server left out without need, with the flags %j',
+    'reports a stop that the server left out although a van could visit it, with the flags %j',
     async (flags) => {
       const solver = await openServer(
         answerSolution((answer) => ({

@@ -122,7 +122,7 @@ describe('line breaks and control characters', () => {
     expect([run.code, jsonLines(run.stdout).map(({ name }) => name)]).toEqual([0, ['Ada 1']]);
   });
 
-  test('finds a bicycle whose name contains a control character in the form that csv writes', async () => {
+  test('finds a bicycle by a name in which csv replaced a control character', async () => {
     await store(2, { name: 'Ada\u001bx' });
     const run = await edit('name,description\nAda␛x,found\n');
     expect([run.code, bicycle(2).description]).toEqual([0, 'found']);
@@ -130,7 +130,7 @@ describe('line breaks and control characters', () => {
 });
 
 describe('special values', () => {
-  test('"null" in a CSV cell is a text', async () => {
+  test('"null" in a CSV cell is a string', async () => {
     await store(0, { name: 'null', description: 'x' });
     const list = await fleet(['list', '--all', '-o', 'csv']);
     expect(await changesDuring(() => edit(list.stdout))).toBe(0);

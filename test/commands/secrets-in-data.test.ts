@@ -153,7 +153,7 @@ test('hides a token that the service wrote with JSON escapes, and keeps the rest
   expect(run.stdout).toContain('a [hidden]');
 });
 
-test('keeps the bytes around a token in a body that is not text', async () => {
+test('changes no other bytes when it hides a token in a binary body', async () => {
   const { url } = await openServer((response) => {
     response.writeHead(200, { 'Content-Type': 'application/octet-stream' });
     response.end(Buffer.concat([Buffer.from([0xff, 0]), Buffer.from(TOKEN), Buffer.from([0xfe])]));
@@ -216,7 +216,7 @@ test('`api --include` shows no part of a refusal that may quote a password', asy
   expect(run.stdout).toBe('HTTP/1.1 400 Bad Request\n\n');
 });
 
-test('hides the signature of a token in data, but not its other parts, which are not secret', async () => {
+test('hides the signature of a token in data, but not the other parts, which are not secret', async () => {
   for (const text of [SIGNATURE, Buffer.from(SIGNATURE).toString('hex')]) {
     const env = await serveRows(text);
     const run = await runFleet(['bicycles', 'list', '--json'], { env });

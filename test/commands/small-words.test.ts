@@ -38,7 +38,7 @@ test.each([
   expect(code).toBe(8);
 });
 
-test('does not blame the base URL when the body of a 404 names the bicycle', async () => {
+test('does not suggest a wrong base URL when the body of a 404 names the bicycle', async () => {
   const { url } = await openServer((response) =>
     sendJson(response, 404, { detail: 'No Bicycle matches the given query.' }),
   );

@@ -32,7 +32,7 @@ test.each<[string, readonly string[], 'mechanic' | undefined, readonly string[]]
   },
 );
 
-test('tries the role in the typed topic first when the token has this role, and keeps topics of another kind', () => {
+test('tries the role in the typed topic first when the token has this role, and does not change topics of other kinds', () => {
   expect(topicsByRole(as('mechanic'), ['admin', 'mechanic'], undefined)).toEqual([
     as('mechanic'),
     TOPIC,

@@ -9,7 +9,7 @@ const QUARTER_OF_AN_HOUR_MS = 15 * 60_000;
 const MOST_FAULTS = 20;
 
 test(
-  `watch reports no change twice, misses no change and invents no change in ${MINUTES} minutes`,
+  `\`watch\` reports no change twice, misses no change and invents no change in ${MINUTES} minutes`,
   async () => {
     const endAt = performance.now() + MINUTES * 60_000;
     const firstSeed = Date.now() % 1_000_000;

@@ -139,7 +139,7 @@ describe('`watch` after a gap', () => {
     for (const { headers } of lists) expect(headers['cache-control']).toBe('no-cache');
   });
 
-  test.each(['500ms', '0.5'])('counts %s of silence as a dead connection', async (idle) => {
+  test.each(['500ms', '0.5'])('treats a connection as dead after %s of silence', async (idle) => {
     const from = await openSandbox({ ...PAGE, heartbeatMs: 60_000 });
     const signals = new EventEmitter();
     const got = await watch([find('available', from).organization, '--json', '--idle', idle], {
@@ -177,7 +177,7 @@ describe('`watch` after a gap', () => {
     for (const line of report.split('\n')) expect(line.length).toBeLessThanOrEqual(60);
   });
 
-  test('uses a value of --resync-pages that is too small, and reports this even with --quiet', async () => {
+  test('accepts a value of --resync-pages that is too small, and prints a warning even with --quiet', async () => {
     const from = await openSandbox(PAGE);
     const { organization } = find('available', from);
     const signals = new EventEmitter();

@@ -78,7 +78,7 @@ test('reports a lost connection again when the delay before the next attempt gre
   expect(said.map((line) => /again in (.*)\n/.exec(line)?.[1])).toEqual(['155 ms', '20 s']);
 });
 
-test('with --json, changes that came from a list count as delivered, because they are not printed', async () => {
+test('with --json, changes found in a list count as delivered, because they are not printed', async () => {
   const stdout = { write: async () => {} };
   const context = { io: { stdout }, jq: async () => undefined } as unknown as Context;
   const stderr = {} as ReturnType<typeof openStderr>;

@@ -97,7 +97,7 @@ test('does not return an alert again that a new alert moved to the next page', a
   expect(pages.flat()).toEqual(Array.from({ length: 15 }, (_, index) => `alert-${index}`));
 });
 
-test('when the service sends no counts, proves that no alert is missing only by further pages without new alerts', async () => {
+test('when the service sends no counts, reads further pages until they contain no new alerts', async () => {
   const list = openList(35, { isCounted: false });
   const { known, isProven } = await read(list);
   expect(isProven).toBe(false);

@@ -253,7 +253,7 @@ test.each([
   expect(gone()).toBe(true);
 });
 
-test('a comparison stays incomplete when a read failed and its list has a date in the future', () => {
+test('a comparison stays incomplete when a read failed and the list has a Date header in the future', () => {
   const { step, answer, reports } = open();
   const list = [item('a', -3_594, 'rented'), item('b', -3_620)];
   step({ type: 'blind', fromMs: 5_000 }, 5);

@@ -510,7 +510,7 @@ test('looks for missed changes when the system clock was set back while the mirr
 test.each([
   ['a service was restored and counts from an older value', 500],
   ['one message carried the largest version', Number.MAX_SAFE_INTEGER],
-])('prefers the newer messages and the newer list when %s', (_what, version) => {
+])('uses the newer messages and the newer list when %s', (_what, version) => {
   const { follower, log, connect, wholePage, lose, page, happened, state, reports } = openFollower([
     't',
   ]);

@@ -74,7 +74,7 @@ describe('messages about bicycles', () => {
     ).toBe('late');
   });
 
-  test("takes the time of messages from the service's answers when the system clock is an hour behind", () => {
+  test("uses the time of the service's responses when the system clock is an hour behind", () => {
     const time = new ServiceTime({ monotonicMs: 0, wallMs: START_MS - 3_600_000 });
     const knowledge = new KnownFleet(new MemoryStore(), time);
     time.set(START_MS, 0);
@@ -84,7 +84,7 @@ describe('messages about bicycles', () => {
     expect(knowledge.mark(8_000)).toMatchObject({ isProven: true, modifiedMs: START_MS + 6_000 });
   });
 
-  test('a message counts as repeated when only technical fields changed', () => {
+  test('a message counts as repeated when only fields such as `modified` changed', () => {
     const knowledge = openKnowledge(at(0));
     knowledge.merge(UUID, bicycle(1, { concurrency_version: 1, devices: ['a'] }), at(1));
     const again = bicycle(2, { concurrency_version: 2, devices: ['b'] });
@@ -113,7 +113,7 @@ describe('the list after a gap', () => {
     });
   });
 
-  test('ignores a listed bicycle with the known version, whatever its fields are', () => {
+  test('ignores a bicycle in a list when its version is already known, even when its fields differ', () => {
     const { compare } = afterGap(bicycle(5, { concurrency_version: 3 }));
     expect(compare(bicycle(5, { concurrency_version: 3, state: 'lost' }))).toEqual(NOTHING);
   });
@@ -128,7 +128,7 @@ describe('the list after a gap', () => {
     expect([change !== undefined, isUnknown, isUncertain]).toEqual([isNews, isNews, false]);
   });
 
-  test('counts an unknown bicycle without a time as unknown', () => {
+  test('counts a bicycle as unknown when fleet has not seen it before and its `modified` is missing', () => {
     const { compare } = afterGap();
     const unknown = { ...NOTHING, isUnknown: true, isUncertain: true };
     expect(compare({ uuid: OTHER, state: 'lost' })).toEqual(unknown);

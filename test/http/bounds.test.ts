@@ -37,7 +37,7 @@ async function ask(
 const MB = 2 ** 20;
 const change = { method: 'POST', body: '{"type":"rent"}' };
 
-describe('reports a body that breaks off in the same packet as its headers', () => {
+describe('reports a body that is cut off in the same packet as its headers', () => {
   const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
   const broken = (headers: string): Behaviour => {
     const answer = `${head}${headers}Transfer-Encoding: chunked\r\n\r\nno length\r\n`;
@@ -45,7 +45,7 @@ describe('reports a body that breaks off in the same packet as its headers', () 
   };
 
   test.each(['', 'Content-Encoding: gzip\r\n'])(
-    'fails a read and a change at once with the headers %j',
+    'a read and a change fail at once when the response has the headers %j',
     async (headers) => {
       for (const request of [{}, change]) {
         const { error } = await ask(broken(headers), request);
@@ -100,7 +100,7 @@ describe('size limits of answers', () => {
   });
 
   test.each(['in order', 'by a reset'])(
-    'unpacks an answer when its connection ends %s',
+    'decompresses a response when its connection ends %s',
     async (how) => {
       const bytes = gzipSync(zeros, rle);
       const behaviour: Behaviour = (socket) => {
@@ -273,7 +273,7 @@ describe('unusual HTTP answers', () => {
       1,
     ],
   ])(
-    'names %s in the error, and retries only when a retry can help',
+    'the error names %s, and fleet retries only when a retry can help',
     async (_what, behaviour, words, requests) => {
       const { error, server } = await ask(behaviour, {}, { retries: 1, timeoutMs: 200 });
       expect([error?.kind, error?.message]).toEqual(['network', expect.stringContaining(words)]);
@@ -333,7 +333,7 @@ test.each([
   ],
   [{ 'x-acme-requestid': 'r', 'X-SERVICE-RequestID': 's' }, { requestId: 's' }],
   [{ 'X-Request-Id': 'r', 'X-Version': 'v' }, {}],
-])('reads the trace headers %j', async (headers, trace) => {
+])('reads the trace headers of a response: %j', async (headers, trace) => {
   const { error } = await ask((socket) =>
     sendStatus(socket, 400, headers as { [name: string]: string }),
   );

@@ -115,7 +115,7 @@ describe('retries of a GET', () => {
     },
   );
 
-  test('reports a Retry-After of more than a minute instead of waiting', async () => {
+  test('does not wait for a Retry-After of more than a minute, and reports it', async () => {
     const found = await failed((response) => sendJson(response, 503, '', { 'retry-after': '300' }));
     expect(found).toMatchObject({ asked: 1, error: { hint: expect.stringContaining('300 s') } });
   });
@@ -284,7 +284,7 @@ describe('requests without an answer', () => {
     expect(await failureOf(client.send({ path: '/x/' }))).toMatchObject(hinted);
   });
 
-  test('explains that the port does not speak TLS', async () => {
+  test('the error says that the port does not speak TLS', async () => {
     const server = await openServer((response) => sendJson(response, 200, []));
     const { client, said } = await openTestClient(server.url.replace('http:', 'https:'));
     expect((await failureOf(client.send({ path: '/x/' }))).message).toContain(

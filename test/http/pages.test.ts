@@ -137,7 +137,7 @@ test('requests pages one after the other when their links have no page numbers',
   expect(server.asked).toHaveLength(4);
 });
 
-test('ignores a failed prefetch of a page that no link confirms', async () => {
+test('ignores the failure of a prefetched page to which no link leads', async () => {
   // The total promises five pages, but the links end after two.
   const { uuids, error } = await readAll((response, { page }) => {
     if (page > 2) return sendJson(response, 500, 'no');

@@ -89,7 +89,7 @@ test('ends the subscriptions of all topics when one topic no longer exists', asy
   expect(got.events.at(-1)).toMatchObject({ type: 'closed', topic: 'gone' });
 });
 
-test('reports a gap when the service replays nothing, and compares again when a returning service stays silent', async () => {
+test('reports a gap when the service replays no messages, and compares again when the service stays silent after its return', async () => {
   const got = await followInTurn(
     (clock) => [standing(clock, 1, 'id: 1\ndata: x\n\n'), (socket) => sendStream(socket, ':\n\n')],
     { until: (followed) => resyncsOf(followed).length === 2 },

@@ -116,7 +116,7 @@ describe('stays below the memory limit', () => {
 test.each<[string, () => Buffer]>([
   ['many cells', () => makeWorkbook(`<row>${'<c><v>1.5</v></c>'.repeat(30)}</row>`.repeat(90_000))],
   ['character references', () => makeWorkbook(cell, { texts: fill('<si>&#x20AC;</si>', 60 * MB) })],
-])('a signal ends the reading of %s', async (_what, make) => {
+])('an abort signal ends the reading of a workbook with %s', async (_what, make) => {
   const { outcome } = await readInProcess(reader, make(), 300);
   expect(outcome).toBe('interrupted');
 });

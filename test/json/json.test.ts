@@ -97,7 +97,7 @@ describe('readExact', () => {
     );
   });
 
-  it('reads the same values as JSON.parse', () => {
+  it('returns the same values as JSON.parse', () => {
     fc.assert(
       fc.property(anyJson(), (value) => {
         for (const json of [JSON.stringify(value), JSON.stringify(value, null, 1)]) {
@@ -110,7 +110,7 @@ describe('readExact', () => {
     );
   });
 
-  it('treats __proto__ as an ordinary key, and the last of two equal keys wins', () => {
+  it('treats `__proto__` as an ordinary key, and uses the last of two equal keys', () => {
     const read = readExact('{"__proto__":{"polluted":1.0},"a":1,"a":2}');
     expect(Object.getPrototypeOf(read)).toBe(Object.prototype);
     expect(Object.keys(read as object)).toEqual(['__proto__', 'a']);

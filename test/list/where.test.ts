@@ -145,7 +145,7 @@ describe('matching of --where', () => {
     expect(meets(condition, json)).toBe(expected);
   });
 
-  test('compares numbers like integers (property-based)', () => {
+  test('compares numbers, and numbers in strings, by their value (property-based)', () => {
     fc.assert(
       fc.property(fc.maxSafeInteger(), fc.maxSafeInteger(), fc.boolean(), (a, b, asText) => {
         const json = `{"n":${asText ? `"${a}"` : a}}`;

@@ -259,7 +259,7 @@ test('a signal ends the preparation of a connection, and its reason becomes the 
 
 describe('a SQLite file', () => {
   test.runIf(process.platform === 'linux')(
-    'a SQLite file is locked during a write, even if it was opened for inspection before',
+    'locks a SQLite file during a write, even after the same process opened the file to inspect it',
     async () => {
       const path = join(newFolder(), 'fleet.db');
       const first = await open(`sqlite:${path}`, 'write');

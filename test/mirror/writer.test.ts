@@ -247,7 +247,7 @@ async function linkOf(uuid: string): Promise<unknown> {
 const gaps = (): Promise<Row[]> => database.all('select started, ended from gaps order by started');
 const utc = (seconds: number) => timeOf(seconds).replace('Z', '000Z');
 
-test('reads a link within five minutes that a message omitted, also after a comparison', async () => {
+test('within five minutes, reads a link that a message omitted, also after a comparison', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -262,7 +262,7 @@ test('reads a link within five minutes that a message omitted, also after a comp
   expect(await linkOf('a')).toBe('https://service.test/a/');
 });
 
-test('reads the link that the last message omitted after a kill and a restart', async () => {
+test('after a kill and a restart, reads the link that the last message omitted', async () => {
   const { service, mirror } = await begin();
   await mirror.hear(service.change('a', 'rented', 10), 10);
   await moveOthers({ service, mirror });
@@ -273,7 +273,7 @@ test('reads the link that the last message omitted after a kill and a restart', 
   expect(await gaps()).toEqual([{ started: utc(80), ended: utc(120) }]);
 });
 
-test('compares the link that a message omitted during a long read of the list after that read', async () => {
+test('compares a link that a message omitted during a long read of the list when that read has ended', async () => {
   const service = openService();
   const mirror = await openWriter(service, 0);
   const before = mirror.ask();

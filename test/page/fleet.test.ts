@@ -152,7 +152,7 @@ test('filters bicycles, and sorts them with empty values last in both directions
   expect(placesOf(filterFleet(fleet.all, { ...EVERYTHING, text: ' b 4' }, NOW))).toEqual([4]);
 });
 
-test('rows that arrive later add bicycles and change the known ones', () => {
+test('rows that arrive later add bicycles and update the known ones', () => {
   const fleet = fleetOf([{ state: 'available' }]);
   const later = Array.from({ length: 300 }, (_, index) =>
     rowOf({

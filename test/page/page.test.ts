@@ -603,7 +603,7 @@ test('a tab whose connection breaks continues after the last received update, wi
   await own.close();
 });
 
-test('the reason of a lost connection uses the free space of the head, and ends with an ellipsis', async (context) => {
+test('the header shows as much of the reason of a lost connection as fits, and ends it with an ellipsis', async (context) => {
   const reason = 'the service refused the push channel of this organization with 503';
   const link = { state: 'lost', sinceMs: 0, message: reason, gaps: 0, total: null } as const;
   const nothing = { rows: [], alerts: null, note: null, atMs: Date.now() };

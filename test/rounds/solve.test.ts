@@ -99,7 +99,7 @@ describe('the search for short tours', () => {
     expect(solveTours(problem)).toEqual(solveTours(problem));
   });
 
-  test('the search for tours can be limited by time instead of steps', () => {
+  test('the search for tours stops after a time limit in place of a number of steps', () => {
     const problem = { ...planar(scattered(200, 5000)), vans: 2 };
     let calls = 0;
     const elapsed = () => {

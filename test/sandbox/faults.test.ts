@@ -178,7 +178,7 @@ test('the fault `expire` shortens the lifetime of tokens, and new tokens work', 
   expect((await list(own)).status).toBe(200);
 });
 
-test('the fault `expire` ends open subscriptions, also those of new tokens', () =>
+test('the fault `expire` ends open subscriptions, also subscriptions with new tokens', () =>
   // The clock stands still 50 ms before the tokens expire, so they are valid on a machine of any
   // speed.
   withSandbox({ bicycles: 10, now: () => Date.UTC(2026, 0, 1) + 950 }, async (own) => {
@@ -190,7 +190,7 @@ test('the fault `expire` ends open subscriptions, also those of new tokens', () 
     expect(await second.ended).toBe('end');
   }));
 
-test('the fault `throttle` answers 429 for the same bicycle and user until the date advances', async () => {
+test('the fault `throttle` makes the sandbox answer 429 to the same user about the same bicycle until its time is over', async () => {
   let now = Date.UTC(2026, 10, 21);
   const own = await openSandbox({
     bicycles: 10,

@@ -275,7 +275,7 @@ test('ends a subscription when its token expires', () =>
     expect((await subscribe(own, all(own))).status).toBe(200);
   }));
 
-test('keeps a subscription open when the date jumps', async () => {
+test('keeps a subscription open when the system clock jumps', async () => {
   let now = Date.UTC(2026, 10, 21);
   const faults = [{ kind: 'drop', milliseconds: 3_600_000 }] as const;
   const own = await openSandbox({ bicycles: 10, now: () => now, faults: [...faults] });

@@ -74,7 +74,7 @@ describe('the settings store', () => {
     });
   });
 
-  it('the next write restores the mode 0600', async () => {
+  it('the next write of a settings file restores the mode 0600', async () => {
     await saveToken(stored, 'a', 'secret');
     await chmod(stored.credentialsPath, 0o644);
     await saveToken(stored, 'a', 'secret');

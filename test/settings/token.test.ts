@@ -99,7 +99,7 @@ describe('the source of the token', () => {
     expect(await used()).toEqual(['command of profile "default"', 'from-profile']);
   });
 
-  it('reads the token file and the store again, and renews the token only when they did not change', async () => {
+  it('after a refusal, reads the token file and the store again, and renews the token only when they did not change', async () => {
     const path = join(folder, 'token.txt');
     await writeFile(path, 'one');
     const place = await loadStored(env);
@@ -168,7 +168,7 @@ it('rejects a stored token that cannot be renewed before it takes the renewal lo
 });
 
 describe('a token command', () => {
-  it('a token command runs once for all workers whose token was refused, and not again for a worker that reports it late', async () => {
+  it('a token command runs once when several workers report the same refused token, even when one reports it late', async () => {
     const source = await openCommand(await countingCommand());
     await source.get();
     const workers = Array.from({ length: 8 }, () => source.renew('token-1'));

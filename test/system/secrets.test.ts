@@ -153,7 +153,7 @@ describe('secrets in texts of the service and other programs', () => {
     },
   );
 
-  it('hides a secret once when the secret is "hidden", the word in the replacement', () => {
+  it('hides the secret "hidden" only once, although the replacement contains this word', () => {
     const secrets = openSecrets();
     secrets.add('hidden', true);
     expect(secrets.hide('a hid%64en word &amp; more')).toBe('a [hidden] word &amp; more');
@@ -231,7 +231,7 @@ describe('secrets in texts of the service and other programs', () => {
     expect(secrets.hide(`/?p=${written}`)).toBe(`/?p=${HIDDEN}`);
   });
 
-  it('hides a password when a header damaged a part of it', () => {
+  it('hides a password when a header shows some of its letters as question marks', () => {
     const secrets = openSecrets();
     secrets.add(`größer&<x>"k'%+/Plm`, true);
     expect(secrets.hide(`gr??er&<x>"k'%+/Plm`)).toBe(`gr??${HIDDEN}`);

@@ -63,7 +63,7 @@ describe('local times', () => {
     );
   });
 
-  test('parses every shown local time back to its instant, unless it is ambiguous', () => {
+  test('a local time that fleet printed is parsed back to the same instant, unless it is ambiguous', () => {
     const zones = [
       'Europe/Berlin',
       'America/St_Johns',
@@ -98,7 +98,7 @@ test.each([
   ['America/Santiago', '2026-09-06', '2026-09-06T04:00:00.000Z'],
   // Midnight occurs twice.
   ['America/Havana', '2026-11-01', '2026-11-01T04:00:00.000Z'],
-])('in %s the day %s begins at %s', (name, date, instant) => {
+])('the first instant of a day in the time zone %s: %s begins at %s', (name, date, instant) => {
   expect(new Date(startOfDay(at(date), openTimeZone(name))).toISOString()).toBe(instant);
 });
 

@@ -390,7 +390,7 @@ it('rejects geojson for resources without a position', async () => {
   await expect(openRenderer('geojson', PLAIN, options)).rejects.toMatchObject({ kind: 'usage' });
 });
 
-it('escapes characters that parsers of YAML 1.1 misread', async () => {
+it('escapes characters that YAML 1.1 parsers read differently', async () => {
   const rows = rowsOf<Resource>([{ a: '=', b: 'x\ufffey\uffffz', '=': '\ufffe' }]);
   expect(await render(UNKNOWN, rows, { format: 'yaml' })).toBe(
     '- a: "="\n  b: "x\\ufffey\\uffffz"\n  "=": "\\ufffe"\n',

@@ -72,7 +72,7 @@ describe('FORCE_COLOR=1 in a pipe', () => {
     expect(stdout).toContain(painted);
   });
 
-  test.each(COMMANDS)('changes only colors in %s', async (name, args) => {
+  test.each(COMMANDS)('FORCE_COLOR=1 adds only colors to the output of %s', async (name, args) => {
     if (name === 'doctor') return;
     const plain = await run(args, {});
     const painted = await run(args, { FORCE_COLOR: '1' });

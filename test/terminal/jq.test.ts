@@ -183,7 +183,7 @@ describe.concurrent('a jq program that does not end', () => {
     },
   );
 
-  test('a signal stops all waiting jq programs, and jq can be used again with another signal', async () => {
+  test('an abort signal stops all waiting jq programs, and later jq programs run as usual', async () => {
     const jq = await openJq('if . == 1 then last(range(1e18)) else . end', HASTY);
     const ending = new AbortController();
     const runs = Promise.allSettled([1, 1, 1].map((item) => jq.run([`${item}`], ending.signal)));
@@ -193,7 +193,7 @@ describe.concurrent('a jq program that does not end', () => {
     await jq.close();
   });
 
-  test('a short jq program completes after the signal', async () => {
+  test('a short jq program completes even after the abort signal', async () => {
     const ending = new AbortController();
     const jq = await openJq('. + 1', { ...PIPE, signal: ending.signal });
     expect(textOf(await jq.run(['1']))).toBe('2\n');
@@ -284,7 +284,7 @@ describe('text from the service', () => {
     expect(await filterNames('.name', names, PIPE)).toEqual(names.map((name) => `${name}\n`));
   });
 
-  test.each([['.name'], ['.']])('is escaped on a terminal by %s', async (program) => {
+  test.each([['.name'], ['.']])('hostile text is escaped on a terminal by %s', async (program) => {
     const texts = await filterNames(program, HOSTILE.filter(isText), { terminal: true });
     expect(texts.flatMap((text) => findControls(text.replace(/[\n\t]/g, '')))).toEqual([]);
   });

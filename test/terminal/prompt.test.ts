@@ -88,7 +88,7 @@ describe('a question', () => {
     expect(windowsLeft(screen, TOKEN)).toEqual([]);
   });
 
-  it('holds other lines on stderr back until the question is answered', async () => {
+  it('delays other lines on stderr until the question is answered', async () => {
     const asking = openAsking();
     const answer = answered(askText(asking, QUESTION), 'https://x\r');
     await type('');

@@ -103,7 +103,7 @@ describe('limits of stdin', () => {
     return lines;
   };
 
-  it('splits a text into the same lines, whatever the length of its pieces is', async () => {
+  it('splits a text into the same lines when it arrives in pieces of any length', async () => {
     const text = '\uFEFFa\r\nb\n\nc\rd\r\re\r\r\nŽ🚲\nlast';
     const lines = ['a\r\n', 'b\n', '\n', 'c\r', 'd\r', '\r', 'e\r', '\r\n', 'Ž🚲\n', 'last'];
     const bytes = [...Buffer.from(text)].map((byte) => Uint8Array.of(byte));
