@@ -334,7 +334,7 @@ function openConnections(
 
 /** Used for contexts outside a command, such as the context of the completion. */
 async function refuseLine(): Promise<never> {
-  throw new FleetError('internal', 'this context runs no other command line');
+  throw new FleetError('internal', 'fleet cannot run another command line here');
 }
 
 /** Returns a token source with a token that is never renewed. */

@@ -71,7 +71,7 @@ async function* readNamePage<T>(
   const items = await readStoredNames<T>(database, kind);
   if (items.length === 0)
     throw usageError(
-      `the mirror has no names of ${kind.many}, which a writer reads from the service`,
+      `the mirror has no names of ${kind.many}, because no writer has read them from the service yet`,
       `use the UUID of the ${kind.one}, or remove --offline`,
     );
   yield { count: items.length, items, fresh: items, next: undefined, trace: {} };
@@ -179,7 +179,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const stranger = wanted.find((each) => !held.includes(each));
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
     if (stranger !== undefined)
-      throw usageError(`the mirror does not hold organization ${stranger}`, hint);
+      throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
     // With a single organization the condition is left out, because it would select all rows.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
@@ -239,7 +239,7 @@ async function* readPages<T>(
   if (page > 1 && skipped >= count)
     throw new FleetError(
       'not-found',
-      `the mirror has no page ${page} of this list, which holds ${count}`,
+      `the mirror has no page ${page} of this list, which has ${count}`,
     );
   const isOne = ahead === 0;
   // One row more than needed shows whether there is a next page.

@@ -235,7 +235,7 @@ export async function migrate(database: Database): Promise<number | undefined> {
  * support partitions.
  */
 function unsuitable(error: FleetError): FleetError {
-  const what = `the database cannot hold a mirror: ${error.message}`;
+  const what = `the database cannot contain a mirror: ${error.message}`;
   return configError(what, 'choose another database with --to', error);
 }
 

@@ -185,7 +185,7 @@ describe.each(engines)('%s', (kind, newText) => {
     [
       'bicycles list --offline --organization 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11',
       2,
-      /does not hold organization/,
+      /does not contain the organization/,
     ],
     ['bicycles list --offline --no-mirror', 2, /cannot be used together/],
     ['bicycles get 6f1c0b5e-2f0e-4c56-9d3a-0d6f3a1f7c11 --offline', 5, /in the mirror/],

@@ -135,8 +135,8 @@ function checkAlias(program: Command, name: string, line: string): void {
   const words = wordsOf(line);
   if (words === undefined)
     throw usageError(
-      'an alias is one command of fleet, without pipes and other signs of the shell',
-      'put such signs into quotes, or use an alias of your shell',
+      'an alias is one command of fleet, without pipes and other shell operators',
+      'put such characters in quotes, or define an alias in your shell',
     );
   if (hideJwts(line) !== line || words.some((word) => /^[^/]*$/.test(word) && looksLikeToken(word)))
     throw usageError(

@@ -20,7 +20,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   // the typed one.
   if (/[\u0000-\u001f\u007f]/.test(text))
     throw usageError(
-      'the path holds a line end or another control character',
+      'the path contains a line break or another control character',
       'write it percent-encoded: %0A',
     );
   const isWhole = WHOLE_URL.test(text);
@@ -32,7 +32,7 @@ export function readAddress(text: string, baseUrl: URL): Address {
   if (username !== '' || password !== '')
     throw usageError(
       'a URL must not contain a user name or password',
-      'the token of the settings is sent instead',
+      'fleet sends the token from the settings',
     );
   if (origin !== baseUrl.origin)
     throw usageError(

@@ -132,7 +132,7 @@ function checkFlags(method: string, { input, paginate, include }: ApiOptions): v
   }
   if (input !== undefined && isSafe(method)) {
     throw usageError(
-      `${method} carries no body, so --input cannot be used`,
+      `${method} requests have no body, so --input cannot be used`,
       'use -X POST, PUT or PATCH',
     );
   }

@@ -244,7 +244,7 @@ async function findOtherChanges(
   return new FleetError(
     'partial',
     `${label} was changed by another user since it was read: ${differences.join(', ')}; nothing was sent`,
-    { hint: 'look at it, and run the command again' },
+    { hint: 'check the bicycle, and run the command again' },
   );
 }
 

@@ -186,14 +186,20 @@ function readNumberCell(
     );
   if (isSameNumber(number, present)) return before;
   if (isScientificNumber(text))
-    throw usageError(`${field} "${text}" is not the whole number`, TEXT_FORMAT_HINT);
+    throw usageError(
+      `${field} "${text}" is a shortened number: some digits are missing`,
+      TEXT_FORMAT_HINT,
+    );
   return toNumber(number);
 }
 
 /** Refuses a number in scientific notation, because Excel has shortened a longer number to it. */
 export function refuseScientificNumber(field: string, text: string): void {
   if (NAME_FIELDS.includes(field) && isScientificNumber(text))
-    throw usageError(`${field} "${text.trim()}" is not the whole number`, TEXT_FORMAT_HINT);
+    throw usageError(
+      `${field} "${text.trim()}" is a shortened number: some digits are missing`,
+      TEXT_FORMAT_HINT,
+    );
 }
 
 /** Returns the new value that an object of JSON or YAML sets. */

@@ -127,7 +127,10 @@ function checkFlags(operand: string | undefined, options: RoundsOptions): void {
   if (operand === '-' && filter !== undefined)
     throw usageError(`- and --${filter} cannot be combined`, 'filter the list that you pipe in');
   if (options.plan !== undefined && options.offline === true)
-    throw usageError('--plan reads the bicycles and needs the service', 'remove --offline');
+    throw usageError(
+      '--plan reads the bicycles from the service, so it cannot be used with --offline',
+      'remove --offline',
+    );
   if (options.solver !== undefined && (options.balance === true || options.seconds !== undefined))
     throw usageError(
       `--solver and --${options.balance === true ? 'balance' : 'seconds'} cannot be combined`,
