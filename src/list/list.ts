@@ -33,6 +33,8 @@ export interface ListPlan<T> {
   requests: readonly HttpRequest[];
   /** A line to print after a single page when there are more pages. */
   pageNote?: string;
+  /** Lines to print when the list is empty, such as a note about an unknown state. */
+  emptyNotes?: readonly string[];
   /** The documented fields, orderings and words, for `--where` and for hints. */
   resource?: Pick<Resource, 'fields' | 'orderings' | 'words'>;
   /** Changes an item before it is filtered and shown. */
@@ -162,6 +164,7 @@ async function showList<T extends Listed>(
     const lines = closingLines(tally, noun, { ...options, ...how, isFiltered });
     if (wanted === undefined && tally.hasMore && plan.pageNote !== undefined)
       lines.push(plan.pageNote);
+    if (tally.shown === 0) lines.push(...(plan.emptyNotes ?? []));
     await result.end(lines);
   } catch (thrown) {
     throw withListHint(thrown, plan, options);

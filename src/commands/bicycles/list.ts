@@ -1,7 +1,7 @@
 // `fleet bicycles list`: sends the filters as a query, and prints the pages as they arrive or the
 // nearest bicycles first.
 
-import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
+import { BICYCLE, BICYCLE_STATES, type Bicycle } from '../../api/bicycle.js';
 import { wholeUuid } from '../../api/links.js';
 import { NAMED } from '../../api/named.js';
 import type { Context } from '../../context.js';
@@ -11,6 +11,7 @@ import { uuidOfNamed } from '../../list/find-named.js';
 import { type ListPlan, printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
 import { sheetNameOf } from '../../list/sheet-name.js';
+import { notesOnUnknownWords } from '../../list/unknown-words.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, withDistance } from '../../views/distance.js';
@@ -122,6 +123,7 @@ export async function planBicycles(
     shape: { ...BICYCLES, sheetName: sheetNameOf(options) },
     requests,
     resource: BICYCLE,
+    emptyNotes: notesOnUnknownWords('state', state, BICYCLE_STATES),
     ...(boxes.length > 1 ? { pageNote: DATE_LINE_NOTE } : {}),
   };
   if (circle === undefined) return checks.length === 0 ? plan : { ...plan, keep };
