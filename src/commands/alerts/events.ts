@@ -1,4 +1,4 @@
-// The plan, events and effects of following alerts.
+// The types of the state machine that follows alerts: its plan, its events and its effects.
 
 import type { Alert } from '../../api/alert.js';
 import type { FleetError } from '../../errors.js';
@@ -13,14 +13,12 @@ import type { Webhook } from './webhook-receiver.js';
 
 /** Which alerts to follow, and when to stop. */
 export interface AlertsPlan extends EndOptions {
-  /** The time zone of times in conditions. Default: the machine's zone. */
+  /** The time zone for times in the conditions of --until. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
   /** The filters that are sent with a request for the list, without order and page. */
   readonly query: Query;
-  /**
-   * Shows only alerts of these types, and shows an alert only when it enters one of these states.
-   */
+  /** Limits the watch to alerts of these types, and to changes into one of these states. */
   readonly type?: readonly string[] | undefined;
   readonly state?: readonly string[] | undefined;
   /** The part of the fleet whose alerts are shown; undefined for all alerts. */
@@ -68,7 +66,9 @@ export type AlertsEffect =
       readonly type: 'unread';
       readonly error: FleetError;
       readonly retryInMs: number;
-      /** The pause that the service asked for, when fleet waits for a shorter time. */
+      /**
+       * The pause that the service asked for. Only set when fleet waits for less time than that.
+       */
       readonly cappedFromMs: number | undefined;
     }
   /** The list was read for the first time. */

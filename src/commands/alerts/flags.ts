@@ -13,7 +13,7 @@ import { addListFlags, ORGANIZATION_FLAG, readCondition } from '../../list/flags
 import { addOtherFilters } from '../bicycles/list-flags.js';
 import { BICYCLE_ARGUMENT } from '../bicycles/methods-and-groups.js';
 
-/** Maps other words that users type for alert states and types to the words of the service. */
+/** Maps common synonyms of alert states and types to the words that the service uses. */
 const OTHER_STATES = { open: 'new,escalated', closed: 'resolved,stopped' };
 const OTHER_TYPES = {
   battery: 'lock.bat.low',

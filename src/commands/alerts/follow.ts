@@ -50,8 +50,8 @@ export interface FollowInput {
 }
 
 /**
- * These effects are carried out in order. A later effect waits until all earlier alerts were
- * delivered.
+ * The types of effects that are carried out one after another, in the order in which they were
+ * requested. Each effect waits until all earlier alerts were delivered.
  */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 
@@ -127,7 +127,8 @@ async function openAlerts(
      * is first queued for forwarding, and is answered last.
      */
     async deliver(items, onDelivered) {
-      // Effects that print nothing do not count as undelivered.
+      // An effect that prints nothing cannot be lost when the output closes, so it counts as
+      // delivered.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);
@@ -165,7 +166,7 @@ async function openAlerts(
   };
 }
 
-/** The part of the summary for runs without `--exec` and `--post`. */
+/** The part of the summary about deliveries, for runs without `--exec` and `--post`. */
 const NO_DELIVERIES = { fields: { executed: 0, exec_failed: 0 }, facts: [], isPromise: false };
 
 /**

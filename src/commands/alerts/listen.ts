@@ -133,8 +133,8 @@ async function receive(
   return {
     pass(webhook) {
       const { body, headers } = forwardedOf(webhook, options.signatureHeader);
-      // A header may repeat the token. It is hidden, because headers are stored and sent to another
-      // origin.
+      // A header may repeat the token. The token is hidden, because headers are stored and sent to
+      // another server.
       forwarder?.add({ body, headers: hideInHeaders(headers, context.io.secrets) });
     },
     async close() {

@@ -31,7 +31,8 @@ export interface AlertsLogOptions extends LockOptions {
 }
 
 /**
- * The maximum size of a log. Its contents have lower limits, so a log normally stays far smaller.
+ * The maximum size of a log in bytes. The tables and queues in a log have lower limits of their
+ * own, so a log normally stays far smaller.
  */
 const LIMIT_BYTES = 400_000_000;
 /**

@@ -17,7 +17,7 @@ export interface SummaryInput {
   more: readonly SummaryPart[];
 }
 
-/** A part of the summary: log fields for programs, and facts for people. */
+/** A part of the summary. Programs get `fields`, and people get the texts in `facts`. */
 export interface SummaryPart {
   readonly fields: LogFields;
   readonly facts: readonly string[];
@@ -41,10 +41,7 @@ export function openAlertsReport(
       const line = `the state file is damaged and was kept as ${keptAs}; alerts since its last change (${since}) are printed, and some of them were printed before`;
       say({ event: 'damaged', kept_as: keptAs, since }, line);
     },
-    /**
-     * Reports an effect on stderr. For an alert, only the mark is reported; the alert itself is
-     * printed elsewhere.
-     */
+    /** Reports an effect on stderr. Another function prints the alerts themselves on stdout. */
     effect(effect: AlertsEffect): void {
       if (effect.type === 'detail') stderr.detail(effect.text);
       else if (effect.type === 'ready') {
@@ -63,8 +60,8 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // This record tells programs about the mark. For people, the printed line of the alert
-        // shows it.
+        // Programs learn from this record that the alert was found late. People see it in the
+        // printed line of the alert.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

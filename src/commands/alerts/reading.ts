@@ -1,7 +1,7 @@
-// Reads the list of alerts once for the alerts watch, and decides how far to read.
+// One pass over the list of alerts: collects the alerts and decides how far to read.
 //
-// A quick reading ends at alerts older than the last known position. A deep reading covers two more
-// hours of alerts, because an alert with a wrong time can be further down the list.
+// A quick pass ends at alerts that are older than the last known position. A deep pass covers two
+// more hours of alerts, because an alert with a wrong time can be further down the list.
 
 import type { Alert } from '../../api/alert.js';
 import { AlertFeed, type AlertOrder } from '../../follower/alert-feed.js';
@@ -12,7 +12,7 @@ export type ListReading = ReturnType<typeof startReading>;
 
 /** The largest expected error of the clocks that set the times of alerts. */
 export const CLOCK_MARGIN_MS = 2 * 3_600_000;
-/** The maximum number of alerts in one reading. */
+/** The maximum number of alerts that are read in one pass. */
 const READING_LIMIT_ITEMS = 20_000;
 /**
  * The number of pages that are read to find changes of older alerts, when the service cannot sort
@@ -46,22 +46,22 @@ export function addPage(reading: ListReading, page: Page<Alert>): void {
   if (reading.feed.pages > 1) reading.laterItems.push(...fresh);
 }
 
-/** Returns a new reading of the same pages that keeps the alerts found so far. */
+/** Starts the same pages again, and keeps the alerts that were found so far. */
 export function repeatReading(reading: ListReading): ListReading {
   return { ...reading, feed: reading.feed.repeat(), laterItems: [] };
 }
 
 /**
- * Returns the time up to which the reading is complete. This is the newest time of an alert, but at
- * most the service's time.
+ * Returns the time up to which all alerts were read. This is the time of the newest alert, but not
+ * later than the service's current time.
  */
 export function topOf({ feed, atMs }: ListReading): number {
   return Math.min(feed.topMs ?? atMs, atMs);
 }
 
 /**
- * Returns why the reading can stop: at the end of the list, at alerts older than `cursorMs`, or at
- * a limit. Undefined when the reading must continue.
+ * Returns the reason to stop reading: the end of the list, alerts older than `cursorMs`, or a
+ * limit. Undefined when more pages must be read.
  */
 export function readDownTo(
   { isDeep, feed }: ListReading,

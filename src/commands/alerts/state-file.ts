@@ -31,7 +31,10 @@ export interface Forwarded {
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-/** The format of new files. Format 1 had no source `there`, and used `list` instead. */
+/**
+ * The format of new files. In format 1, the source of an alert that existed before the watch was
+ * `list`. Since format 2 it is `there`.
+ */
 const FORMAT = 2;
 /**
  * The possible first characters of a state file. A file begins with a claim when a crash happened
@@ -86,8 +89,8 @@ export async function openMemory(
     restore(records, broken) {
       for (const record of records) restore(record);
       if (broken === 0 && isWhole(records)) return true;
-      // When the position in the list was lost, reading continues from the time of the last change
-      // of the file. Later alerts cannot be in the file.
+      // When the damaged file has lost the position in the list, fleet continues from the time of
+      // the file's last change. It cannot have printed any later alert.
       marks = { ...marks, cursorMs: Math.max(marks.cursorMs ?? writtenMs, marks.beganMs ?? 0) };
       return false;
     },
@@ -106,7 +109,8 @@ export async function openMemory(
       return marks;
     },
     /**
-     * Stores versions that were printed or existed before. Throws when the log cannot be written.
+     * Stores versions of alerts that were printed, or that existed before the watch. Throws when
+     * the log cannot be written.
      */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
     /** Stores the position in the list. Throws when the log cannot be written. */

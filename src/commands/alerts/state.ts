@@ -44,19 +44,20 @@ import { readPushed } from './webhook-payload.js';
 /** A cursor that is ahead of the service's clock by more than this is wrong. */
 const AHEAD_MS = 60_000;
 /**
- * A deep reading starts after this time or after this number of readings, whichever comes first.
+ * A deep pass over the list starts after this time or after this number of passes, whichever comes
+ * first.
  */
 const DEEP_EVERY_MS = 60_000;
 const DEEP_EVERY_READINGS = 10;
 /**
- * When the first answer takes longer than this, alerts that were created in the meantime are shown.
+ * When the first answer takes longer than this, the watch also shows the alerts that were created
+ * while it waited.
  */
 const LATE_MS = 5_000;
-/** The first pause after a failure. The pause doubles with each further failure. */
 /** The first pause after a failure. Each further pause is twice as long. */
 const FIRST_RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 60_000;
-/** A refusal that begins after a successful reading counts as temporary for this long. */
+/** After the list was read successfully, a refusal counts as temporary for this long. */
 const REFUSAL_LIMIT_MS = 60_000;
 
 export type AlertsState = ReturnType<typeof startAlerts>;
@@ -74,8 +75,8 @@ export function startAlerts(
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
-     * Whether the first reading is later than the start of the watch. True after a failure or a
-     * restart, and with --since.
+     * Whether the list was first read some time after the watch started. This is the case after a
+     * failure or a restart, and with --since.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
@@ -83,8 +84,8 @@ export function startAlerts(
     /** Whether a page was requested and has not arrived yet. */
     isAsking: false,
     /**
-     * When the next reading starts, on the monotonic clock. From `deepDueMs` on, it is a deep
-     * reading.
+     * When fleet starts to read the list again, on the monotonic clock. From `deepDueMs` on, it
+     * makes a deep pass.
      */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
@@ -129,8 +130,8 @@ export function alertsState(
 // The following functions read the list of alerts.
 
 /**
- * Starts the next reading of the list when its time has come, or continues one after a failure.
- * Otherwise schedules the next reading.
+ * Starts to read the list when the time has come, or continues after a failure. Otherwise schedules
+ * the next time.
  */
 function begin({ state, now, effects }: Turn) {
   if (state.isAsking || state.dueMs === Number.POSITIVE_INFINITY) return;
@@ -144,7 +145,7 @@ function begin({ state, now, effects }: Turn) {
   effects.push({ type: 'read-page', query: state.reading.feed.query });
 }
 
-/** Restarts the reading in order of creation, which every service supports. */
+/** Reads the list again, sorted by creation time. Every service supports this order. */
 function beginByCreated(turn: Turn) {
   Object.assign(turn.state, { order: 'created', reading: undefined, dueMs: turn.now.monotonicMs });
   begin(turn);
@@ -167,7 +168,7 @@ function takePage(turn: Turn, { page, serviceMs }: AlertsEvent & { type: 'page' 
   repair(turn, reading);
   if (feed.lastMs === undefined && feed.order === 'modified' && feed.hasNext)
     return beginByCreated(turn);
-  // The first reading of a watch ends at the newest alert that existed before the watch started.
+  // The first pass of a watch ends at the newest alert that existed before the watch started.
   const startMs = Math.min(topOf(reading), beganAtMs(state, reading));
   const end = readDownTo(reading, state.marks.cursorMs ?? startMs);
   if (end === undefined) {
@@ -215,7 +216,10 @@ export function newAlertsOf({ known, marks }: AlertsState, page: Page<Alert>): A
   return page.items.filter(isNew).map(({ value }) => value);
 }
 
-/** Completes a reading. Shows the new alerts, oldest first, and marks the others as known. */
+/**
+ * Completes a pass over the list. Shows the new alerts, oldest first, and marks the others as
+ * known.
+ */
 function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bound') {
   const { state, now, effects } = turn;
   const { failure, counts, known, plan } = state;
@@ -228,12 +232,12 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
-  // When the first reading was delayed, it also contains alerts that were created after the watch
+  // When the list was first read late, it also contains alerts that were created after the watch
   // started.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
-  // `isCertain` must be computed before the loop marks the alerts of this reading as known.
+  // `isCertain` must be computed before the loop marks the alerts of this pass as known.
   const isNew = (item: AlertItem) => known.look(item).source === undefined;
   const isCertain = reading.feed.isProven(reading.laterItems.some(isNew));
   for (const item of oldestFirst(reading.found.values())) {
@@ -252,10 +256,10 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (reading.isDeep) {
     const pauseMs = Math.min(DEEP_EVERY_MS, DEEP_EVERY_READINGS * everyMs);
     state.deepDueMs = now.monotonicMs + (isCertain ? pauseMs : 0);
-    // Quick readings do not move the cursor, so that each one covers all alerts since the last deep
-    // reading. These alerts may have moved to another page during an earlier reading. A deep
-    // reading that may have missed an alert does not move the cursor either, so that the next one
-    // goes back equally far.
+    // Only a deep pass moves the cursor, so that each quick pass covers all alerts since the last
+    // deep one. An alert can move to another page while the list is read, and an earlier pass may
+    // have missed it. A deep pass that may have missed an alert does not move the cursor either, so
+    // that the next one goes back equally far.
     if (isCertain) moveCursor(turn, Math.max(cursorMs ?? Number.NEGATIVE_INFINITY, topOf(reading)));
   }
   waitFor(turn, everyMs);
@@ -278,8 +282,8 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
     effects.push({ type: 'detail', text });
     return beginByCreated(turn);
   }
-  // After a refusal, the reading starts again, because the requested page may no longer exist in a
-  // shorter list.
+  // After a refusal, fleet reads the list from its first page again, because the list may have
+  // become shorter and the requested page may no longer exist.
   if (error.kind !== 'service' && error.kind !== 'network') state.reading = undefined;
   state.isLate = true;
   state.counts.failures++;
@@ -328,8 +332,8 @@ function neverRead({ failure }: AlertsState): FleetError {
 }
 
 /**
- * Returns whether a retry cannot help. This is the case when the service refused from the start, or
- * for a minute after a success.
+ * Returns whether a retry cannot help. This is the case when the service has never answered
+ * successfully, or when it has refused requests for a minute.
  */
 function isFinal(
   { kind, status = 0, isLasting }: FleetError,
@@ -350,8 +354,8 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // When a webhook ends the watch before its last alert, it gets no answer. The sender then sends
-    // it again, to the next listener.
+    // When the watch ends before it has handled all alerts of a webhook, the webhook gets no
+    // answer. The sender then sends the webhook again, to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
@@ -363,8 +367,8 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
 }
 
 /**
- * Handles an event of the push channel. The channel may omit alerts or send them in part; the next
- * reading of the list finds these.
+ * Handles an event of the push channel. The channel may omit alerts or send only parts of them.
+ * fleet finds these alerts the next time it reads the list.
  */
 function takePushed(turn: Turn, event: StreamEvent) {
   const { state, effects } = turn;
@@ -372,8 +376,8 @@ function takePushed(turn: Turn, event: StreamEvent) {
   if (event.type === 'closed') turn.end = { type: 'end', end: 'failed', error: event.error };
   const alert = event.type === 'message' ? readPushed(event.data) : undefined;
   if (alert === undefined) return;
-  // An alert whose bicycle is still unknown is skipped. The next reading of the list finds it
-  // again, after its bicycle was read.
+  // Skips an alert whose bicycle was not read yet. The alert is found again the next time the list
+  // is read, after its bicycle.
   if (state.plan.subjects?.isSelected(alert.value) === 'unread') return;
   const { source, before } = state.known.look(alert);
   if (source === undefined) show(turn, alert, 'list', before);

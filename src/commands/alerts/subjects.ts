@@ -1,4 +1,4 @@
-// The bicycles of alerts, for an alerts watch that covers only a part of the fleet.
+// Looks up the bicycles of alerts, for an alerts watch that covers only a part of the fleet.
 
 import type { Alert } from '../../api/alert.js';
 import { BICYCLE, type Bicycle, bicycleUuid } from '../../api/bicycle.js';

@@ -38,9 +38,9 @@ export async function watchAlerts(context: Context, options: WatchAlertsOptions)
     subjects: selection && openSubjects(selection),
     query: [
       ...(organization === undefined ? [] : [['organization', organization] as const]),
-      // The states are not sent as a query parameter. Otherwise an alert that changes its state
-      // during a reading would leave the list, and another alert would move to a page that was
-      // already read.
+      // The states are not sent as a query parameter. With such a filter, an alert whose state
+      // changes would leave the list between two pages. Another alert would then move to a page
+      // that was already read, and fleet would miss it.
       ...(options.type ?? []).map((type) => ['alert_type', type] as const),
     ],
     everyMs: options.every,

@@ -13,7 +13,7 @@ export interface ReceiverOptions extends OwnServerOptions {
   path: string;
   secret: string | undefined;
   signatureHeader: string;
-  /** Returns a text from a webhook in which all secrets are hidden. */
+  /** Hides all secrets in a text from a webhook, and returns the text. */
   hide(text: string): string;
   /** Processes a webhook. Returns false when the queue is full. */
   take(webhook: Webhook): boolean;
@@ -54,7 +54,10 @@ const TOO_LARGE: Refusal = {
 };
 const BUSY: Refusal = { status: 503, reason: 'busy, retry later', headers: { 'retry-after': '1' } };
 
-/** Starts to receive. Rejects with a FleetError of kind `usage` when the port cannot be used. */
+/**
+ * Starts to receive webhooks. Rejects with a FleetError of kind `usage` when the port cannot be
+ * used.
+ */
 export async function openReceiver(options: ReceiverOptions) {
   const waiting = new Set<ServerResponse>();
   const readBody = openBodyReader();
