@@ -11,8 +11,8 @@ import { type LineSettings, loadLineSettings, loadStored } from '../../settings/
 import { quoteForShell } from '../../system/shell-words.js';
 
 /**
- * Flags that never have a default, because they skip a question, do more than the typed line says,
- * or overwrite a file.
+ * Flags that must not have a default, because they skip a question, do more than the typed line
+ * says, or overwrite a file.
  */
 const NEVER_DEFAULT: readonly string[] = [
   'yes',
@@ -30,7 +30,7 @@ const NEVER_DEFAULT: readonly string[] = [
   'uninstall',
 ];
 
-/** Flags that determine what a command changes. They never have a default. */
+/** Flags that determine what a command changes. They must not have a default. */
 const CHANGES: { readonly [command: string]: readonly string[] } = {
   'bicycles act': ['field', 'from'],
   'bicycles edit': [
@@ -55,7 +55,7 @@ const CHANGES: { readonly [command: string]: readonly string[] } = {
  */
 export const PLACE_FLAGS: readonly string[] = ['profile', 'base-url', 'sse-url'];
 
-/** Whether a flag of a command never has a default. */
+/** Returns whether a flag of a command must not have a default. */
 export function isNeverDefault(command: Command, flag: string): boolean {
   return (
     NEVER_DEFAULT.includes(flag) ||
