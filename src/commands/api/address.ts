@@ -1,4 +1,5 @@
-// Resolves the path of `fleet api`: below the base URL, or a whole URL at its origin.
+// Resolves the address that is passed to `fleet api`: a path below the base URL, or a complete URL
+// with the same origin as the base URL.
 
 import { usageError } from '../../errors.js';
 import type { HttpRequest } from '../../http/types.js';

@@ -42,7 +42,10 @@ interface Resource {
   longitude?: unknown;
 }
 
-/** The shape of any resource of the service. Its columns and fields come from the answer. */
+/**
+ * Describes a resource of any kind for the output. It declares no columns or fields, because they
+ * are taken from the answer.
+ */
 const ANYTHING: Shape<Resource> = {
   noun: { one: 'item', many: 'items' },
   columns: [],
@@ -76,7 +79,8 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const { search, ...address } = readAddress(path, baseUrl);
   const { output } = await context.settings();
   const format = output.origin === 'flag' ? output.value : 'json';
-  // Opening the result checks the format before a request is sent. Nothing is printed yet.
+  // The result is opened now and written later, because this reports an invalid output format
+  // before a request is sent.
   await openResult(context, ANYTHING, format);
 
   const fields = await readFields(context, options);

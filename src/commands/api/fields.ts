@@ -8,13 +8,13 @@ import { isJsonNumber } from '../../terminal/values.js';
 
 export interface Field {
   name: string;
-  /** A text, a number, true, false or null. A number keeps all its typed digits. */
+  /** A string, a number, true, false or null. A number keeps all its typed digits. */
   value: unknown;
-  /** The text of the value, for a query parameter. */
+  /** The value as a string, for a query parameter. */
   text: string;
 }
 
-/** Splits `NAME=VALUE`. Throws a usage error when the text has another form. */
+/** Splits `NAME=VALUE`. Throws a usage error for a text that is not of this form. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
   if (equals < 1) throw usageError(`a field must be NAME=VALUE, not "${field}"`);
