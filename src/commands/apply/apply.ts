@@ -1,5 +1,5 @@
-// `fleet apply`: carries out a plan. Sends each change at most once, and only where the service
-// still shows the planned values.
+// `fleet apply`: carries out a plan. Sends each change at most once, and only if the target still
+// has the values at the service that the plan recorded.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';

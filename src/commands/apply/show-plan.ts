@@ -1,4 +1,5 @@
-// `fleet apply --dry-run`: shows the targets of a plan, and which of them have changed since.
+// `fleet apply --dry-run`: shows the targets of a plan, and which of them have changed since the
+// plan was made.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';
