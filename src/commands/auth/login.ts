@@ -50,7 +50,7 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
   checkProfileName(inUse, stored.profiles.keys());
   const asks = canAsk(context) && options.withToken !== true && options.passwordStdin !== true;
 
-  // The address of the sandbox's profile must not be used for another service.
+  // While the sandbox's profile is in use, its address is not the default for a login.
   const isSandbox = isSandboxProfile(inUse, stored.profiles.get(inUse));
   const known =
     isSandbox && settings.baseUrl.origin === 'profile' ? undefined : settings.baseUrl.value;
@@ -92,8 +92,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // Values from the environment are saved only when the login uses another profile than the one in
-  // use, or another service.
+  // Values from environment variables are saved only when the login is not stored in the profile in
+  // use, or when it replaces another service in its profile.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)

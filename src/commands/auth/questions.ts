@@ -62,8 +62,8 @@ export async function askPassword(context: Context, email: string, where: string
  * Asks for the default organization. Offers the organizations in the token, or the service's list
  * when the token names none. Returns undefined when the user chooses none.
  *
- * Without any known organization, asks only when the address is new. Without `place`, sends no
- * request.
+ * When no organization is known, asks only if the address is new. `place` contains the address and
+ * the token. Without it, sends no request.
  */
 export async function askOrganization(
   context: Context,
