@@ -27,8 +27,8 @@ export async function readOpenAlerts(
 }
 
 /**
- * Returns the same alerts as `readOpenAlerts`, but requests only one page at a time. For callers
- * that read the alerts repeatedly and must not overload the service.
+ * Returns the same alerts as `readOpenAlerts`, but requests only one page at a time. Commands that
+ * read the alerts repeatedly use this function, so that they do not overload the service.
  */
 export async function readOpenAlertFeed(
   context: Context,

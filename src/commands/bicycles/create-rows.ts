@@ -104,8 +104,8 @@ class CreationReader {
   /** The place where each body, serial number and lock occurred first. */
   readonly #places = new Map<string, RowPlace>();
   /**
-   * Columns that a creation cannot set, and unknown columns. Each unknown column has the place
-   * where it occurred first.
+   * The columns that a creation cannot set, and the unknown columns. For each unknown column, the
+   * place where it occurred first is stored.
    */
   readonly #readOnly = new Set<string>();
   readonly #unknown = new Map<string, RowPlace>();

@@ -300,10 +300,10 @@ function showValue(value: unknown): string {
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**
- * Reads the bicycles again to determine the outcome of edits without an answer.
+ * Reads the bicycles again to determine the outcome of edits whose answer was lost.
  *
- * An edit was not carried out when the version is unchanged. An edit was carried out when the
- * version is newer and the bicycle has all requested values. Otherwise the outcome is unknown.
+ * When the version is unchanged, the edit was not carried out. When the version is newer and the
+ * bicycle has all requested values, the edit was carried out. Otherwise the outcome is unknown.
  */
 async function lookUpEdits(
   context: Context,

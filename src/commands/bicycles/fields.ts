@@ -11,7 +11,7 @@ import type { FieldFlags } from './flags.js';
 
 type FieldName = (typeof NEW_BICYCLE_FIELDS)[number];
 
-/** The texts that the user typed, by field. */
+/** The values that the user typed, as strings, by the name of the field. */
 export type BicycleTexts = { [field in FieldName]?: string | undefined };
 
 /** Whether a creation or an edit can set this field. */

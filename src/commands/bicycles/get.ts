@@ -31,7 +31,7 @@ import { readSide } from './remembered.js';
 const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
-/** The output shape of a single bicycle. */
+/** Describes how a single bicycle is printed. */
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
@@ -83,8 +83,8 @@ const FIRST_FIELDS: readonly string[] = [
 ];
 
 /**
- * Returns one line for each field, with its whole value. Used in a pipe, so colours appear only
- * when FORCE_COLOR requests them.
+ * Returns one line for each field, with its whole value. This is the output in a pipe, where
+ * colours are used only when FORCE_COLOR is set.
  */
 function drawFields(item: Item<Bicycle>, paint: Paint): string {
   const sent = Object.entries(exactValue(item));

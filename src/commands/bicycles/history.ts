@@ -268,7 +268,7 @@ async function* readEntries(
     yield rows.map((row) => (row['field'] === null ? gapOf(row) : changeOf(row)));
 }
 
-/** Formats a gap in the recording. A gap has its reason in the column `source`. */
+/** Formats a gap in the recording. The column `source` contains the reason for the gap. */
 function gapOf({ at, ended, source }: Row): Item<Entry> {
   const length =
     ended === null

@@ -21,7 +21,8 @@ export function addFilters<A extends unknown[], O extends OptionValues>(
 }
 
 /**
- * Adds the filters for names, places and models. For a command whose `--state` has another meaning.
+ * Adds the filters for names, places and models. For commands whose `--state` has another meaning,
+ * such as the state of an alert.
  */
 export function addOtherFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
@@ -46,7 +47,7 @@ export function addOtherFilters<A extends unknown[], O extends OptionValues>(
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
-/** Adds all filters. For a command that reads every page of the list. */
+/** Adds all filters. For commands that read every page of the list, such as `stats`. */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

@@ -22,7 +22,7 @@ import type { StatsOptions } from './flags.js';
 import { planBicycles } from './list.js';
 import { STATS_GROUPS } from './methods-and-groups.js';
 
-/** The width of a terminal that does not report its width. */
+/** The width that is assumed when a terminal does not report its width. */
 const USUAL_WIDTH = 80;
 
 /**
