@@ -15,12 +15,13 @@ import type { Rule, RuleSelection } from './rules.js';
 import type { CompiledSelection } from './selection.js';
 import { type Count, decideVerdict, showLimit, type Verdict } from './verdict.js';
 
-/** A rule whose selections were prepared for evaluation. */
+/** A rule that is ready for evaluation: the names and zones in its selections were looked up. */
 export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
   /**
-   * The bicycles of which `max_percent` is a share. Undefined: all bicycles of the organization.
+   * The bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of the
+   * organization.
    */
   readonly of: CompiledSelection | undefined;
 }
@@ -30,7 +31,7 @@ export interface RuleRow {
   readonly rule: string;
   readonly found: number;
   /**
-   * The number of bicycles of which `max_percent` is a share, or null for a rule without
+   * The number of bicycles that count as 100 percent for `max_percent`. Null for a rule without
    * `max_percent`.
    */
   readonly of: number | null;
@@ -173,8 +174,8 @@ function refuseUnknownFields(
 }
 
 /**
- * Counts the bicycles of which `max_percent` is a share. When this is the whole organization,
- * retired bicycles are not counted.
+ * Counts the bicycles that are 100 percent for `max_percent`. Retired bicycles are not counted when
+ * these are all bicycles of the organization.
  */
 function countMembers(
   of: CompiledSelection | undefined,

@@ -12,7 +12,10 @@ import type { CompiledSelection } from './selection.js';
 export interface LastingInput {
   context: Context;
   selection: CompiledSelection;
-  /** The bicycles to check, by UUID. `unlocated` bicycles may be selected, but have no position. */
+  /**
+   * The bicycles to check, by UUID. An `unlocated` bicycle has no position, so it is unknown
+   * whether the rule selects it.
+   */
   candidates: ReadonlyMap<string, 'in' | 'unlocated'>;
   forMs: number;
   nowMs: number;

@@ -37,7 +37,8 @@ export interface Rule {
   readonly max?: number;
   readonly maxPercent?: number;
   /**
-   * The bicycles of which `max_percent` is a share. Undefined: all bicycles of the organization.
+   * The bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of the
+   * organization.
    */
   readonly of?: RuleSelection;
   /** How long a bicycle must be selected without interruption before it counts, in milliseconds. */
@@ -139,7 +140,8 @@ function parseRule(item: LinedValue, refuse: Refuse): Rule {
   const gaps = map.get('gaps');
   if (gaps !== undefined && gaps.value !== 'bridge')
     throw refuse(gaps.line, '"gaps" can only be "bridge"');
-  // A rule with `for` but without a limit allows no bicycle to be selected for that long.
+  // A rule with `for` but without a limit has the limit 0: it is violated when one bicycle has been
+  // selected for that long.
   const limit = hasLimit ? max : 0;
   return {
     name: name.value.trim(),

@@ -19,7 +19,7 @@ export interface Count {
 
 export interface RuleInput {
   readonly selected: Count;
-  /** The count of the bicycles of which `max_percent` is a share. */
+  /** The number of bicycles that count as 100 percent for `max_percent`. */
   readonly of: Count | undefined;
   /** Why the verdict is unknown: the list is incomplete, or the mirror is out of date. */
   readonly doubt: string | undefined;
@@ -61,9 +61,9 @@ function whyNoShare({ uncertain }: Count): string {
 }
 
 /**
- * Returns the numbers of bicycles for which the limits are checked. These are the lowest and the
- * highest possible number, and the number in between that is most likely to meet all limits. It is
- * the lowest number that reaches `min`.
+ * Returns the numbers of bicycles for which the limits are checked: the lowest and the highest
+ * possible number, and the number between them that is most likely to meet all limits. This third
+ * number is the smallest one that reaches `min`.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;
@@ -80,7 +80,7 @@ function isWithin(rule: Rule, found: number, total: number | undefined): boolean
   const { min = 0, max = Number.POSITIVE_INFINITY, maxPercent } = rule;
   if (found < min || found > max) return false;
   if (maxPercent === undefined) return true;
-  // Of a total of zero, even one selected bicycle exceeds any share.
+  // With a total of zero, a single selected bicycle already exceeds any percentage.
   return found * 100 <= maxPercent * (total ?? 0);
 }
 
