@@ -11,8 +11,8 @@ import { type Finding, failed, ok, warning } from './finding.js';
 import type { Examination } from './settings.js';
 
 /**
- * The organization for the check when neither the settings nor the token name one. The check then
- * only shows whether the address can be reached.
+ * The organization ID for the check when neither the settings nor the token contain an
+ * organization. The check then only shows whether the address can be reached.
  */
 const NO_ORGANIZATION = '00000000-0000-0000-0000-000000000000';
 

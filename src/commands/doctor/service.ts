@@ -28,7 +28,7 @@ import { changeCommand, type Examination } from './settings.js';
  */
 const CLOCK_TOLERANCE_MS = 60_000;
 
-/** Looks up the organization of the settings in the same way as every command. */
+/** Looks up the organization that is set in the settings, in the same way as every command. */
 export async function checkOrganization(known: Examination): Promise<Finding[]> {
   const { settings, context } = known;
   const { value = '' } = settings.organization;

@@ -164,7 +164,8 @@ function lookForOrganization({
   const [first, ...others] = organizationsOf(token);
   if (first !== undefined && others.length === 0)
     return [ok('organization', `not set; the only one that the token names is used: ${first}`)];
-  // When there are several, a later check looks up their names and reports them.
+  // When the token contains several organizations, a later check looks up their names and reports
+  // them.
   if (others.length > 0) return [];
   const next = `fleet config set organization NAME${profileFlag(profile.value)}; "fleet organizations list" shows them`;
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
