@@ -104,7 +104,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
   const organization = await requireOrganization(context, options.organization);
   const key = await keptKey(context, 'gbfs.key', 'the vehicle IDs');
   const rangeMetres = range && Math.round(range);
-  // Ranges are only added, because a reader may still have an older feed whose vehicles use them.
+  // Ranges are never removed, because a reader may still have an older feed whose vehicles use
+  // them.
   const ranges = new Set([rangeMetres]);
   const readAround = async () => ({
     atMs: clock.monotonicMs(),
