@@ -26,9 +26,9 @@ interface Page {
   name: string;
   section: number;
   summary: string;
-  /** The text in the form that help prints. */
+  /** The content of the page, as `fleet help` prints it. */
   text: string;
-  /** The related pages, which the page lists. */
+  /** The related pages. They are listed on the page. */
   others: readonly (readonly [name: string, section: number])[];
 }
 
