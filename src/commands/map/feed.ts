@@ -39,7 +39,7 @@ export interface FeedOptions {
   keep(bicycle: Bicycle): boolean;
 }
 
-/** The properties of a watch that the feed reads. */
+/** The parts of a watch that the feed reads. */
 type Watched = Pick<Watch, 'known' | 'store' | 'total' | 'doubt'>;
 
 /** The maximum number of log entries for a new tab, and in one update. */

@@ -14,8 +14,8 @@ export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
   /**
-   * Whether the whole fleet has been read. If true, the automatic view stays the same until a
-   * bicycle leaves it.
+   * Whether the whole fleet has been read. After that, the automatically chosen view only changes
+   * when a bicycle leaves it.
    */
   isWhole: boolean;
   title: string;

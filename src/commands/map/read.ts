@@ -20,7 +20,7 @@ import type { MapOptions } from './flags.js';
 /** The filters that select the bicycles to draw, and the title. */
 export type MapFilters = FlagsOf<typeof addFleetFilters<[], NoFlags>> & Pick<MapOptions, 'title'>;
 
-/** What was read for a drawing, except the bicycles. */
+/** The data for a drawing, without the bicycles. */
 export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;
 
 /** Everything that was read for a drawing on a terminal or as a picture. */
@@ -42,8 +42,8 @@ export async function readFleet(context: Context, asked: MapFilters): Promise<Fl
 }
 
 /**
- * Reads the facts for a drawing. Passes the bicycles to `take` as they arrive, including those
- * without a position. Throws the errors of a list.
+ * Reads the data for a drawing. Passes the bicycles, including those without a position, to `take`
+ * as they arrive. Throws the errors of a list.
  */
 export async function readFacts(
   context: Context,
