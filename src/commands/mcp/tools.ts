@@ -73,7 +73,7 @@ const MOST_ROWS = 200;
 /** The maximum number of bicycles in a plan. A larger plan must be made on the command line. */
 const MOST_PLANNED = 1_000;
 
-/** The exit code of a check with a violated or unknown rule, and of other incomplete results. */
+/** The exit code of an incomplete result, and of a check with a violated or unknown rule. */
 const PARTIAL = 9;
 
 /** Returns all tools. `z` is zod, which only this command loads. */
@@ -438,8 +438,8 @@ async function planChange(call: Call, args: Arguments): Promise<ToolAnswer> {
         stdin: uuids.map((uuid) => `${JSON.stringify({ ...Object(fields), uuid })}\n`).join(''),
         ...accepted,
       });
-  // The plan leaves out bicycles that the service does not show. If there is no plan file at all,
-  // the command has failed.
+  // The plan may leave out bicycles that the service does not show. Only a command that has written
+  // no plan file at all counts as failed.
   if (!existsSync(path)) throw new FailedLine(errorOfLine(result));
   const missing = result.code === PARTIAL ? [errorOfLine(result).message] : [];
   const apply = ['fleet', ...globals, 'apply', path].map((word) => quoteForShell(word)).join(' ');
