@@ -12,8 +12,8 @@ import type { MirrorSession } from './session.js';
 const ALERTS_MS = 30_000;
 
 /**
- * Reads the alerts immediately, and then every 30 seconds. Reports a failure once, and reads again
- * after the usual pause.
+ * Reads the alerts immediately, and then every 30 seconds. Reports a failure only once, and tries
+ * again after the usual pause.
  */
 export async function mirrorAlerts(session: MirrorSession, client: Client): Promise<void> {
   const { signal, report, context } = session;
@@ -37,11 +37,11 @@ export async function mirrorAlerts(session: MirrorSession, client: Client): Prom
 }
 
 /**
- * Reads the newest alerts of each organization, until all alerts of a page are known. When the list
- * was never read completely, reads it to its end.
+ * Reads the newest alerts of each organization, until it finds a page with only known alerts. If
+ * the list was never read completely, reads it to its end.
  *
- * A reading that may have missed an alert does not count as complete. The next reading then goes to
- * the end of the list.
+ * When fleet may have missed an alert, the list does not count as read completely. The next call
+ * then reads it to its end.
  */
 export async function readAlertPages(session: MirrorSession, client: Client): Promise<void> {
   const { keeper, writer, counters, context } = session;

@@ -12,14 +12,17 @@ import { errorFields } from '../../views/connection.js';
 
 export type Counters = ReturnType<typeof openCounters>;
 
-/** Creates the counters. The writer updates them in place. Times are in milliseconds. */
+/**
+ * Creates the counters of the process. The code that counts changes them directly. Times are in
+ * milliseconds.
+ */
 export function openCounters() {
   return {
     ...{ messages: 0, unreadable: 0, changes: 0, batches: 0, gaps: 0 },
     ...{ gone: 0, alerts: 0, pages: 0, reconnects: 0, databaseErrors: 0 },
     /**
-     * How far the written data is behind the service. This is computed from the times in messages.
-     * It is at least the time from the arrival of the oldest message until its commit.
+     * How far the written data is behind the service, computed from the times in messages. The
+     * value is never less than the time from the arrival of the oldest message to its commit.
      */
     lagMs: 0,
   };
@@ -31,7 +34,8 @@ export type MirrorReport = ReturnType<typeof openMirrorReport>;
 const PROGRESS_LINE_MS = 10_000;
 
 /**
- * Opens the messages. `follows` is false for `mirror once`, which does not retry a failed reading.
+ * Returns functions that print the messages of the process. `follows` is false for `mirror once`,
+ * which does not retry when it fails to read the list.
  */
 export function openMirrorReport(
   context: Context,

@@ -93,9 +93,9 @@ const LOOK_MS = 1_000;
 /**
  * Takes the lease of the mirror, and finds the position from which to continue.
  *
- * A killed writer does not release its lease. Whether it is alive is known when its next heartbeat
- * is due. After an older state of the database was restored, a gap begins at the position in that
- * state, and the whole list is read.
+ * A writer that was killed does not release its lease. When its next heartbeat does not arrive in
+ * time, the writer counts as dead. After an older state of the database was restored, a gap begins
+ * at the position in that state, and the whole list is read.
  *
  * Throws a FleetError of kind `config` when another writer is alive, unless this writer is a
  * standby.
@@ -133,7 +133,7 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 
 /**
  * Returns a position without a start time when nothing was ever read, for example because the
- * service refused the first run. Nothing can be missing in an empty mirror, so there is no gap.
+ * service refused the first run. The mirror is then empty, so it has no gap.
  */
 function startOfNew(found: Found): Found {
   const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;
@@ -141,8 +141,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position after an older state of the database was restored. The data is then
- * uncertain, and a gap begins at the time of the restored state.
+ * Returns the position to continue from after an older state of the database was restored. The data
+ * is then uncertain, and a gap begins at the time of the restored state.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);

@@ -81,10 +81,7 @@ export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeo
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** How long messages are collected before the batch is written. */
 const GATHER_MS = 100;
-/**
- * The maximum number of events that are loaded together. One query reads the rows of all their
- * bicycles.
- */
+/** The maximum number of events whose bicycles are loaded from the database with one query. */
 const PART_EVENTS = 500;
 const TICK_MS = 1_000;
 /**
@@ -101,8 +98,8 @@ const PRUNE_MS = 3_600_000;
  */
 const MOST_PAGES = 200;
 /**
- * How much newer a list can be than messages that are still on their way. An even older message was
- * sent a second time.
+ * How far a list can be ahead of a message that has not arrived yet. A message that is older than
+ * that was sent a second time.
  */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';
@@ -203,17 +200,20 @@ function openState(
      * Bicycles with a change that a message did not contain. The values are their organizations.
      */
     refresh: { outdated: new Map<string, string>(), isReading: false },
-    /** What was written with the last batch. */
+    /** The state of the mirror in the database after the last batch. */
     written: {
       /** The gap that was still open after the last batch. */
       gap: undefined as OpenGap | undefined,
-      /** The ids of the last batch, one for each organization. */
+      /** The ids of the last batch that was written, one for each organization. */
       batchIds: [] as BatchIds,
       /** When the last batch was written. */
       at: { monotonicMs: Number.NEGATIVE_INFINITY, wallMs: 0 } as Moment,
       /** When old history is deleted next, on the monotonic clock. */
       pruneDueMs: clock.monotonicMs(),
-      /** The time up to which all messages were received, by the machine's clock. */
+      /**
+       * Whether all lists were read completely since the last batch. Only used by runs that receive
+       * no messages.
+       */
       heardMs: 0,
       /**
        * Whether all lists were read completely since the last batch. Only set when no messages are
@@ -289,7 +289,8 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       let { heardMs } = written;
       if (follower.isConnected) heardMs = Math.max(heardMs, lifeMs ?? heardMs);
       lifeMs = undefined;
-      // Without messages, the data is as old as the first request for a list.
+      // When only lists are read, the data is only certain up to the start of the run, because a
+      // bicycle can change after its page was read.
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
@@ -331,8 +332,8 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 }
 
 /**
- * With this many messages in a batch, the writer is slower than the service sends. In a smaller
- * batch, an old time may just belong to an old change.
+ * A batch with this many messages shows that the writer is slower than the service. In a smaller
+ * batch, an old time may only mean that the change itself is old.
  */
 const MANY_MESSAGES = 50;
 
@@ -358,13 +359,13 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** The delay of a late message counts for at least this long. */
+/** The minimum time for which the delay of a late message counts as the current delay. */
 const LATE_FOR_MS = 30_000;
 
 /**
- * Returns the current delay of messages. The delay of the last message counts until a newer message
- * arrives. It also ends when nothing arrived for twice the delay, because no earlier change is then
- * on its way.
+ * Returns the current delay of messages. This is the delay of the last message, until a newer one
+ * arrives. When no message has arrived for twice that delay, the result is 0, because no older
+ * change can still be on its way.
  */
 function lateOf(lateness: Lateness | undefined, nowMs: number): number {
   if (lateness === undefined) return 0;
@@ -474,7 +475,8 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // For a repeated or late message, the bicycle left its state earlier than the message arrived.
+  // The message is a repeated or late one. The bicycle has reached another state in the meantime,
+  // so fleet no longer waits for its new state.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // A list has already shown a later change. The changes between this message and the list are

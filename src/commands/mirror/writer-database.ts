@@ -17,8 +17,9 @@ const LONGEST_PAUSE_MS = 10_000;
 export const END_MS = 1_200;
 
 /**
- * Opens the database. Throws the errors of opening it without a retry. `over` is aborted when the
- * program ends: it ends pauses at once, and soon afterwards cancels database calls that hang.
+ * Opens the database, without a retry when this fails. `over` is aborted when the program ends.
+ * Pauses between retries then end immediately, and database calls that hang are canceled a little
+ * later.
  */
 export async function openKeeper(
   clock: Clock,
