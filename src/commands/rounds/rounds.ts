@@ -236,7 +236,7 @@ function sortByReach(
   return { reachable, tooFar };
 }
 
-/** Returns the problem reduced to some of its stops. */
+/** Returns the same routing problem with only some of its stops. */
 function pickStops(problem: RoutingProblem, stops: readonly number[]): RoutingProblem {
   const places = [...stops, problem.stops, problem.stops + 1];
   const size = problem.stops + 2;
