@@ -34,7 +34,7 @@ export interface HistoryInput {
   readonly database: Database;
   readonly table: TallyTable;
   readonly sight: Sight;
-  /** The interval of `table` whose idle bicycles are listed. */
+  /** The interval of `table` at whose end the idle bicycles are listed. */
   readonly period: Interval;
   groupsOf(bicycle: Row): readonly string[];
 }
@@ -214,7 +214,7 @@ function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle
 const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
 interface SpanEnd {
-  /** The end of the time that is added to the tallies. */
+  /** The end of the time span that is counted in the tallies. */
   readonly timeMs: number;
   /** When the next state began. Infinity when the state has not ended. */
   readonly atMs: number;

@@ -27,7 +27,10 @@ export interface TimePart extends Interval {
 
 /** The maximum number of parts. A report with more parts would not be readable. */
 const MOST_PARTS = 400;
-/** The next longer unit, which errors suggest. Every command with parts accepts it. */
+/**
+ * The next longer unit for a report with too many parts. The error suggests it. Every command that
+ * has parts accepts these units.
+ */
 const LONGER: { readonly [kind: string]: string } = { hour: 'day', day: 'week' };
 
 /** Returns the previous period of the same length. */

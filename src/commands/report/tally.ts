@@ -2,7 +2,10 @@
 
 import type { Interval } from './parts.js';
 
-/** The states whose share of the time is a figure. */
+/**
+ * For each of these states, the report has a figure with the share of time that bicycles spent in
+ * it.
+ */
 export const SHARED_STATES = ['available', 'in_maintenance', 'lost'] as const;
 export type SharedState = (typeof SHARED_STATES)[number];
 
@@ -23,7 +26,7 @@ export interface FleetTally {
    * The longest time that a bicycle has been available at the end of the interval, in milliseconds.
    */
   idleMs: number | undefined;
-  /** The kinds of figures that are uncertain for other reasons than a gap in the mirror. */
+  /** The kinds of figures that are uncertain for a reason other than a gap in the mirror. */
   readonly doubts: Set<FigureDoubt>;
 }
 
