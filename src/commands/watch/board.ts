@@ -105,7 +105,10 @@ export class Board {
     else this.changes = added(this.changes, { entry, atMs });
   }
 
-  /** Records the result of reading the alerts. `monotonicMs` is the time of the reading. */
+  /**
+   * Stores the alerts that were read, or the error. `monotonicMs` is the time at which they were
+   * read.
+   */
   takeAlerts(reading: AlertsReading, monotonicMs: number) {
     if ('alerts' in reading) {
       this.alerts = reading.alerts;

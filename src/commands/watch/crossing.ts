@@ -1,5 +1,5 @@
-// The flags of a watch that select a part of the fleet. Also the conditions for bicycles that enter
-// or leave this selection.
+// Selects a part of the fleet for a watch by its flags, and parses the conditions for bicycles that
+// enter or leave this selection.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { usageError } from '../../errors.js';
@@ -29,8 +29,8 @@ export interface BicycleSelection {
 export const CROSSINGS: readonly Crossing[] = ['entered', 'left'];
 
 /**
- * The field in conditions about entering or leaving the selection. For example, `--until left`
- * means `selection=left`.
+ * The name of the field that tells whether a bicycle entered or left the selection. For example,
+ * `--until left` means `selection=left`.
  */
 export const CROSSING_FIELD = 'selection';
 

@@ -37,7 +37,7 @@ import { readFilter } from './filter.js';
 import type { WatchPlan } from './plan.js';
 import type { Watch, WatchEffect, WatchEvent } from './state.js';
 
-/** A function that draws the effects of a watch instead of printing them. */
+/** A function that shows the effects of a watch on a full screen instead of printing them. */
 export type Display = (effects: readonly WatchEffect[]) => void;
 
 export interface LiveOptions {
@@ -117,7 +117,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
       const isRead = clock.monotonicMs() - askedAtMs >= READING_MS;
       board.press(key, isRead ? seen : others);
       for (const request of board.takeRequests()) work(request);
-      // Quitting is a normal end, except before the condition of --until is met.
+      // Quitting counts as success, unless the watch still waits for the condition of --until.
       const isEarly = plan.until !== undefined;
       if (board.isOver)
         stop(
@@ -151,7 +151,7 @@ function questionIn(dialog: BoardDialog | undefined): string | undefined {
   return dialog?.type === 'ask' ? dialog.question : undefined;
 }
 
-/** Returns a function that does the work that keys of the board request. */
+/** Returns a function that does the work that the user requests with keys of the board. */
 function openWork(
   { context, plan, session, watched: { known } }: LiveOptions,
   board: Board,
@@ -296,7 +296,10 @@ function countStates(bicycles: Iterable<Bicycle>): Map<string, number> {
   return counts;
 }
 
-/** Draws a frame on request. Also draws regularly, so that the displayed ages stay correct. */
+/**
+ * Draws a frame when one is requested. Also draws regularly, so that the displayed ages stay
+ * correct.
+ */
 function openFrames(clock: Clock, draw: () => void) {
   let lastMs = Number.NEGATIVE_INFINITY;
   let apartMs = FRAME_MS;

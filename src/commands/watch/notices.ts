@@ -45,8 +45,8 @@ export function openWatchReport({ print, atNow, zone, ...stderr }: Stderr, plan:
         print(true, fields, atNow(line));
       } else if (effect.type === 'notice') {
         const { event, message } = effect;
-        // Problems with the list are always printed. A normal reading of the list is only printed
-        // with --verbose.
+        // Problems with reading the list are always printed. Without a problem, a message is only
+        // printed with --verbose.
         if (event === 'whole' || event === 'confirm') stderr.detail(message);
         else print(true, { event: 'resync', complete: false, message }, atNow(message));
       }
@@ -105,8 +105,8 @@ function readRecord({
 }
 
 /**
- * Returns the line for people about a reading of the list. The first reading is only reported when
- * a bicycle of --bicycle is missing.
+ * Returns the line that tells people what was found in the list. After the first read, a line is
+ * only printed when a bicycle of --bicycle is missing.
  */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;

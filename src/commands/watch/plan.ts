@@ -29,7 +29,7 @@ export interface MapPlan {
 
 export interface WatchPlan extends WatchOptions {
   form: Form;
-  /** The time zone of times in conditions. Default: the machine's zone. */
+  /** The time zone for times in conditions. Default: the machine's zone. */
   zoneOfTimes?: TimeZone;
   topics: readonly string[];
   sseUrl: URL;

@@ -33,14 +33,18 @@ export type WatchEvent =
   | StreamEvent
   | FollowerAnswer
   | { readonly type: 'tick' }
-  /** All bicycles of a mirror. `fromMs` is the time of this data on the monotonic clock. */
+  /**
+   * All bicycles of a mirror. `fromMs` is the time up to which their data is current, on the
+   * monotonic clock.
+   */
   | { readonly type: 'remembered'; readonly bicycles: readonly Bicycle[]; readonly fromMs: number }
   | Stop;
 
 export type WatchEffect =
   /**
-   * Shows a message, or a change that was found in the list after a gap. `data` is the original
-   * envelope. For a bicycle in the list that met --until, fleet creates the envelope.
+   * Shows a message, or a change that was found in the list after a gap. `data` is the envelope as
+   * it was received. When a bicycle in the list satisfies the condition of --until, fleet creates
+   * the envelope.
    */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
@@ -64,12 +68,15 @@ type Place = 'inside' | 'outside' | Crossing;
 
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
-/** Conditions treat a bicycle from a list like a message from this sender. */
+/**
+ * Conditions can refer to the sender of a message. A bicycle from a list counts as a message from
+ * this sender.
+ */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
 /**
- * How long a message about leaving a state waits for the message about the new state. If the second
- * one arrives in this time, both are shown as one line.
+ * How long to wait for the message about the new state after a message that a bicycle left its old
+ * state. When both arrive in this time, they are shown as one line.
  */
 const LEAVING_MS = 1_000;
 
@@ -86,11 +93,11 @@ export class Watch {
   total: number | undefined;
   /** Whether the lists contain every bicycle that this token may see. */
   seesAll = true;
-  /** The bicycle of the last message or reading. */
+  /** The bicycle in the last message, or the last one that was found in the list. */
   #lastSeen: Bicycle | undefined;
   /**
    * Messages about leaving a state that wait for the message about the new state, by UUID. A
-   * message that waits too long is shown alone.
+   * message that has waited too long is shown alone.
    */
   readonly #leaving = new Map<
     string,
@@ -244,8 +251,8 @@ export class Watch {
   }
 
   /**
-   * Combines a new state with an earlier message about leaving the old state, so that one line
-   * shows both.
+   * Combines a message about a new state with the earlier message that the bicycle left its old
+   * state, so that one line shows both.
    */
   #withLeft(entry: BicycleEntry): BicycleEntry {
     const { uuid = '', before, after } = entry;
@@ -471,8 +478,8 @@ export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan):
 }
 
 /**
- * Returns an envelope for a bicycle that met --until in the list. The envelope has the form of a
- * pushed one.
+ * Creates an envelope for a bicycle that satisfied the condition of --until when it was read from
+ * the list. The envelope has the form of a pushed message.
  */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));
