@@ -73,8 +73,9 @@ export const ALERT_ORDERINGS = [
 ] as const;
 
 /**
- * The resource of alerts, listed as in section 4.5. Assumed: the addresses of single alerts and
- * their actions were observed; `url` is the link to an alert (section 2.2).
+ * Describes alerts as a resource: its fields, and the path of its list (section 4.5). Assumed: the
+ * addresses of single alerts and of their actions, and the link to an alert in `url` (section 2.2),
+ * as observed.
  */
 export const ALERT: Resource = {
   one: 'alert',

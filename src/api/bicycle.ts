@@ -101,9 +101,9 @@ export const BICYCLE_ORDERINGS = [
 ] as const;
 
 /**
- * The resource of bicycles: lists (section 4.1), creation (4.2) and actions (4.3). Assumed: alerts
- * link to the URL of a bicycle (2.2), some services list the transitions of a bicycle, and numbers
- * and times may be strings.
+ * Describes bicycles as a resource: its fields, and the paths of lists (section 4.1), creation
+ * (4.2) and actions (4.3). Assumed: alerts link to the URL of a bicycle (2.2), some services list
+ * the transitions of a bicycle, and numbers and times may be strings.
  */
 export const BICYCLE: Resource = {
   one: 'bicycle',
@@ -140,7 +140,7 @@ export const NEW_BICYCLE_FIELDS = [
 export const OPERATOR_FIELDS = ['note', 'tags'] as const;
 
 /**
- * Fields that only the service sets: those of section 2.1 that a creation does not take, and
+ * Fields that only the service sets: the fields of section 2.1 that a creation does not accept, and
  * further fields that were observed. An exported list contains them.
  */
 export const READ_ONLY_BICYCLE_FIELDS: readonly string[] = [

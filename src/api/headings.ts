@@ -1,9 +1,9 @@
-// The readable headings of `--headings`, and the fields that they stand for.
+// The readable column headings of `--headings`, and the fields that they belong to.
 
 import { ALERT_FIELDS } from './alert.js';
 import { BICYCLE_FIELDS, OPERATOR_FIELDS, READ_ONLY_BICYCLE_FIELDS } from './bicycle.js';
 
-/** Headings that tell people more than the name of their field. */
+/** Headings for fields whose own names are hard to understand. */
 const LABELS: { readonly [field: string]: string } = {
   alert_type: 'Alert type',
   bleid: 'Bluetooth ID',
@@ -23,7 +23,7 @@ const LABELS: { readonly [field: string]: string } = {
   uuid: 'UUID',
 };
 
-/** The fields with a heading of their own. Other fields use their name as the heading. */
+/** The fields that have a readable heading. The heading of any other field is its name. */
 const FIELDS = new Set<string>([
   ...BICYCLE_FIELDS,
   ...OPERATOR_FIELDS,
@@ -44,7 +44,7 @@ export function headingOf(field: string): string {
 let fieldsByHeading: ReadonlyMap<string, string> | undefined;
 
 /**
- * Returns the field that a heading stands for, in lower case. A text that is not a heading is
+ * Returns the field that a heading belongs to, in lower case. A text that is not a heading is
  * returned unchanged.
  */
 export function fieldOfHeading(heading: string): string {

@@ -12,8 +12,8 @@ export function isUuid(text: string): boolean {
 
 /**
  * Encodes a text as one segment of a path. Only letters, digits and `- . _ ~` stay unencoded (RFC
- * 3986); encodeURIComponent leaves more characters. A lone surrogate becomes U+FFFD, because UTF-8
- * cannot encode it.
+ * 3986), whereas encodeURIComponent also leaves other characters unencoded. A lone surrogate
+ * becomes U+FFFD, because UTF-8 cannot encode it.
  */
 export function pathSegment(text: string): string {
   const encode = (sign: string) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`;
@@ -57,9 +57,9 @@ const COLLECTIONS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the kind of resource of a link that belongs to another collection, such as `an alert` for
- * `…/alerts/UUID/`. Returns undefined for a UUID, and for a link of the wanted collection or of an
- * unknown one.
+ * Returns the kind of resource that a link points to when it is not the wanted kind, such as `an
+ * alert` for `…/alerts/UUID/`. Returns undefined for a link of the wanted or an unknown kind, and
+ * for a UUID.
  */
 export function otherResource(text: string, wanted: string): string | undefined {
   const collection = text.split('/').filter(Boolean).at(-2)?.toLowerCase() ?? '';

@@ -14,7 +14,10 @@ export const LOGIN_PATH = '/jwt/login/';
  */
 export const DEFAULT_CLIENT_ID = 'fleet';
 
-/** Returns the path of the renewal, which is beside the login. */
+/**
+ * Returns the path to which a renewal is posted. It differs from the path of the login only in its
+ * last part.
+ */
 export function refreshPathOf(loginPath: string): string {
   return loginPath.replace(/[^/]+\/?$/, 'refresh_token/');
 }
@@ -54,9 +57,9 @@ export async function postLogin(
 }
 
 /**
- * Renews a token. With a refresh token it sends `{client_id, refresh_token}`, and once `{token}`
- * when the service refuses that. Without a refresh token it sends only `{token}`. Throws the first
- * refusal.
+ * Renews a token. With a refresh token, sends `{client_id, refresh_token}`. When the service
+ * refuses this, sends `{token}` as a second attempt. Without a refresh token, sends only `{token}`.
+ * Throws the first refusal.
  */
 export async function postRenewal(
   client: Client,

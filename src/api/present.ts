@@ -55,8 +55,8 @@ export async function readOnePresent(
 }
 
 /**
- * A list can be older than the answer of a single URL. A target that the list lacks is read at its
- * URL.
+ * The list can be older than the answer for a single bicycle or alert. fleet therefore reads a
+ * target that is missing in the list at its own URL.
  */
 async function readFromList(
   client: Client,

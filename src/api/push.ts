@@ -59,10 +59,13 @@ const BICYCLES_TOPIC =
   /^\/([0-9a-f-]{36})\/([a-z_]+|[0-9a-f-]{36})\/bicycles\/(?:\*|([0-9a-f-]{36})\/)$/i;
 
 /**
- * Returns a topic for each role that may subscribe to it, in the order in which they are tried: the
- * role that the user chose; otherwise the roles of the token, starting with the role of the topic;
- * otherwise the role of the topic. `user` is the UUID of the token's user. A topic that section 6.1
- * does not define is returned unchanged.
+ * Returns a topic for each role that may subscribe to it. They are in the order in which fleet
+ * tries them.
+ *
+ * If the user chose a role, only its topic is returned. Otherwise these are the topics of the roles
+ * in the token, starting with the role in `topic`. If the token has none of these roles, the role
+ * in `topic` is used. `user` is the UUID of the token's user. A topic that section 6.1 does not
+ * define is returned unchanged.
  */
 export function topicsByRole(
   topic: string,
@@ -72,7 +75,7 @@ export function topicsByRole(
 ): string[] {
   const own = readTopic(topic)?.role;
   if (own === undefined) return [topic];
-  // No other role may subscribe to the topic of a single user.
+  // No other role can subscribe to the topic of a single user, so only this topic is tried.
   if (own === 'user' && asked === undefined) return [topic];
   const held = [...new Set<string>([own, ...ROLES_OF_TOKENS])].filter((role) =>
     named.includes(role),
@@ -94,8 +97,8 @@ export function subscribePath(topic: string): string {
 }
 
 /**
- * Returns the UUID of the bicycle of a message: the field `uuid`, or the end of the topic (section
- * 6.1).
+ * Returns the UUID of the bicycle that a message is about. It is in the field `uuid`, or at the end
+ * of the topic (section 6.1).
  */
 export function uuidOfMessage({ topic, message }: PushEnvelope): string | undefined {
   return bicycleUuid(message ?? {}) ?? wholeUuid(String(topic ?? ''));

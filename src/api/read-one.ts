@@ -33,7 +33,10 @@ function isOther(found: unknown, uuid: string): boolean {
   return typeof found === 'string' && found.toLowerCase() !== uuid.toLowerCase();
 }
 
-/** Statuses of a service that does not show the bicycle, or does not have this URL (405). */
+/**
+ * The statuses of an answer when the service does not show the bicycle or alert, or when it does
+ * not support this URL (405).
+ */
 const NOT_SHOWN: readonly (number | undefined)[] = [404, 405, 410];
 
 /** Reads one bicycle or alert, or returns undefined when the service does not show it at its URL. */
