@@ -17,10 +17,10 @@ export function createOption<const Usage extends string>(
   return new Option(flags, description) as unknown as TypedOption<Usage>;
 }
 
-/** The flags that a command has before a function adds flags. */
+/** The type of the flags of a command before any flag was added. */
 export type NoFlags = Record<never, never>;
 
-/** Allows callers to pass undefined for a flag without a value. */
+/** Makes each flag optional, so that callers can pass undefined for a flag that was not set. */
 type WithUndefined<Values> = {
   [Name in keyof Values]: NoFlags extends Pick<Values, Name>
     ? Values[Name] | undefined
@@ -28,8 +28,8 @@ type WithUndefined<Values> = {
 };
 
 /**
- * The parsed values of the flags that a function adds, as commander passes them to the action. The
- * declaration is the only place with the type and the default of a flag.
+ * The parsed values of the flags that a function declares, as commander passes them to the action.
+ * The type is derived from the declaration, so that each flag is described in only one place.
  */
 export type FlagsOf<Declare extends (...given: never) => { opts(): unknown }> = WithUndefined<
   ReturnType<ReturnType<Declare>['opts']>

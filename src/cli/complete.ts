@@ -22,7 +22,8 @@ export async function completeLine(
     if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
     const offers = await offerValue(option, { ...place, typed: lastOf(value) });
-    // bash would insert a quoted word together with the flag inside the quotes.
+    // Words with a space are left out. bash would put quotes around the word together with its
+    // flag.
     const words = offers.words.filter((word) => !word.value.includes(' '));
     return listed({ ...offers, words }, head, value);
   }
@@ -64,7 +65,7 @@ async function offerOperand(place: CompletionPoint): Promise<Offers> {
   return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
 }
 
-/** Returns the last value of a list with commas. */
+/** Returns the last value of a comma-separated list. */
 function lastOf(typed: string): string {
   return typed.slice(typed.lastIndexOf(',') + 1);
 }

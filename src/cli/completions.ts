@@ -15,11 +15,9 @@ export interface Offers {
   words: readonly Offer[];
   /** Whether file names are offered too. */
   isFile?: boolean;
-  /**
-   * Whether the words are only beginnings of values, so that the shell adds no space after them.
-   */
+  /** Whether the user continues to type after the word, so that the shell adds no space. */
   isOpen?: boolean;
-  /** Whether the value can be a list with commas. */
+  /** Whether the value can be a comma-separated list. */
   isList?: boolean;
 }
 
@@ -35,9 +33,9 @@ export interface Sources {
   bicycles(typed: string): Promise<Offers>;
 }
 
-/** The position that is completed. */
+/** The position in the command line for which completions are requested. */
 export interface CompletionPoint {
-  /** The typed text; in a list with commas, its last value. */
+  /** The text that the user has typed so far. In a comma-separated list, only its last value. */
   typed: string;
   command: Command;
   /** The operands of the command, without flags and their values. */
@@ -52,7 +50,7 @@ export const NOTHING: Offers = { words: [] };
 const COMPLETIONS = new WeakMap<object, Complete>();
 const COLUMNS = new WeakMap<object, readonly string[]>();
 
-/** Words without a description. */
+/** Returns completions without descriptions for these words. */
 export function plain(values: readonly string[]): Offer[] {
   return values.map((value) => ({ value }));
 }

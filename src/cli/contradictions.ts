@@ -2,7 +2,10 @@
 
 import { usageError } from '../errors.js';
 
-/** Commands that print until they are stopped. `--file` cannot hold a complete result of them. */
+/**
+ * Commands that print until the user stops them. They refuse `--file`, because their output is
+ * never complete.
+ */
 const WITHOUT_RESULT = ['fleet sandbox', 'fleet demo', 'fleet gbfs', 'fleet mirror run'];
 
 type Flags = {

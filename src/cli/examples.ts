@@ -19,10 +19,13 @@ export function showExamples(command: Command): string {
   return lines.length === 0 ? '' : `Examples:\n${lines.join('\n')}`;
 }
 
-/** The name of a verb, its one-line summary and its description. */
+/** The name of a command, its one-line summary and its description. */
 type Words = readonly [name: string, summary: string, description: string];
 
-/** Declares a noun, or a verb of a noun, with its examples. */
+/**
+ * Declares a subcommand with its examples. In `fleet bicycles list`, the noun is `bicycles` and the
+ * verb is `list`.
+ */
 export function addVerb(
   noun: Command,
   [name, summary, description]: Words,

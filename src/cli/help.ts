@@ -3,7 +3,7 @@
 import type { CommandUnknownOpts as Command, HelpConfiguration } from '@commander-js/extra-typings';
 import { wrapWords } from './wrap.js';
 
-/** The terminal or pipe that shows help. */
+/** The properties of the terminal or pipe to which help is printed. */
 export interface HelpScreen {
   /** Columns of the terminal; undefined in a pipe. */
   width: number | undefined;
@@ -109,7 +109,10 @@ function unfold(text: string): string {
 /** Matches the beginning of a line: a term before its meaning, or a bullet. */
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
-/** Wraps a line. The continuation lines of a term or a bullet stay in the column of its text. */
+/**
+ * Wraps a line. After a term or a bullet, the further lines are indented to the column where its
+ * text starts.
+ */
 function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';
   return wrapWords(

@@ -67,7 +67,7 @@ export function followLine(program: Command, words: readonly string[]): Followed
     } else {
       const { option, value } = readFlag(command, word);
       if (option === undefined) {
-        // Commander takes a negative number as an operand.
+        // Commander treats a negative number as an operand and not as a flag.
         if (NEGATIVE_NUMBER.test(word)) operands.push(word);
         continue;
       }

@@ -5,8 +5,9 @@ import { type FleetError, usageError } from '../errors.js';
 import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
- * A number that is larger than the length of any word. The distance of a word that begins with the
- * typed text is divided by it, so that such a word is closer than any correction.
+ * A number that is larger than the length of any word. When a word begins with the typed text, its
+ * distance is divided by this number. Such a word is then closer than any word that would need a
+ * correction.
  */
 const LONGEST_WORD = 1000;
 
@@ -35,8 +36,11 @@ export function nearest(
 
 /**
  * Returns the error for a word that is not in the list. It suggests the closest word and lists all
- * words. A word in `grave` stands for a change that cannot be undone. It is suggested only when one
- * letter is wrong or missing, or two letters are swapped: "restore" must not suggest "retire".
+ * words.
+ *
+ * The words in `grave` are changes that cannot be undone. Such a word is suggested only when one
+ * letter is wrong or missing, or two letters are swapped. For example, "restore" must not suggest
+ * "retire".
  */
 export function unknownWord(
   kind: string,

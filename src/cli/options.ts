@@ -47,7 +47,7 @@ export function portNumber(flag: string): (text: string) => number {
 /** 30 days. A larger value is probably a typing error. */
 const LONGEST_SECONDS = 30 * 86_400;
 
-/** Creates a parser for seconds above 0; fractions are allowed. */
+/** Creates a parser for a number of seconds above 0. Fractions are allowed. */
 export function secondsOf(flag: string): (text: string) => number {
   return (text) => {
     const seconds = /^\d*\.?\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -65,9 +65,11 @@ export function collect(value: string, before: string[] | undefined): string[] {
 }
 
 /**
- * Creates a parser for words with commas; the flag can be repeated. It refuses a word that looks
- * like a misspelled word of the list, and a word of another tool, for which `foreign` has the words
- * of fleet. Any other word is accepted, because a service may know further words.
+ * Creates a parser for comma-separated words. The flag can be repeated.
+ *
+ * Refuses a misspelled word, and a word that is only used by other tools. `foreign` maps such words
+ * to the words of fleet. Accepts any other word, because a service may support words that fleet
+ * does not know.
  */
 export function someOf(
   kind: string,
@@ -87,9 +89,9 @@ export function someOf(
 }
 
 /**
- * Creates a parser for sort fields with commas. A `-` before a field means descending order. The
- * column headers of tables can be used as fields. Misspelled fields are refused, and unknown fields
- * are accepted.
+ * Creates a parser for comma-separated sort fields. A `-` before a field means descending order.
+ * The column headers of tables can be used as fields. Misspelled fields are refused, and unknown
+ * fields are accepted.
  */
 export function ordering(
   resource: Pick<Resource, 'orderings' | 'fields' | 'headers'>,

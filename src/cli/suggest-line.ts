@@ -12,11 +12,12 @@ import { type FollowedLine, findBelow, flagsOf, followLine, readFlag, takesValue
 import { topicOf } from './topics.js';
 
 /**
- * Lines that users type, and the corresponding lines of fleet. `<name>` stands for any word, and
- * the suggestion contains the user's word. `<transition>`, `<action>` and `<file>` stand only for
- * such a word. The first pattern that matches is used. Further words of the user are added to the
- * end of the suggestion, but before a transition or an action. `||` separates two possible
- * meanings.
+ * Command lines that users of other tools type, and the corresponding command lines of fleet.
+ *
+ * `<name>` matches any word, and the suggestion contains the word that the user typed.
+ * `<transition>`, `<action>` and `<file>` match only a transition, an action or a file. The first
+ * pattern that matches is used. Further words of the user are added to the end of the suggestion,
+ * but before a transition or an action. `||` separates two possible meanings.
  */
 const LINES: readonly (readonly [typed: string, meant: string])[] = [
   ['man', 'help'],
@@ -76,8 +77,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 ];
 
 /**
- * Flags of other tools, by the flag of fleet that replaces them. A flag of fleet without a value
- * can replace a flag that has one.
+ * Flags of other tools, by the flag of fleet that replaces them. For a flag that has a value, the
+ * replacement can be a flag without a value.
  */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -160,7 +161,7 @@ function joinOperands(program: Command, words: readonly string[]): string[] {
   return operands.length < 2 ? [...words] : [...path, operands.join(' ')];
 }
 
-/** The filters that only lists have, although users also expect them for changes. */
+/** Filters that users also expect for changes, although only lists have them. */
 const FILTERS = ['--state', '--zone', '--near', '--radius', '--bbox', '--where'];
 
 /**
@@ -217,7 +218,7 @@ function splitLine(program: Command, argv: readonly string[]): SplitLine {
       flags.push(word);
       isValue = false;
     } else if (/^-?[\d.]+$/.test(word) && isHalfPlace(flags)) {
-      // A place that was typed with a space in place of the comma: `--near 52.52 13.40`.
+      // The user typed a place with a space instead of a comma: `--near 52.52 13.40`.
       flags.push(`${flags.pop()?.replace(/,$/, '')},${word}`);
     } else if (word === '-' || !word.startsWith('-')) {
       words.push(word);
@@ -232,7 +233,7 @@ function splitLine(program: Command, argv: readonly string[]): SplitLine {
   return { words, flags };
 }
 
-/** Whether the last flag is `--near` and its value is only a latitude. */
+/** Whether the last flag is `--near` and its value contains only the latitude. */
 function isHalfPlace(flags: readonly string[]): boolean {
   return flags.at(-2) === '--near' && /^-?[\d.]+,?$/.test(flags.at(-1) ?? '');
 }
@@ -252,7 +253,7 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   const isCommand = noun !== undefined && findBelow(noun, second) !== undefined;
   for (const [typed, meant] of LINES) {
     const pattern = typed.split(' ');
-    // A known command is never a name or an ID.
+    // A pattern that begins with a name or an ID does not match the name of a command.
     if (isCommand && pattern[1]?.startsWith('<')) continue;
     const found = match(pattern, words);
     if (found === undefined) continue;
@@ -263,7 +264,7 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   return [];
 }
 
-/** Adds the further words of the user to a suggestion. */
+/** Adds the words of the user that the pattern does not contain to a suggestion. */
 function addRest(line: readonly string[], rest: readonly string[]): string[] {
   const last = line.at(-1) ?? '';
   if (last === '<transition>' || last === '<action>') return [...line.slice(0, -1), ...rest, last];
@@ -308,7 +309,7 @@ function match(
   return found;
 }
 
-/** Whether a placeholder can stand for this word. */
+/** Whether a placeholder of a pattern matches this word. */
 function fits(placeholder: string, word: string): boolean {
   const isTransition = TRANSITIONS.some((each) => each === word);
   const isAction = ALERT_ACTIONS.some((each) => each === word);
@@ -365,7 +366,7 @@ function correctFlags(
       continue;
     }
     const replaced = value === undefined ? undefined : VALUES[long]?.[value];
-    // A short flag that the user typed is kept as typed.
+    // A flag that the command knows is kept as the user typed it, even in its short form.
     const name = isKnown(typed) ? typed : long;
     corrected.push(...(replaced ?? [name, ...(value === undefined ? [] : [value])]));
   }
@@ -460,7 +461,7 @@ function hasValidWords(program: Command, { command, operands, values }: Followed
   }
 }
 
-/** Whether `act` gets bicycles or alerts, and only from one source. */
+/** Whether the operands of `act` are valid: it gets its bicycles or alerts from only one source. */
 function isActLine(operands: readonly string[], values: FollowedLine['values']): boolean {
   const targets = operands.slice(0, -1);
   if (values.has('--from')) return targets.length === 0;

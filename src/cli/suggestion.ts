@@ -1,5 +1,5 @@
-// Suggests another command line when commander refused one: with fleet's word for a word of another
-// tool, or with the closest word.
+// Suggests another command line when commander refused the typed one. Replaces a word of another
+// tool by the word that fleet uses, and a misspelled word by the closest word.
 
 import type { CommandUnknownOpts as Command, CommanderError } from '@commander-js/extra-typings';
 import { ALERT_ACTIONS } from '../api/alert.js';
@@ -131,8 +131,8 @@ function meantFlag(command: Command, word: string): string | undefined {
     return 'act <bicycle> <transition>';
   const known = FLAGS.get(name);
   if (known !== undefined && flags.includes(known)) return known;
-  // A short word resembles many words. A flag that skips a question or does more is never
-  // suggested.
+  // A short flag name resembles many other names, so only one letter may differ. Flags that skip a
+  // question or do more than the typed command are never suggested.
   const most = name.length <= '--note'.length ? 1 : undefined;
   return nearest(
     name,

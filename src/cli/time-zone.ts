@@ -1,4 +1,4 @@
-// The parser of `--timezone`.
+// Parses `--timezone`.
 
 import { usageError } from '../errors.js';
 import { canonicalTimeZone } from '../system/time-zone.js';
@@ -6,7 +6,7 @@ import { plain, withOffers } from './completions.js';
 import { nearest } from './nearest.js';
 
 /**
- * A parser for commander: the IANA name of a time zone. Refuses an unknown name and suggests the
+ * Parses the IANA name of a time zone for commander. Refuses an unknown name and suggests the
  * closest one.
  */
 export const readTimeZone = withOffers(

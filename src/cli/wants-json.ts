@@ -1,7 +1,8 @@
-// Decides whether stderr has JSON lines.
+// Decides whether messages on stderr are printed as JSON lines.
 
 /**
- * Whether stderr has JSON lines. Reads the raw arguments, because their parsing may have failed.
+ * Returns whether messages on stderr are printed as JSON lines. Reads the raw arguments, because
+ * the error may be that they cannot be parsed.
  */
 export function wantsJson(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
   const asked = argv.flatMap((argument, index) => {
