@@ -58,7 +58,7 @@ export interface Ended extends ChangeResult {
   name: string | null;
   /** The action. */
   transition?: string;
-  /** The number of a creation in the input, from 1, without the header. */
+  /** The position of a creation in the input, counted from 1. The header does not count. */
   row?: number;
 }
 
@@ -86,8 +86,8 @@ const OUTCOME: Column<Pick<ChangeResult, 'outcome'>> = {
   header: 'OUTCOME',
   field: 'outcome',
   keep: 5,
-  // The width of the longest outcome. The table reserves it, because a later row may have this
-  // outcome.
+  // The width of the longest outcome. The table reserves this width, because a later row may have
+  // that outcome.
   room: 'unchanged'.length,
   cell: ({ outcome }) => showOutcome(outcome),
 };
@@ -107,7 +107,7 @@ export const ACTION: Shape<Ended> = {
 };
 
 /**
- * The width that a table reserves for the message of the service, because a later row may have a
+ * The width that the table reserves for the messages of the service, because a later row may have a
  * longer message.
  */
 const MESSAGE_ROOM_COLUMNS = 70;
@@ -119,14 +119,20 @@ const FAILURE_COLUMNS: readonly Column<ChangeResult>[] = [
   { header: 'REQUEST', field: 'request_id', keep: 1 },
 ];
 
-/** The results for many bicycles. The table shows only bicycles whose change is not done. */
+/**
+ * Describes the table with the results for many bicycles. It only shows bicycles whose change is
+ * not done.
+ */
 export const ACTIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ACTION_FIELDS,
   columns: [{ header: 'UUID', field: 'uuid', keep: 6 }, ...FAILURE_COLUMNS],
 };
 
-/** The results for many new bicycles. The table shows only bicycles that were not created. */
+/**
+ * Describes the table with the results for many new bicycles. It only shows bicycles that were not
+ * created.
+ */
 export const CREATIONS: Shape<Ended> = {
   noun: BICYCLE,
   fields: ['row', 'name', 'uuid', ...RESULT_FIELDS],

@@ -21,12 +21,16 @@ export function showAlertState(state: unknown): Cell {
   return { ...showText(state), color: STATE_COLORS.get(state) };
 }
 
-/** Assumed: a message ends with its subject, as in `Battery of the lock is low: Emmy 12`. */
+/**
+ * Assumed: a message ends with the name of its bicycle, as in `Battery of the lock is low: Emmy
+ * 12`.
+ */
 const NAME_AT_END = /: ([^:]{1,60})$/;
 
 /**
- * Returns the name of an alert's bicycle: from the alert (section 2.4), from the mirror, or from
- * the end of the message; otherwise the first digits of its link.
+ * Returns the name of an alert's bicycle. It comes from the alert (section 2.4), from the mirror,
+ * or from the end of the message, in this order. Without any of these, returns the first digits of
+ * the bicycle's link.
  */
 export function showAlertBicycle(
   { bicycle, extra, message }: Alert,
@@ -54,14 +58,15 @@ function alertPosition({ extra }: Alert): ReturnType<typeof pointOf> {
   );
 }
 
-/** Returns the view of alerts with a function that finds the name of a bicycle by its link. */
+/** Returns the columns and fields of alerts. `nameOf` finds the name of a bicycle by its link. */
 export function alertsNamed(nameOf: (link: unknown) => string | undefined): Shape<Alert> {
   return {
     noun: ALERT,
     fields: ALERT_FIELDS,
     columns: [
       { ...timeColumn('AGE', 'created', 4), programHeader: 'CREATED', minimum: 10 },
-      // Wide enough for most types. `bicycle.outside_operational_period` of section 2.3 is longer.
+      // This width fits most types. The type `bicycle.outside_operational_period` of section 2.3 is
+      // longer.
       { header: 'TYPE', field: 'alert_type', keep: 6, minimum: 22, maximum: 40 },
       {
         header: 'STATE',

@@ -14,11 +14,11 @@ import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 /** The appearance of a state in tables, maps and pictures. */
 export interface StateLook {
   readonly color: Color | undefined;
-  /** The sign of the state where colours are not available. */
+  /** The character that marks the state where colours are not available. */
   readonly sign: string;
-  /** The sign of the state where only ASCII characters work. */
+  /** The character that marks the state where only ASCII characters can be printed. */
   readonly letter: string;
-  /** The colour in pictures on a white and on a black background. */
+  /** The colour of the state in pictures. It is readable on white and on black. */
   readonly hex: string;
 }
 
@@ -45,8 +45,8 @@ export function showState(state: unknown): Cell {
 }
 
 /**
- * Returns the text of a cell: cleaned, and `-` for null and missing. A longer text is cut before it
- * is cleaned.
+ * Formats a value as the text of a cell, without control characters. Null and missing values become
+ * `-`. A text that is longer than `mostCharacters` is cut first.
  */
 export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINITY): Cell {
   return { text: clean((textOf(value) ?? MISSING).slice(0, mostCharacters)) };
@@ -104,12 +104,12 @@ export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }
 
-/** Returns a column that shows a time of the service. */
+/** Returns a column that shows a time from the service. */
 export function timeColumn<T>(header: string, field: keyof T & string, keep: number): Column<T> {
   return { header, field, keep, cell: (value, at) => showTime(value[field], at) };
 }
 
-/** Returns the column with the address of a map that shows the position. */
+/** Returns the column with a link to a map that shows the position. */
 export function mapColumn<T>(position: NonNullable<Shape<T>['position']>): Column<T> {
   return {
     header: 'MAP',
@@ -126,9 +126,9 @@ export function mapColumn<T>(position: NonNullable<Shape<T>['position']>): Colum
 const bicyclePosition = ({ latitude, longitude }: Bicycle) => pointOf(longitude, latitude);
 
 /**
- * The shape of bicycles in every format. `unrecoverable` and `in_maintenance` are the longest
- * states, and `59 min ago` is the longest age. The ID identifies a bicycle in other commands, and
- * the line fits into 80 columns.
+ * Describes how bicycles are printed in every format. The columns are wide enough for the longest
+ * states (`unrecoverable`, `in_maintenance`) and the longest age (`59 min ago`). The ID is included
+ * because other commands accept it. A line fits into 80 columns.
  */
 export const BICYCLES: Shape<Bicycle> = {
   noun: BICYCLE,

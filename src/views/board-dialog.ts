@@ -23,7 +23,7 @@ export type BoardDialog =
       readonly type: 'ask';
       readonly uuids: readonly string[];
       readonly transition: string;
-      /** Names the number of bicycles and the transition. */
+      /** A question with the number of bicycles and the name of the transition. */
       readonly question: string;
       /** The text that must be typed before Enter; undefined when Enter alone is enough. */
       readonly proof: string | undefined;
@@ -32,8 +32,8 @@ export type BoardDialog =
   | { readonly type: 'text'; readonly title: string; readonly text: string };
 
 /**
- * Returns the lines of a dialog, at most `height`. The keys are on the last line. A sign stands for
- * hidden lines.
+ * Returns the lines of a dialog, at most `height` of them. The last line shows the keys. The first
+ * line says how many lines do not fit.
  */
 export function dialogLines(
   dialog: BoardDialog,
@@ -52,7 +52,7 @@ interface Content {
   readonly title: string;
   readonly body: readonly string[];
   readonly keys: string;
-  /** The line that must be visible. */
+  /** The line that must stay visible when the dialog is scrolled. */
   readonly anchor?: number;
 }
 

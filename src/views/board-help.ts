@@ -8,11 +8,11 @@ import { showDuration } from '../terminal/time.js';
 
 /** The connection of a topic. */
 export interface BoardConnection {
-  /** The state is `connecting` until the first connection. */
+  /** The state `connecting` only applies until the first connection was made. */
   state: 'connecting' | 'open' | 'lost';
   /** The time of the last change of this state, on the monotonic clock. */
   sinceMs: number;
-  /** Whether it was connected before, so that messages may be missing now. */
+  /** Whether the topic was connected before, so that messages may be missing now. */
   hasStood?: boolean;
   /** The reason why the connection was lost. */
   message?: string;
@@ -47,12 +47,12 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['m', 'board, and back'],
 ];
 
-/** The sign for hints that do not fit. */
+/** Printed in place of the hints that do not fit. */
 const MORE_HINTS = ' …';
 
 /**
- * Returns as many key hints as fit, at least the first one. A sign shows that some hints do not
- * fit.
+ * Returns as many key hints as fit, but at least the first one. The text ends with ` …` when some
+ * hints do not fit.
  */
 export function keyHints(hints: readonly string[], width: number): string {
   const all = hints.join('  ');
@@ -76,8 +76,8 @@ export function helpLines(
 }
 
 /**
- * Returns the state of the connections: one text when all are open, otherwise the state of the
- * first one that is not.
+ * Describes the connections. When all are open, one text is enough. Otherwise describes the first
+ * one that is not open.
  */
 export function connectionText(
   connections: ReadonlyMap<string, BoardConnection>,

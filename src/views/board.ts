@@ -29,7 +29,7 @@ import type { WatchCounts } from './connection.js';
 import { drawRow, drawTable, type PlacedCell } from './rows.js';
 import { changeLine, type ShownEntry } from './watch.js';
 
-/** The visible panel. */
+/** The panel that is visible on the board. */
 export type BoardPanel =
   | { readonly type: 'fleet' }
   | { readonly type: 'map' }
@@ -45,10 +45,13 @@ export interface BoardView {
   /** The panel that appears again when the user closes the help or a card. */
   home: 'fleet' | 'map';
   sort: Sort;
-  /** The text or conditions that bicycles and changes must match; empty to match all. */
+  /**
+   * The text or conditions that bicycles and changes must match. When it is empty, all of them
+   * match.
+   */
   filter: string;
   isTyping: boolean;
-  /** The row that Enter opens, and the first visible row. */
+  /** The row that Enter opens, and the first row that is visible. */
   selected: number;
   scroll: number;
   /** The UUIDs of the marked bicycles. */
@@ -92,7 +95,7 @@ export interface StaleAlerts {
   readonly reason: string;
 }
 
-/** The received messages and the gaps. */
+/** The received messages and the gaps, for the line about the traffic. */
 export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'downMs'> {
   perSecond: number;
   /** When the last message arrived, on the monotonic clock. */
@@ -123,7 +126,7 @@ export interface BoardPlace {
   paint: Paint;
 }
 
-/** The longest state, `unrecoverable`, and a space. */
+/** The width of the longest state, `unrecoverable`, and of a space. */
 const STATE_COLUMNS = 15;
 const COUNT_COLUMNS = 6;
 const GUTTER = '  ';
@@ -135,31 +138,31 @@ const FLEET_HINTS = [
 ];
 const CARD_HINTS = ['q quit', 'Esc back', 'a act', '↑↓ scroll', 'c copy ID', 'y command'];
 
-/** How many rows each part of the board needs. */
+/** How many rows each part of the board needs to show everything. */
 export interface BoardNeeds {
-  /** The bicycles that match the filter. */
+  /** The number of bicycles that match the filter. */
   readonly bicycles: number;
   readonly changes: number;
   readonly alerts: number;
 }
 
-/** The heading of the list, and the headings of its columns. */
+/** The list has two lines of headings: its own heading, and the headings of its columns. */
 const LIST_HEADINGS = 2;
 
-/** Returns how many rows the board has for bicycles. The caller reads no more bicycles. */
+/** Returns how many bicycles fit on the board. The caller reads no more bicycles than this. */
 export function bicycleRows(height: number, needs: BoardNeeds): number {
   return Math.max(0, shareHeight(height, needs).top - LIST_HEADINGS);
 }
 
-/** The heights of the parts of the board, with their headings. */
+/** The heights of the parts of the board, including their headings. */
 interface BoardHeights {
-  /** The states, and the bicycles next to them. */
+  /** The height of the part with the states and, next to them, the bicycles. */
   readonly top: number;
   readonly changes: number;
   readonly alerts: number;
 }
 
-/** The smallest number of rows for changes, with their heading, that is worth showing. */
+/** The changes are hidden when they would have fewer rows than this, including their heading. */
 const FEWEST_CHANGE_ROWS = 4;
 /** The alerts are hidden when the lower half of the board has fewer rows than this. */
 const FEWEST_ROWS_WITH_ALERTS = 9;
@@ -169,7 +172,8 @@ const FEWEST_ROWS_WITH_ALERTS = 9;
  * not need. The changes get the rows that the list does not need.
  */
 function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
-  // The title, the traffic, the warning about an incomplete comparison, and the footer.
+  // These four lines always exist: the title, the traffic, the warning about an incomplete
+  // comparison, and the footer.
   const left = Math.max(0, height - 4);
   const usual = Math.min(
     Math.max(BICYCLE_STATES.length + 1, Math.floor(left * 0.5)),
@@ -212,7 +216,7 @@ function panelLines(input: BoardInput, place: BoardPlace): string[] {
   return fleetLines(input, place);
 }
 
-/** When some lines do not fit, replaces the last line by a sign. */
+/** When some lines do not fit, replaces the last visible line by their number. */
 function withHiddenSign(
   lines: readonly string[],
   rows: number,
@@ -223,7 +227,7 @@ function withHiddenSign(
   return [...lines.slice(0, rows - 1), paint.dim(cut(`… ${count(hidden, 'more line')}`, width))];
 }
 
-/** Cuts a list of lines to a number, or adds empty lines. */
+/** Shortens a list of lines to `count` lines, or adds empty lines at its end. */
 function fill(lines: readonly string[], count: number): string[] {
   return Array.from({ length: Math.max(0, count) }, (_, index) => lines[index] ?? '');
 }
@@ -236,7 +240,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     alerts: input.alerts.length,
   });
   const top = topLines(input, place, heights.top);
-  // A blank line and the heading.
+  // Two of these rows are the blank line and the heading.
   const changeRows = Math.max(0, heights.changes - 2);
   const alertRows = heights.alerts;
   const line = { width, terminal: true, zone: input.zone, paint };
@@ -259,7 +263,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
   return [...lines, '', alertsHeading(input, alerts.length, place), ...alerts];
 }
 
-/** Returns the heading of the changes, with the number of rows that do not fit. */
+/** Returns the heading of the changes. It contains the number of rows that do not fit. */
 function changesHeading(
   { changes, alerts }: BoardInput,
   shownCount: number,
@@ -312,7 +316,7 @@ function topLines(input: BoardInput, { width, paint }: BoardPlace, rows: number)
   return lines.map((halves) => halves.join(GUTTER).trimEnd());
 }
 
-/** Keeps as many rows as fit. The last of them says how many states do not fit. */
+/** Keeps as many rows as fit. If some do not fit, the last row says how many states are hidden. */
 function hideRows(lines: readonly string[], rows: number, width: number): readonly string[] {
   if (lines.length <= rows || rows < 2) return lines;
   const hidden = lines.length - rows + 1;
@@ -351,8 +355,8 @@ function statesHeading({ known, total, isWhole }: BoardFleet): string {
 }
 
 /**
- * Returns the documented states, followed by other states. The counts are marked as incomplete
- * while some bicycles are not known.
+ * Returns a row for each documented state, followed by rows for other states. The counts are marked
+ * as incomplete while some bicycles are not known.
  */
 function stateRows({ counts, isWhole }: BoardFleet, width: number, paint: Paint): string[] {
   const states = [...new Set<string>([...BICYCLE_STATES, ...[...counts.keys()].sort()])];
@@ -431,7 +435,10 @@ function countOpenAlerts({ uuid }: Bicycle, alerts: readonly Alert[]) {
   return count === 0 ? undefined : { count, isWhole: false };
 }
 
-/** Returns all known fields of one bicycle, below its name. */
+/**
+ * Returns the lines of the card of one bicycle. The first line is its name, and the others are all
+ * its known fields.
+ */
 function cardLines(
   { fleet: { card }, alerts, nowMs, zone }: BoardInput,
   scroll: number,
@@ -444,8 +451,8 @@ function cardLines(
     { width, paint, now: nowMs, zone },
   );
   const [name = '', ...rows] = text.trimEnd().split('\n');
-  // Long words are not split in a card, so after wrapping the lines are cut at the end of the
-  // screen.
+  // A card does not split long words, so a line can be wider than the screen. Such lines are cut
+  // here.
   return [
     name,
     ...rows.slice(scroll).map((row) => (row.includes('\u001b') ? row : cut(row, width))),
@@ -457,7 +464,8 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
   const { view } = input;
   const { text, color } = connectionText(input.connections, input.monotonicMs);
   const hints = view.panel.type === 'fleet' ? FLEET_HINTS : CARD_HINTS;
-  // The footer shows a result before the connection. The next key brings the connection back.
+  // The footer shows the result of an action in place of the connection. The next key shows the
+  // connection again.
   if (view.message !== undefined && !view.isTyping) {
     const { mark, text: line } = splitMark(view.message);
     const shown = cut(clean(line), width);
@@ -473,9 +481,11 @@ function footerLine(input: BoardInput, { width, paint }: BoardPlace): string {
 }
 
 /**
- * Returns `count` bicycles that match the filter, starting with number `from`, and the number of
- * matches. The bicycles arrive with the least recently updated one first, which is the reverse of
- * the order `last change`.
+ * Returns `count` bicycles that match the filter, starting at index `from`, and the total number of
+ * matches.
+ *
+ * `bicycles` must be in order of their last update, oldest first. The sort order `last change` is
+ * the reverse of this order.
  */
 export function pickRows(
   bicycles: Iterable<Bicycle>,

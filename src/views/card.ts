@@ -28,7 +28,7 @@ export interface CardContent {
 
 export interface OpenAlerts {
   count: number;
-  /** Whether all alerts were counted, and not only the newest. */
+  /** Whether the count includes all alerts and not only the newest ones. */
   isWhole: boolean;
 }
 
@@ -73,8 +73,8 @@ export function drawCard(
 }
 
 /**
- * Returns the other fields that have a value, in the form for people, and the names of the fields
- * without one.
+ * Returns the other fields that have a value, formatted for people, and the names of the fields
+ * that have none.
  */
 function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   const set: [string, string][] = [];
@@ -89,7 +89,7 @@ function fieldsOfCard(bicycle: Bicycle, options: RowsOptions) {
   return { set, unset };
 }
 
-/** The fields at the top of the card. The name is its heading. */
+/** The fields at the top of the card. The name is the heading of the card. */
 const TOP_FIELDS: readonly string[] = [
   'name',
   'state',
@@ -138,8 +138,8 @@ function showField(
   if (field === 'state_of_charge') return showCharge(value, { now, terminal: true }).text;
   const atMs = readTime(value);
   if (atMs !== undefined) return `${age(value, now)} (${showLocalTime(atMs, zone)})`;
-  // Of a link, the card shows the UUID, which other commands accept. The UUID of the bicycle itself
-  // is shown completely, so that it can be copied.
+  // For a link, the card shows only the UUID, because other commands accept it. The UUID of the
+  // bicycle itself is never shortened, so that it can be copied.
   const links = Array.isArray(value) ? value : [value];
   const uuids = links.map((link) => (typeof link === 'string' ? wholeUuid(link) : undefined));
   if (field !== 'url' && uuids.length > 0 && uuids.every((uuid) => uuid !== undefined))

@@ -21,11 +21,11 @@ export interface WatchCounts {
   readonly downMs: number;
   /** The number of events that were broken, cut off or too big. */
   readonly dropped: number;
-  /** Changes that the list showed after a gap. */
+  /** The number of changes that were found in the list after a gap. */
   readonly caughtUp: number;
-  /** The number of bicycles in the list after a gap that were not known before. */
+  /** The number of bicycles that were first seen when the list was read after a gap. */
   readonly unknown: number;
-  /** Bicycles that left the list. */
+  /** The number of bicycles that left the list. */
   readonly gone: number;
   /** The number of moves that are too short to be shown without `--all`. */
   readonly hiddenMoves: number;
@@ -43,7 +43,10 @@ export interface WatchSummary extends WatchCounts {
   neverConnected: readonly { readonly topic: string; readonly message: string }[];
   /** Whether the watch ended before the list was read after the last gap. */
   isUnread: boolean;
-  /** Messages that the reader of the output had not received when the watch ended. */
+  /**
+   * The number of messages that were not delivered, because the watch ended before the reader of
+   * its output received them.
+   */
   undelivered: number;
 }
 
@@ -63,8 +66,8 @@ export function iso(at: number | undefined): string | null {
 }
 
 /**
- * Returns the line of an event for people, cleaned and without its newline; undefined for events
- * that are not printed.
+ * Returns the line of an event for people, without control characters and newline. Undefined for
+ * events that are not printed.
  */
 export function streamLine(
   event: StreamEvent,
@@ -94,7 +97,7 @@ export function streamLine(
   }
 }
 
-/** Describes a requested pause that is longer than fleet waits. */
+/** Says that fleet waits for less time than the service asked for. */
 export function showCapped(cappedFromMs: number | undefined): string {
   return cappedFromMs === undefined
     ? ''
@@ -156,7 +159,10 @@ function gapFields(gap: Gap): { [field: string]: unknown } {
   };
 }
 
-/** Returns parts such as `2 changes caught up` and `1 bicycle gone`. Zeros are left out. */
+/**
+ * Returns texts such as `2 changes caught up` and `1 bicycle gone`. Leaves out counts that are
+ * zero.
+ */
 export function describeFound(changes: number, unknown: number, gone: number): string[] {
   return [
     ...countSome(changes, 'change', 'caught up'),
@@ -165,7 +171,10 @@ export function describeFound(changes: number, unknown: number, gone: number): s
   ];
 }
 
-/** Returns a number with its noun and verb, or an empty list when the number is zero. */
+/**
+ * Returns a count with its noun and description in a list. The list is empty when the count is
+ * zero.
+ */
 function countSome(number: number, one: string, what: string): string[] {
   return number === 0 ? [] : [`${count(number, one)} ${what}`];
 }
@@ -173,7 +182,8 @@ function countSome(number: number, one: string, what: string): string[] {
 /** Returns the summary for people: one line, followed by one line per gap. */
 export function summaryLines(summary: WatchSummary, zone: TimeZone, namesTopic: boolean): string[] {
   const { gaps, gapCount, messages, shown, neverConnected } = summary;
-  // A watch of a single topic ends with an error that states the reason, so the summary omits it.
+  // A watch of a single topic that was never connected ends with an error that states the reason.
+  // The summary then does not repeat it.
   const isNever = neverConnected.length > 0 && !namesTopic;
   const facts = [
     shown === messages

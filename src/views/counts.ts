@@ -15,12 +15,15 @@ import { readTime } from '../terminal/time.js';
 import { numberOf, readPath, textOf } from '../terminal/values.js';
 import type { StatsRow } from './stats.js';
 
-/** The number of each value. */
+/** How many bicycles have each value. */
 type Counts = Map<string, number>;
 
 const NONE = '(none)';
 
-/** The values of the named groups. Any other group is a field. */
+/**
+ * Functions that return the value of a bicycle in each group that fleet defines. Any other group is
+ * the name of a field.
+ */
 const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
   state: ({ state }) => nameOf(state),
   charge: ({ state_of_charge }) => {
@@ -69,7 +72,7 @@ export function countAlerts(alerts: Iterable<Alert>): StatsRow[] {
   return rowsOf('open alerts by type', counts);
 }
 
-/** Whether fleet defines the group, such as `charge`. Any other group is a field. */
+/** Whether fleet defines the group, such as `charge`. Any other group is the name of a field. */
 export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
@@ -106,8 +109,8 @@ function rowsOf(group: string, counts: Counts): StatsRow[] {
     [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1)).map(([value]) => value);
   return order.flatMap((value) => {
     const found = counts.get(value) ?? 0;
-    // Ranges of the battery charge are shown even when they are empty. The groups `none` and
-    // `never` are shown only when they are not.
+    // Ranges of the battery charge are listed even when no bicycle is in them. The values `(none)`
+    // and `never` are only listed when a bicycle has them.
     if (found === 0 && (value === NONE || value === NEVER_HEARD)) return [];
     return [
       {

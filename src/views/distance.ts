@@ -12,7 +12,7 @@ export interface LatLon {
   longitude: number;
 }
 
-/** Fields of the service. They can be missing, null, or numbers in strings. */
+/** The position fields of a resource. They can be missing, null, or numbers written as strings. */
 export interface Placed {
   latitude?: unknown;
   longitude?: unknown;
@@ -64,7 +64,8 @@ export function withDistance<T>(shape: Shape<T>): Shape<T> {
   const distance: Shape<T>['columns'][number] = {
     header: 'DISTANCE',
     field: DISTANCE_FIELD,
-    // With --near the distance is the most important column after the name.
+    // With --near, only the name is more important than the distance when the table must be
+    // narrowed.
     keep: most - 0.5,
     minimum: 8,
     align: 'right',

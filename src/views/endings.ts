@@ -9,7 +9,7 @@ import { ID_DIGITS, showId } from './bicycle.js';
 import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
-  /** The width of the terminal; undefined when nothing is cut and all bicycles are listed. */
+  /** The width of the terminal. Undefined when nothing is cut and all bicycles are listed. */
   width: number | undefined;
   paint: Paint;
 }
@@ -67,7 +67,7 @@ function headingOf(outcome: Outcome, reason: string, count: number): string {
   return `${count} ${outcome.replace('-', ' ')}${reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** The row in the input, the name and the UUID of a bicycle. */
+/** Columns for the row in the input, the name and the UUID of a bicycle. */
 const ENDED_COLUMNS: readonly Column<Ended>[] = [
   {
     header: '',

@@ -5,7 +5,7 @@ import type { HttpLog } from '../http/client.js';
 import { redact, redactQuery, traceOf } from '../http/headers.js';
 import { clean, escapeJson } from '../terminal/clean.js';
 
-/** Longer bodies are cut by `--verbose`. */
+/** Bodies that are longer than this are cut by `--verbose`. */
 const BODY_LENGTH_CHARACTERS = 2000;
 
 export interface LogOptions {
@@ -18,7 +18,7 @@ export interface LogOptions {
   isJson: boolean;
 }
 
-/** Creates the log of the HTTP client. `write` receives each line after it was cleaned. */
+/** Creates the log of the HTTP client. `write` receives each line without control characters. */
 export function openHttpLog(
   { trace, verbose, quiet, isJson }: LogOptions,
   write: (line: string) => void,

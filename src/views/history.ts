@@ -14,10 +14,12 @@ export interface HistoryRow {
   transition: string | null;
   /** The author, by name if known. */
   by: string | null;
-  /** The source: `service`, or in a mirror `push` or `list`. */
+  /** The source of the entry: `service`, or for a change from a mirror `push` or `list`. */
   source: string | null;
   version: unknown;
-  /** Describes a gap and its end, or says that the bicycle appeared or left the list. */
+  /**
+   * A text that describes a gap and its length, or says that the bicycle appeared or left the list.
+   */
   note: string | null;
 }
 

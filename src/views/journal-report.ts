@@ -16,7 +16,10 @@ export interface JournalReport {
 
 const NARROWEST_COLUMN = 10;
 const WIDEST_COLUMN = 60;
-/** The width of a longer text is not measured. Its column has the maximum width. */
+/**
+ * Only this many characters of a text are measured, because a longer text needs the maximum width
+ * of a column anyway.
+ */
 const MEASURED_CHARACTERS = 200;
 
 /** Draws the report as a workbook with one sheet. */
@@ -24,7 +27,8 @@ export function drawReportWorkbook({ title, facts, header, rows }: JournalReport
   const lines: (readonly string[])[] = [[title], [], ...facts, [], header, ...rows];
   const cells = lines.map((line) => line.map((text) => xlsxCellOf(text, '', 'UTC')));
   const columnWidths = header.map((name, column) => {
-    // The title may extend over the columns to its right.
+    // The width of the first column does not depend on the title, because the title may extend over
+    // the columns to its right.
     const texts = [name, ...facts.slice(0, column === 0 ? undefined : 0).map(([label]) => label)];
     for (const row of rows) texts.push(row[column] ?? '');
     const widest = texts.reduce(

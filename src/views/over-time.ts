@@ -8,7 +8,7 @@ import { UNCERTAIN } from './fleet-report.js';
 
 /** The counts of one hour, day or week. A count that cannot be known is null. */
 export interface OverTimeRow {
-  /** The local start: `2026-11-23`, or `2026-11-23 14:00`. */
+  /** The local time at which the part begins: `2026-11-23`, or `2026-11-23 14:00`. */
   readonly part: string;
   readonly from: string;
   readonly until: string;
@@ -16,13 +16,13 @@ export interface OverTimeRow {
   readonly returns: number | null;
   readonly changes: number | null;
   readonly alerts: number | null;
-  /** The share of the time that the mirror saw, in percent. */
+  /** The share of the time for which the mirror has data, in percent. */
   readonly coverage: number;
-  /** Whether the mirror saw every change. */
+  /** Whether the mirror has recorded every change in this time. */
   readonly certain: boolean;
 }
 
-/** The counts, in the order of their columns. */
+/** The names of the counts, in the order of their columns. */
 export const OVER_TIME_COUNTS = ['rentals', 'returns', 'changes', 'alerts'] as const;
 export type OverTimeCount = (typeof OVER_TIME_COUNTS)[number];
 
@@ -34,11 +34,12 @@ export const COUNT_LABELS: { readonly [name in OverTimeCount]: string } = {
 };
 
 const BAR_COLUMNS = 20;
-/** The character that fills the part of a bar for the time for which the mirror has no data. */
+/** The character for the part of a bar that represents the time without data in the mirror. */
 const HATCH = '╱';
 
 /**
- * Formats a count; `-` for an unknown count. Counts of alerts do not depend on what the mirror saw.
+ * Formats a count: `-` when it is unknown, and with a mark when it is uncertain. Gaps in the mirror
+ * do not make counts of alerts uncertain.
  */
 export function showCount(row: OverTimeRow, name: OverTimeCount): string {
   const value = row[name];

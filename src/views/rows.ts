@@ -32,14 +32,14 @@ export interface RowsOptions {
   paint: Paint;
   /** Milliseconds since the epoch, for ages. */
   now: number;
-  /** The time zone of the times of a card. */
+  /** The time zone for times on a card. */
   zone?: TimeZone;
   isWhole?: boolean;
   /** Whether the first line has the headings of the columns. */
   hasHeader?: boolean;
 }
 
-/** Returns one line for each value, with those columns of the shape that fit. */
+/** Returns one line for each value. Each line has the columns of the shape that fit. */
 export function drawTable<T>(
   shape: Shape<T>,
   values: readonly T[],

@@ -13,24 +13,24 @@ export interface StatsPlace {
   paint: Paint;
 }
 
-/** From this width on, the groups are drawn in two columns. */
+/** When the terminal has at least this many columns, the groups are drawn in two columns. */
 const TWO_COLUMNS_WIDTH = 80;
 const GUTTER_COLUMNS = 3;
-/** The groups in the right column. They have short names. */
+/** The groups that are drawn in the right column, because the names of their values are short. */
 const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
-/** A column of this width has room for the longest type of alert and a bar. */
+/** The maximum width of the left column. It has room for the longest type of alert and a bar. */
 const LONGEST_LEFT_WIDTH = 60;
-/** The columns of the counts and the percentages. */
+/** The widths of the counts and of the percentages. */
 const COUNT_COLUMNS = 6;
 const PERCENT_COLUMNS = 7;
 const LONGEST_BAR_COLUMNS = 20;
-/** Shorter bars show too little. */
+/** A shorter bar is not drawn, because it would show too little. */
 const SHORTEST_BAR_COLUMNS = 4;
 
 /**
- * The groups fill a screen of at least this height. The total and the prompt need some lines below
- * the groups.
+ * The groups may use at least this many rows, even when the terminal has fewer. A few of these rows
+ * stay free for the total and the prompt.
  */
 const USUAL_HEIGHT = 24;
 const LINES_BELOW = 3;

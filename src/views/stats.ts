@@ -14,7 +14,9 @@ export interface StatsRow {
   percent: number;
 }
 
-/** Counts in every format. A terminal draws them with `drawStats`. */
+/**
+ * Describes how counts are printed in every format. On a terminal, `drawStats` draws them instead.
+ */
 export const STATS: Shape<StatsRow> = {
   noun: { one: 'row', many: 'rows' },
   fields: ['group', 'value', 'count', 'percent'],
@@ -46,10 +48,10 @@ export function showPercent(percent: number): string {
   return percent.toFixed(1);
 }
 
-/** Returns the colour of a bar or value. */
+/** Returns the colour for a value and its bar. */
 export function colorOfStats({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
-  // A group of charges is named after its lower bound.
+  // The name of a range of charges begins with its lower bound.
   if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';
   if (group === 'silence' && (value === 'longer ago' || value === NEVER_HEARD)) return 'yellow';
   return 'cyan';

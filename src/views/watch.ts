@@ -14,10 +14,10 @@ import { lookOf, showCharge, showPosition, showText } from './bicycle.js';
 import { distanceMetres, showDistance } from './distance.js';
 import { drawRow, type PlacedCell } from './rows.js';
 
-/** The change moved the bicycle into the selection or out of it. */
+/** Whether a change moved the bicycle into the selection or out of it. */
 export type Crossing = 'entered' | 'left';
 
-/** The data of one line. */
+/** The data that one line of a watch shows. */
 export type ShownEntry =
   | {
       type: 'bicycle';
@@ -28,10 +28,13 @@ export type ShownEntry =
       uuid: string | undefined;
       before: Bicycle | undefined;
       after: Bicycle;
-      /** The fields that differ, without fields such as `modified` that only the service uses. */
+      /**
+       * The fields whose values differ. Leaves out fields such as `modified` that only the service
+       * uses.
+       */
       fields: readonly string[];
       crossing?: Crossing | undefined;
-      /** The time of the change by the service's clock, if the message or list item has it. */
+      /** The time of the change by the service's clock, if the message or the list contains it. */
       eventMs?: number | undefined;
     }
   /**
@@ -51,27 +54,27 @@ export type ShownEntry =
       /** The state before the change; undefined when it is unknown or the same. */
       before?: string | undefined;
       mark?: 'caught-up' | undefined;
-      /** The name of the bicycle, if the mirror knows it. */
+      /** The name of the bicycle, if the mirror contains it. */
       name?: string | undefined;
     }
   /** A bicycle left the list. `bicycle` has its last known data. */
   | { type: 'gone'; uuid: string; bicycle: Bicycle }
-  /** A message of any other sender, or JSON that is not an envelope. */
+  /** A message from any other sender, or a message that is not a valid envelope. */
   | { type: 'other'; envelope: PushEnvelope | undefined; text: string };
 
-/** The output for which a line is drawn. */
+/** The properties of the output for which a line is drawn. */
 export interface LinePlace {
-  /** The width of the terminal; undefined where nothing is cut. */
+  /** The width of the terminal. Undefined when lines are not cut. */
   width: number | undefined;
   /**
-   * Whether people read the line. They get ages and local times. Programs get ISO 8601, and numbers
-   * as sent.
+   * Whether a person reads the line. People get ages and local times. Programs get ISO 8601 times,
+   * and numbers as the service sent them.
    */
   terminal: boolean;
-  /** The time zone of local times. */
+  /** The time zone in which local times are shown. */
   zone: TimeZone;
   paint: Paint;
-  /** The time of receipt, which `-o wide` adds; otherwise undefined. */
+  /** The time at which fleet received the message. Only set with `-o wide`. */
   receivedMs?: number | undefined;
 }
 
@@ -97,8 +100,8 @@ export const MEASUREMENTS: readonly string[] = [
 ];
 
 /**
- * The maximum number of fields that a line names, and the maximum length of the names and texts in
- * it.
+ * The maximum number of fields that a line names, and the maximum lengths of a field's name and of
+ * a text.
  */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;
@@ -110,7 +113,7 @@ const TEXT_CHARACTERS = 10_000;
  */
 const PLACE_DECIMALS = 4;
 
-/** A shorter move is treated as noise of the satellite receiver. */
+/** A move that is shorter than this is treated as noise of the satellite receiver. */
 const STANDSTILL_METRES = 5;
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
@@ -119,7 +122,7 @@ function stateCell(state: unknown, before = '', color = lookOf(state).color): Ce
   return { text: before + textCell(state).text, color };
 }
 
-/** Whether the line names a change. The lines `seen` and `no change` do not. */
+/** Whether the line describes a change. Lines that say `seen` or `no change` do not. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }
@@ -139,7 +142,7 @@ function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   return { ...change, text: isPlain ? crossing : `${crossing}: ${change.text}` };
 }
 
-/** Describes the changed fields, in the colour of the new state. */
+/** Returns a description of the changed fields. It has the colour of the new state. */
 function describeFields(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { before, after, fields } = entry;
   if (before === undefined)
@@ -184,10 +187,10 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** The charge; undefined when the description of the change needs its space. */
+  /** The charge. Undefined when the description of the change uses its space. */
   charge?: Cell;
   place?: Cell;
-  /** The time of receipt with `-o wide`. */
+  /** The time at which fleet received the message. Only set with `-o wide`. */
   received?: Cell;
 }
 
@@ -257,12 +260,12 @@ function ofAlert(
   const place = showPosition(degrees(1), degrees(0), shown, PLACE_DECIMALS);
   const name = showAlertBicycle(alert, shown, known);
   const was = before === undefined ? '' : `${textCell(before).text} -> `;
-  // The line begins with the state, because a narrow terminal cuts the end of the type.
+  // The state comes before the type, because a narrow terminal cuts the end of the line.
   const text = `alert ${was}${textCell(state).text} ${textCell(alert_type).text}`;
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // An alert without charge and place shows its message in place of two dashes.
+  // An alert without charge and position shows its message in their columns.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
@@ -299,7 +302,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
       .flatMap((cell) => (cell === undefined ? [] : paintIn(paint, cell.color, cell.text)))
       .join('  ');
   }
-  // A late or caught-up change shows this mark instead of a time, because the time of the change is
+  // For a late or caught-up change, the mark replaces the time, because the time of the change is
   // not known.
   const time: Cell =
     mark === undefined ? { text: clock, color: 'gray' } : { text: mark, color: 'cyan' };

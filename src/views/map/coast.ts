@@ -1,8 +1,11 @@
-// The coastline, as lines in the square world.
+// The coastline as lines on the square world map.
 
 import { type Extent, toDots, type View, worldX, worldY } from '../../globe/projection.js';
 
-/** The rings of land. Each has alternating x and y coordinates of points of the world. */
+/**
+ * The outlines of land. Each is a list of points on the world map, with alternating x and y
+ * coordinates.
+ */
 export type Coast = readonly Float64Array[];
 
 /**
@@ -18,8 +21,8 @@ export const LEAST_METRES_A_COLUMN = 3_000;
 const SOUTHERN_LAND = -6_000;
 
 /**
- * Reads the rings that the build wrote: longitude and latitude in hundredths of a degree, each as
- * the difference from the previous pair.
+ * Reads the outlines in the file that the build wrote. Each point is longitude and latitude in
+ * hundredths of a degree, as the difference from the previous point.
  */
 export function readCoast(rings: readonly (readonly number[])[]): Coast {
   return rings.map((ring) => {
@@ -28,8 +31,8 @@ export function readCoast(rings: readonly (readonly number[])[]): Coast {
     for (let index = 0; index < ring.length; index += 2) {
       longitude += ring[index] ?? 0;
       latitude += ring[index + 1] ?? 0;
-      // Land that crosses the edge of the world continues beyond it. Otherwise a line would cross
-      // the whole map.
+      // Land that crosses the edge of the world map continues beyond the edge. Without this, a line
+      // would cross the whole map.
       const x = worldX(longitude / 100);
       const step = x - (points[index - 2] ?? x);
       points[index] = Math.abs(step) > 0.5 && latitude > SOUTHERN_LAND ? x - Math.sign(step) : x;
@@ -48,7 +51,7 @@ function isCut(x1: number, y1: number, x2: number, y2: number): boolean {
   return (isEdge(x1) && isEdge(x2)) || (y1 >= 0.99 && y2 >= 0.99);
 }
 
-/** Calls `take` for each dot of the coast in a drawing. */
+/** Calls `call` for each dot of the coast in a drawing. */
 export function forCoast(
   coast: Coast,
   view: View,

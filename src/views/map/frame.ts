@@ -1,4 +1,4 @@
-// A terminal map during its drawing: its cells, and which cells must not be overwritten.
+// A terminal map while it is being drawn: its cells, and which of them must not be overwritten.
 
 import type { Graticule } from '../../globe/graticule.js';
 import type { Extent, Point, View } from '../../globe/projection.js';
@@ -8,7 +8,7 @@ import type { Grid, Layout } from './layout.js';
 import type { Look, Piece } from './legend.js';
 import type { BicyclePoint, MapInput } from './scene.js';
 
-/** A line between places, such as a tour. */
+/** A line that connects places, such as a tour. */
 export interface MapLine {
   readonly points: readonly Point[];
   readonly ink: Ink;
@@ -21,7 +21,7 @@ export interface TerminalInput extends MapInput {
   readonly view?: View | undefined;
   /** The selected dot or cluster, which is marked. */
   readonly selected?: BicyclePoint | undefined;
-  /** The last line, if any. */
+  /** The text of the last line, if there is one. */
   readonly footer?: readonly Piece[];
 }
 
@@ -34,7 +34,7 @@ export interface DrawnMap {
 
 /** A Braille cell has two by four dots, so that the dots are square. */
 export const BRAILLE = { across: 2, down: 4 };
-/** The characters of the drawing, and the ASCII characters that replace them. */
+/** The characters for lines and marks in a drawing, and the ASCII characters that replace them. */
 export const SIGNS = {
   unicode: { vertical: '┊', horizontal: '┈', crossing: '┼', left: '▸', right: '◂' },
   ascii: { vertical: ':', horizontal: '-', crossing: '+', left: '>', right: '<' },
@@ -47,11 +47,11 @@ export interface Frame extends Omit<DrawnMap, 'layout'> {
   readonly signs: { readonly [name in keyof typeof SIGNS.unicode]: string };
   readonly layout: Layout & { readonly grid: Grid };
   readonly ticks: Graticule;
-  /** 1 for each cell that must not be overwritten. */
+  /** Contains 1 for each cell that must not be overwritten, and otherwise 0. */
   readonly isBusy: Uint8Array;
 }
 
-/** Whether these cells of a row are inside the map and free. */
+/** Whether these cells of a row are inside the map and may be overwritten. */
 export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to: number): boolean {
   const start = row * canvas.width;
   return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);

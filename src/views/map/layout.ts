@@ -35,10 +35,13 @@ interface Block {
   readonly rows: number;
 }
 
-/** Bicycles that are drawn as a number. The block has the position and the size of the number. */
+/**
+ * Bicycles that are drawn together as one number. The block is the position and the size of this
+ * number.
+ */
 export interface Cluster extends Block {
   readonly count: number;
-  /** The number of bicycles of each state, by the index of the state. */
+  /** The number of bicycles in each state. The position in the array is the index of the state. */
   readonly byState: readonly number[];
   readonly members: readonly BicyclePoint[];
 }
@@ -116,7 +119,7 @@ function dotsOf(view: View, { columns, rows, across, down, cell }: Grid) {
   };
 }
 
-/** Divides a length into equal parts, each at least `least` long. */
+/** Divides a length into equal parts. Each part is at least `least` long. */
 function partsOf(length: number, least: number) {
   const count = Math.max(1, Math.floor(length / least));
   const start = (part: number) => Math.floor((part * length) / count);
@@ -140,8 +143,8 @@ function stepsWithin(reach: number): Step[] {
 }
 
 /**
- * Gives each bicycle of a block the nearest free dot. Returns undefined when a bicycle finds no dot
- * near enough, or when a cell is crowded.
+ * Assigns the nearest free dot to each bicycle of a block. Returns undefined when a bicycle finds
+ * no free dot near enough, or when a cell has too many bicycles.
  */
 function placeDots(
   wanted: readonly Dot[],
@@ -182,7 +185,7 @@ function byPlace(a: Dot, b: Dot): number {
   return a.y - b.y || a.x - b.x || a.place.state - b.place.state;
 }
 
-/** Turns the bicycles of a block into a cluster in their middle. */
+/** Creates a cluster for the bicycles of a block, at the middle of their positions. */
 function clusterOf(
   members: readonly BicyclePoint[],
   block: Block,
@@ -194,8 +197,8 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // Measures the positions from one of the bicycles, the shorter way round. A mean of longitudes
-    // would be wrong across the antimeridian.
+    // Computes the mean of the distances to one of the bicycles, each measured the shorter way
+    // around the world. A mean of the longitudes themselves would be wrong across the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }

@@ -17,7 +17,7 @@ export interface Piece {
   readonly ink?: Ink;
 }
 
-/** The abilities of the terminal. */
+/** The size of the terminal, and what it can display. */
 export interface Look {
   readonly width: number;
   readonly height: number;
@@ -25,7 +25,7 @@ export interface Look {
   readonly hasUnicode: boolean;
 }
 
-/** A state with its count, or bicycles without a place. */
+/** A state with its count, or the number of bicycles without a position. */
 export interface LegendEntry {
   readonly row: number;
   readonly at: number;
@@ -38,8 +38,8 @@ const LONGEST_STATE_COLUMNS = 16;
 const MOST_NAMES = 3;
 
 /**
- * Arranges the states in rows of a given width. States that do not fit become one number. `roomOf`
- * returns the width of an entry with its margin.
+ * Arranges the states and their counts in rows of a given width. States that do not fit are
+ * combined into one number. `roomOf` returns the width of an entry with its margin.
  */
 export function flowStates(
   counts: MapInput['counts'],
@@ -70,14 +70,14 @@ export function flowStates(
 }
 
 export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unplaced'> {
-  /** Whether states are drawn as signs and not as coloured dots. */
+  /** Whether states are marked by characters and not by coloured dots. */
   readonly hasSigns: boolean;
   readonly look: Look;
 }
 
 /**
- * Returns the maximum number of lines for states: the remaining lines, but at least half of all
- * lines.
+ * Returns the maximum number of lines for states. They get the lines that the bicycles without a
+ * position do not need, but at least half of all lines.
  */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
@@ -92,8 +92,8 @@ export function legendHeight(input: LegendInput, most: number): number {
 }
 
 /**
- * Returns the states, and the bicycles that are not on the map, each on a line. The last line has
- * the scale, and the entries that did not fit above.
+ * Returns the lines of the legend: first the states, then the bicycles that are not on the map. The
+ * last line has the scale, and the entries that did not fit in the lines above.
  */
 export function legendLines(
   input: LegendInput & { layout: Layout; view: View },
@@ -152,7 +152,7 @@ function scalePieces({ view, look }: LegendInput & { view: View }): Piece[] {
   ];
 }
 
-/** Returns the first names of some bicycles. */
+/** Returns the names of the first few bicycles in a list. */
 export function firstNames(bicycles: readonly Bicycle[]): string {
   const shown = bicycles
     .slice(0, MOST_NAMES)

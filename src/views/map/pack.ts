@@ -1,5 +1,5 @@
-// Packs a fleet for the page: the data that the map draws for each bicycle, and separately all
-// fields as sent.
+// Packs a fleet for the page. For each bicycle, the page gets the data that the map draws and,
+// separately, all its fields as the service sent them.
 
 import { constants, deflateRawSync } from 'node:zlib';
 import type { Alert } from '../../api/alert.js';
@@ -112,7 +112,7 @@ export function openPacker() {
         if (waiting.length === PACKED_TOGETHER) pack();
       }
     },
-    /** Packs the bicycles that still wait, and returns the whole fleet. */
+    /** Packs the bicycles that were not packed yet, and returns the whole fleet. */
     end(): PackedFleet {
       pack();
       const details = Array.from(columns, ([field, column]) => [field, column.end()] as const);
@@ -121,7 +121,10 @@ export function openPacker() {
   };
 }
 
-/** The texts of one field. Compression makes them about ten times smaller. */
+/**
+ * The values of one field as strings, one for each bicycle. Compression makes them about ten times
+ * smaller.
+ */
 interface PackedColumn {
   add(texts: readonly (string | null)[]): void;
   /** Returns the JSON array of the texts, compressed, in base64. */
@@ -129,7 +132,8 @@ interface PackedColumn {
 }
 
 /**
- * Opens a column. It begins with a null for each bicycle before the first one that has the field.
+ * Creates a column for a field. It starts with `nulls` empty values, for the earlier bicycles that
+ * do not have this field.
  */
 function openColumn(nulls: number): PackedColumn {
   const chunks: Buffer[] = [];
@@ -137,7 +141,8 @@ function openColumn(nulls: number): PackedColumn {
   function add(texts: readonly (string | null)[]): void {
     if (texts.length === 0) return;
     const json = JSON.stringify(texts).slice(1, -1);
-    // Parts that end with a sync flush can be joined (RFC 1951, section 3.2.3).
+    // Compressed parts can be joined when each one ends with a sync flush (RFC 1951, section
+    // 3.2.3).
     chunks.push(
       deflateRawSync((isEmpty ? '[' : ',') + json, { finishFlush: constants.Z_SYNC_FLUSH }),
     );

@@ -44,7 +44,7 @@ const MISSING = 'without a position';
 const IMPOSSIBLE = 'with an impossible position';
 const POLAR = 'nearer than 5 degrees to a pole';
 
-/** The input of every drawing. */
+/** The data that every drawing needs. */
 export interface MapInput extends Scene {
   /**
    * The subject of the map, and the time of its data. Both texts may still have control characters.

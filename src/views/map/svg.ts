@@ -13,7 +13,7 @@ import { firstNames, flowStates, type LegendEntry } from './legend.js';
 import { type MapInput, MOST_STATES, nameOf } from './scene.js';
 
 export interface SvgInput extends MapInput {
-  /** In pixels. */
+  /** The size in pixels. */
   readonly width: number;
   readonly height: number;
 }
@@ -31,7 +31,7 @@ const HEAD = 58;
 const LINE = 20;
 const LEAST_MAP_HEIGHT = 40;
 const MARGIN = 20;
-/** The width of a bicycle's mark. The marks of neighbouring bicycles just touch. */
+/** The width of a bicycle's mark in pixels. The marks of neighbouring bicycles just touch. */
 const CELL = 10;
 /** The maximum width of a name or title. */
 const LONGEST_TEXT_COLUMNS = 120;
@@ -128,12 +128,13 @@ function hasCoast(view: View): boolean {
 function land(coast: Coast, view: View, map: Extent): string[] {
   const copies = [-2, -1, 0, 1, 2].map((copy) => (copy - view.x) * view.worldDots + map.width / 2);
   const top = -view.y * view.worldDots + map.height / 2;
-  // In the path, SVG draws a line to each point after the first.
+  // In an SVG path, numbers after the first point mean lines to further points.
   const path = coast
     .map((ring) => `M${Array.from(ring, (number) => at(number * view.worldDots)).join(' ')}Z`)
     .join('');
   const uses = copies
-    // Land across the antimeridian continues into the next copy of the world.
+    // Land that crosses the antimeridian extends into the next copy of the world, so this copy must
+    // be drawn too.
     .filter((left) => left - view.worldDots < map.width && left + 2 * view.worldDots > 0)
     .map((left) => `<use href="#land" x="${at(left)}" y="${at(top)}"/>`);
   return [

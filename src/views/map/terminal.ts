@@ -33,18 +33,18 @@ const BRAILLE_BITS = [
 const BRAILLE_START = 0x2800;
 
 /**
- * The maximum distance between a bicycle and its mark: two columns with Braille, two cells with
- * signs.
+ * The maximum distance between the position of a bicycle and its mark: two columns when Braille
+ * dots are drawn, and two cells when other characters are drawn.
  */
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /**
- * Signs are used when there is less than one bicycle in this many cells, because a single Braille
- * dot is hard to see.
+ * When there is less than one bicycle in this many cells, each bicycle is drawn as a character of
+ * its own, because a single Braille dot is hard to see.
  */
 const CELLS_A_SIGN = 8;
 
-/** Below this height there is no title. */
+/** A map with fewer rows than this has no title. */
 const TITLE_ROWS = 6;
 
 /** Draws the map in the size of the look: title, map, legend, footer. */
@@ -102,7 +102,7 @@ function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   };
 }
 
-/** Writes lines that consist of pieces, and cuts lines that are too long. */
+/** Draws lines of coloured pieces, and cuts lines that are too long. */
 function linesOf(lines: readonly (readonly Piece[])[], width: number): Canvas {
   const canvas = openCanvas(width, lines.length);
   for (const [row, pieces] of lines.entries()) {
@@ -131,9 +131,9 @@ function writeAscii({ texts }: Canvas): void {
 }
 
 /**
- * Chooses the layout. Signs, with one cell for each bicycle, are used when no cluster is needed.
- * Otherwise Braille dots are used, if the terminal supports Braille and no coast is drawn with
- * Braille.
+ * Chooses between two ways to draw bicycles. Each bicycle gets a character in a cell of its own, if
+ * no cluster is needed. Otherwise bicycles are Braille dots, if the terminal supports Braille and
+ * Braille is not used to draw a coast.
  */
 function layOutFor(
   { places }: MapInput,
@@ -150,7 +150,8 @@ function layOutFor(
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
-  // When a cell is kilometres wide, two neighbouring cells are different places.
+  // On a map with a coast, a cell is kilometres wide. A bicycle may then move by only one cell,
+  // because a cell further away would be a wrong place.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
@@ -166,13 +167,16 @@ function layOutFor(
   return lay({ ...common, ...BRAILLE, reachDots: REACH_DOTS });
 }
 
-/** Draws degrees as faint lines. Without colours only the points where they cross are drawn. */
+/**
+ * Draws the lines of the degrees in a faint colour. Without colours, draws only the points where
+ * these lines cross.
+ */
 function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const ink: Ink = 'dim gray';
   const columns = ticks.meridians.map(({ at }) => Math.floor(at / BRAILLE.across));
   for (const column of look.hasColor ? columns : [])
     for (let row = 0; row < canvas.height; row++) put(canvas, column, row, signs.vertical, ink);
-  // A drawing that is wider than the world ends at its edges.
+  // When the drawing is wider than the world map, the lines end at the edges of the world map.
   const half = Math.min(extent.width, view.worldDots) / 2;
   const left = Math.floor((extent.width / 2 - half) / BRAILLE.across);
   const right = Math.ceil((extent.width / 2 + half) / BRAILLE.across);
@@ -213,8 +217,8 @@ function putCell(canvas: Canvas, cell: number, text: string, ink: Ink): void {
 }
 
 /**
- * Draws a line of Braille dots, or of points where the output has no Unicode. When several lines
- * cross a cell, the last one decides its colour.
+ * Draws a line with Braille dots, or with points when the output does not support Unicode. When
+ * several lines cross a cell, the last one decides its colour.
  */
 function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLine): void {
   const bits = new Map<number, number>();
@@ -226,7 +230,7 @@ function drawLine({ canvas, look, view, extent }: Frame, { points, ink }: MapLin
   const dots = points.map((point) => toDots(view, extent, point).map(Math.floor));
   for (const [index, [x = 0, y = 0]] of dots.entries()) {
     const [nextX = x, nextY = y] = dots[index + 1] ?? [];
-    // Limits the steps of a line that leaves the drawing to the number of dots in the drawing.
+    // A line can leave the drawing and be very long, so the number of steps is limited.
     const steps = Math.min(
       Math.max(Math.abs(nextX - x), Math.abs(nextY - y), 1),
       extent.width + extent.height,
@@ -262,7 +266,7 @@ function drawDots(frame: Frame): void {
   }
   if (selected === undefined) return;
   const [column, row] = [selected % canvas.width, Math.floor(selected / canvas.width)];
-  // Marks the selection at its left and right, where these cells are free.
+  // Marks are drawn to the left and right of the selection, if these cells may be overwritten.
   if (isFree(frame, row, column - 1, column)) occupy(frame, row, column - 1, signs.left, 'bold');
   if (isFree(frame, row, column + 1, column + 2))
     occupy(frame, row, column + 1, signs.right, 'bold');
