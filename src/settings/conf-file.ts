@@ -6,8 +6,8 @@ import { moveFile, OWN_FILE_MODE } from '../system/folder.js';
 
 /**
  * Replaces the content of a file atomically with the result of `make`. conf writes a draft next to
- * the file. The draft is moved only when its size is correct, because conf treats an incomplete
- * draft as complete when the disk is full.
+ * the file. fleet moves the draft to the file only when its size is correct, because conf does not
+ * notice an incomplete draft when the disk is full.
  */
 export async function writeWithConf(target: string, make: () => object): Promise<void> {
   const { default: Conf } = await loadConf();
@@ -43,7 +43,7 @@ const draftOf = (target: string): string => `${target}.new`;
 export function findDrafts(target: string): string[] {
   const [folder, name] = [dirname(target), basename(draftOf(target))];
   if (!existsSync(folder)) return [];
-  // While conf writes, it adds a suffix to the name of the draft.
+  // conf adds a suffix to the name of the draft while it writes the draft.
   const names = readdirSync(folder).filter((found) => found.startsWith(name));
   return names.map((found) => join(folder, found));
 }
@@ -54,8 +54,8 @@ export function removeDrafts(target: string): void {
 }
 
 /**
- * Loads conf, which takes 50 ms, and removes the signal listeners that conf adds. They would send
- * each signal to the process again, so that Ctrl-C would count twice.
+ * Loads conf, and removes the signal listeners that conf adds. These listeners would send each
+ * signal to the process a second time, so that Ctrl-C would count twice. Loading conf takes 50 ms.
  */
 async function loadConf() {
   const before = new Set(signalListeners().map(([, listener]) => listener));

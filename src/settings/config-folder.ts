@@ -5,7 +5,9 @@ import { configError, type FleetError } from '../errors.js';
 import { fromGitBash, isWholePath } from '../system/folder.js';
 import { homeOfUser } from '../system/user.js';
 
-/** The paths of the settings. Every function that writes settings needs them. */
+/**
+ * The paths of the settings folder and its files. Every function that writes settings needs them.
+ */
 export interface SettingsFolder {
   readonly folder: string;
   readonly configPath: string;
@@ -49,9 +51,9 @@ function refuseChosen(path: string): FleetError {
 }
 
 /**
- * Returns the folder for data that is kept between runs: below XDG_STATE_HOME, below
- * FLEET_CONFIG_DIR, or in the platform's state folder. Undefined when none of these paths is
- * absolute. The result never depends on the current directory.
+ * Returns the folder for data that fleet keeps from one run to the next. It is below
+ * XDG_STATE_HOME, below FLEET_CONFIG_DIR, or in the platform's state folder. Undefined when none of
+ * these paths is absolute. The result never depends on the current directory.
  */
 export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
   const { XDG_STATE_HOME: state, FLEET_CONFIG_DIR: chosen } = env;

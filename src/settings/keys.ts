@@ -10,23 +10,23 @@ import { FORMATS, type Format } from '../terminal/formats.js';
 export type SettingFlags = {
   [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string;
 } & {
-  /** The timeout in seconds, and the number of retries. */
+  /** The timeout is in seconds. `retries` is the number of retries. */
   [Flag in 'timeout' | 'retries']?: number | string;
 };
 
-/** A parsed value, or the reason why a text was refused. */
+/** The parsed value, or the reason why the text is not valid. */
 export type Parsed<T> = { value: T } | { reason: string; hint?: string };
 
 /**
- * A setting: its flag, variable and default, and how its value is parsed, stored in config.json and
- * shown.
+ * Describes a setting: its flag, its variable, its default, and functions that parse, store and
+ * show its value.
  */
 export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   /** A description for help and for `auth login`. */
   readonly summary: string;
   /** The name of the flag in SettingFlags. */
   readonly flag: keyof SettingFlags | undefined;
-  /** The environment variable. */
+  /** The name of the environment variable. Undefined for a setting without one. */
   readonly variable: string | undefined;
   readonly fallback: Fallback;
   /** Parses a text. Spaces around it are ignored. */
@@ -37,7 +37,7 @@ export interface SettingKey<T, Fallback extends T | undefined = T | undefined> {
   store(value: T): string | number | boolean;
 }
 
-/** The type of value that several keys share. */
+/** A type of value with its parser and formats, such as seconds. Several settings share it. */
 type Kind<T, Fallback> = {
   parse: SettingKey<T>['parse'];
   store?: SettingKey<T>['store'];
@@ -115,7 +115,7 @@ export function showAddress(url: URL): string {
 
 const ADDRESS: Kind<URL, undefined> = { parse: parseAddress, store: showAddress };
 
-/** Whether a stored value of a profile is true. */
+/** Whether a value in a stored profile means true. */
 export function isTrue(value: unknown): boolean {
   return String(value).toLowerCase() === 'true';
 }
@@ -184,7 +184,9 @@ function parseSeconds(text: string): number | undefined {
   return milliseconds > 0 && seconds <= LONGEST_TIMEOUT_S ? milliseconds : undefined;
 }
 
-/** A duration in milliseconds. The user types seconds, and config.json stores seconds. */
+/**
+ * A duration in milliseconds. The user types it in seconds, and config.json contains it in seconds.
+ */
 const SECONDS: Kind<number, number> = {
   fallback: 30_000,
   parse: checked(parseSeconds, 'is not a number of seconds above 0', 'write it like 30 or 2.5'),
@@ -223,7 +225,10 @@ const MIRROR: Kind<MirrorAddress, undefined> = {
   store: showMirrorAddress,
 };
 
-/** All keys in the order in which they are listed: type, flag, variable and description. */
+/**
+ * All settings in the order in which they are listed. Each has a type, a flag, a variable and a
+ * description.
+ */
 export const KEYS = {
   base_url: key(
     ADDRESS,
@@ -259,7 +264,7 @@ export type KeyName = keyof typeof KEYS;
 export const KEY_NAMES = Object.keys(KEYS) as KeyName[];
 
 /**
- * Returns the key with this name, or undefined for an unknown name. Accepts `-` and `_` between
+ * Returns the setting with this key, or undefined for an unknown key. Accepts `-` and `_` between
  * words.
  */
 export function findKey(written: string): KeyName | undefined {

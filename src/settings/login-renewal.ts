@@ -13,8 +13,8 @@ import {
 } from './token-place.js';
 
 /**
- * When a token was already expired at its arrival, by this machine's clock, it is used for this
- * long.
+ * When a new token has already expired by this machine's clock, fleet still uses it for this long,
+ * because the clock may be wrong.
  */
 const LEAST_LIFE_MS = 60_000;
 
@@ -24,7 +24,7 @@ const LEAST_LIFE_MS = 60_000;
  */
 const GRACE_MS = 1000;
 
-/** The token to store after a renewal, and the error of a failed renewal. */
+/** The token to store after a renewal. When the renewal failed, also the error. */
 interface Renewed {
   stored: StoredToken;
   failure?: unknown;
@@ -54,8 +54,8 @@ export function openRenewal(
       refuseWorse(renewed, token);
       return { stored: { token: renewed, login: { ...next, sinceMs: clock.wallMs() } } };
     } catch (failure) {
-      // Keeps the old access token and stores the new refresh token. The service may already have
-      // invalidated the old refresh token.
+      // The service may have returned a new refresh token and invalidated the old one. fleet
+      // therefore stores the new refresh token even when it keeps the old access token.
       const kept = answer === undefined ? login : nextLogin(login, answer, input);
       const isRefused = isFinalRefusal(failure) ? true : kept.isRefused;
       return { stored: { token, login: { ...kept, isRefused } }, failure };
@@ -81,7 +81,7 @@ export function openRenewal(
       const before = await load();
       // A token that cannot be renewed needs no lock. In this case the folder may be read-only.
       if (!canRenew(before)) return before.token;
-      // Another process may have renewed it in the meantime.
+      // Another process may have renewed the token in the meantime.
       const isDue = (found: StoredToken) =>
         found.token === refused || dueMs(found) <= clock.wallMs();
       let failure: unknown;
@@ -93,7 +93,8 @@ export function openRenewal(
       };
       await renewToken(stored, profile, renewIfDue, signal);
       const found = await load();
-      // A login in another terminal may have replaced the token that could not be renewed.
+      // When the renewal failed, a login in another terminal may have stored a new token in the
+      // meantime. fleet then uses that token.
       if (failure === undefined || found.token !== before.token) return found.token;
       signal.throwIfAborted();
       throw explain(failure, found);
@@ -114,7 +115,10 @@ function nextLogin(login: Login, { refreshToken }: TokenAnswer, { secrets }: Tok
   return { ...login, refreshToken: refreshToken ?? login.refreshToken, isRefused: undefined };
 }
 
-/** Opens a signal that is aborted one second after the given signal. */
+/**
+ * Returns a signal that is aborted one second after the given signal. A renewal in progress can
+ * complete in this time.
+ */
 function openGrace(clock: Clock, signal: AbortSignal) {
   const late = new AbortController();
   let cancel = () => {};
@@ -145,7 +149,7 @@ function dueMs({ token, login }: StoredToken): number {
   return endsAtMs <= sinceMs ? sinceMs + LEAST_LIFE_MS : (sinceMs + endsAtMs) / 2;
 }
 
-/** Throws when the renewed token is not usable or expires sooner than the old one. */
+/** Throws when the renewed token is too long, or expires sooner than the old one. */
 function refuseWorse(token: string, old: string): void {
   if (token.length > TOKEN_LIMIT_BYTES)
     throw new Error('the renewed token is longer than any token');

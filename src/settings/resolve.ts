@@ -17,7 +17,7 @@ import {
 import { DEFAULT_PROFILE } from './profile-name.js';
 import type { Stored } from './store.js';
 
-/** A setting with its source. Its value may be invalid. */
+/** The value of a setting, which may be invalid, and the source that it comes from. */
 export interface Setting<T = unknown> {
   key: 'profile' | KeyName;
   value: T;
@@ -29,8 +29,8 @@ export interface Setting<T = unknown> {
    */
   from: string;
   /**
-   * The value in a form that `config set` accepts. It is the original text when the value is not
-   * valid, `(refused)` when that text may contain a secret, and null when it is not set.
+   * The value as text that `config set` accepts. It is the original text when the value is not
+   * valid, `(refused)` when that text may contain a secret, and null when the setting has no value.
    */
   shown: string | null;
   /**
@@ -104,12 +104,11 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
   return unknownWord('profile', name, [...profiles.keys()]).hint;
 }
 
-/** A possible source of a value. */
+/** A place that may contain the value of a setting. */
 type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
 /**
- * Returns the first source with a value. An empty flag counts as a value; an empty variable does
- * not.
+ * Returns the first source that has a value. An empty flag is a value. An empty variable is not.
  */
 function firstOf(sources: readonly Source[]): Source | undefined {
   return sources.find(
@@ -119,10 +118,12 @@ function firstOf(sources: readonly Source[]): Source | undefined {
 
 /**
  * Resolves all settings from flags, environment, profile or defaults (cli.md section 1). An empty
- * variable counts as not set. Throws a FleetError of kind `usage` for an invalid flag, and of kind
- * `config` for an invalid value elsewhere, an unknown profile (unless `mayBeNew`), and plain http
- * to another machine that the profile does not allow (cli.md section 4). An invalid organization
- * only fails when it is read.
+ * variable counts as not set.
+ *
+ * Throws a FleetError of kind `usage` for an invalid flag. Throws one of kind `config` for any
+ * other invalid value, for an unknown profile (unless `mayBeNew`), and for plain http to another
+ * machine if the profile does not allow it (cli.md section 4). An invalid organization causes an
+ * error only when it is read.
  */
 export function resolveSettings(sources: SettingSources, { mayBeNew = false } = {}): Settings {
   const explained = explainSettings(sources);
@@ -132,8 +133,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
       throw problem;
   return {
     ...explained,
-    // This error is thrown only when the organization is used, because a command may name another
-    // one with its own flag.
+    // The error is thrown only when the organization is read, because the command may get another
+    // organization from its own flag.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;
@@ -229,8 +230,8 @@ export function refusePlainHttp(
 }
 
 /**
- * Returns the flag that a suggested command needs to use this profile. The user may have set
- * FLEET_PROFILE to a token.
+ * Returns the flag that a suggested command needs to use this profile. Hides the name when it may
+ * be a token that the user assigned to FLEET_PROFILE by mistake.
  */
 export function profileFlag(profile: string): string {
   return profile === DEFAULT_PROFILE ? '' : ` --profile ${hideLikelyTokens(profile)}`;
@@ -269,8 +270,8 @@ export function requireBaseUrl({ baseUrl, profile }: Settings): URL {
  */
 export function requireSseUrl(settings: Settings): URL {
   const { sseUrl, profile } = settings;
-  // When neither address is set, the error about the base URL is more useful: a login sets both
-  // addresses.
+  // When neither address is set, fleet reports the missing base URL, because its hint suggests a
+  // login, and a login sets both addresses.
   if (sseUrl.value === undefined) requireBaseUrl(settings);
   const hint = `run "fleet config set sse_url URL${profileFlag(profile.value)}", or pass --sse-url or FLEET_SSE_URL`;
   return sseUrl.value ?? refuseMissing('the push channel', profile, hint);

@@ -22,8 +22,8 @@ export function isSandboxProfile(
 }
 
 /**
- * Saves the addresses, the organization and the token of a running sandbox. Throws a FleetError of
- * kind `config` without a change when the operator has created another profile with this name.
+ * Saves the addresses, the organization and the token of a running sandbox. When the operator has
+ * created another profile with this name, throws a FleetError of kind `config` and changes nothing.
  */
 export async function saveSandboxProfile(
   place: SettingsFolder,

@@ -13,58 +13,61 @@ import { checkProfileName } from './profile-name.js';
 import { readOwnFile, refuseForeignFolders, trustTargetOf } from './trust.js';
 
 /**
- * The values of a profile in config.json; `undefined` removes a value. Unknown values in the file
- * are kept.
+ * The values to change in a profile of config.json; `undefined` removes a value. Other values in
+ * the file are not changed.
  */
 export type ProfileValues = {
   readonly [Name in KeyName | 'organization_name']?: string | number | boolean | undefined;
 };
 
-/** The content of a settings file, or a part of it. */
+/** The content of a settings file, or of a part of it. */
 type Content = Readonly<Record<string, unknown>>;
 
-/** The stored profiles. Only the shape of the file has been checked. */
+/** The stored profiles. Their values were not checked yet. */
 interface Profiles {
-  /** The profile chosen with `fleet profile use`. */
+  /** The name of the profile that `fleet profile use` selected. */
   active: string | undefined;
   profiles: Map<string, Content>;
 }
 
 export type Stored = SettingsFolder & Readonly<Profiles>;
 
-/** The login with an e-mail address that returned the stored token. The password is not stored. */
+/**
+ * The login that returned the stored token. The user logged in with an e-mail address. The password
+ * is not stored.
+ */
 export interface Login {
   readonly email: string;
-  /** Path for the renewal, below the base URL. */
+  /** The path to which a renewal is posted, below the base URL. */
   readonly refreshPath: string;
   /** When the token arrived, in milliseconds since the epoch. */
   readonly sinceMs: number;
   /**
-   * Null when the service returns no refresh token to this user; undefined when its answers have no
-   * such field.
+   * The refresh token. It is null when the service returns none to this user, and undefined when
+   * its answers have no such field.
    */
   readonly refreshToken?: string | null | undefined;
-  /** `--client-id` of the login. */
+  /** The value of `--client-id` at the login. */
   readonly clientId?: string | undefined;
   /** True after the service refused to renew the token. */
   readonly isRefused?: boolean | undefined;
 }
 
-/** Whether fleet can expect to renew the token of a login. */
+/** Whether fleet can probably renew the token of a login. */
 export function isRenewable(login: Login | undefined): boolean {
   return login !== undefined && login.refreshToken !== null && login.isRefused !== true;
 }
 
 export interface StoredToken {
   readonly token: string;
-  /** Undefined for a token that was not obtained by a login. */
+  /** The login that returned the token. Undefined when the token was not obtained by a login. */
   readonly login?: Login | undefined;
 }
 
 /** The size limit of a settings file. It is far above the size of any settings. */
 const LIMIT_BYTES = 1_000_000;
 
-/** The settings files, by the names of their paths in SettingsFolder. */
+/** The names of the settings files, as in SettingsFolder. */
 type File = 'configPath' | 'credentialsPath';
 
 /**
@@ -77,11 +80,14 @@ export async function loadStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   return { ...place, ...readFile(place, 'configPath', profilesOf) };
 }
 
-/** The parts of config.json that change typed command lines. They contain no secrets. */
+/**
+ * The parts of config.json that change the command lines that a user types. They contain no
+ * secrets.
+ */
 export interface LineSettings {
   /** The command lines of aliases, without `fleet`. */
   aliases: ReadonlyMap<string, string>;
-  /** The default values of flags by the name of a command, such as `bicycles list`. */
+  /** The default values of flags. The key is the name of a command, such as `bicycles list`. */
   defaults: ReadonlyMap<string, Content>;
 }
 
@@ -199,7 +205,7 @@ export async function saveProfile(
     // Checks the name under the lock, because another process may have created the profile
     // meanwhile.
     checkProfileName(name, Object.keys(profiles));
-    // The stored name belongs to the old organization, so it is removed.
+    // The stored name is the name of the old organization, so it is removed.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,
@@ -224,7 +230,8 @@ export async function deleteProfile(place: SettingsFolder, name: string): Promis
 }
 
 /**
- * Stores the token of a profile and its login. The caller has checked the token with `parseToken`.
+ * Stores the token of a profile and the login that returned it. The caller has checked the token
+ * with `parseToken`.
  */
 export async function saveToken(
   place: SettingsFolder,
@@ -239,8 +246,8 @@ export async function saveToken(
 }
 
 /**
- * Stores the token that `renew` returns for a profile, unless it returns undefined. Only one
- * process at a time renews a token.
+ * Calls `renew` with the stored token of a profile, and stores the token that it returns. Stores
+ * nothing when it returns undefined. Only one process at a time renews a token.
  */
 export async function renewToken(
   place: SettingsFolder,

@@ -11,23 +11,27 @@ import {
   type TokenReader,
 } from './token-place.js';
 
-/** A longer line of stderr is printed in parts. */
+/** A line of stderr that is longer than this is printed in parts. */
 const LINE_LIMIT_CHARACTERS = 10_000;
-/** The exit codes of a shell when the command is not executable or not found. */
+/** A shell exits with these codes when the command is not executable or not found. */
 const NOT_STARTED_CODES: readonly number[] = [126, 127];
 /**
- * This variable contains the text of the token command while the command runs. It shows that the
- * token command itself called fleet, which would call the command again without end.
+ * While the token command runs, this environment variable contains its text. When fleet finds the
+ * variable, the token command itself has called fleet. fleet must then not run the command again,
+ * because this would never end.
  */
 const INSIDE_VARIABLE = 'FLEET_INSIDE_TOKEN_COMMAND';
 
 /**
- * A token that expires within this time is renewed before it is used, because clocks differ and a
- * request takes time.
+ * A token that expires within this time is renewed before it is used. Clocks differ, and a request
+ * takes some time.
  */
 const RENEW_BEFORE_EXPIRY_MS = 60_000;
 
-/** Keeps the token of the command until it is about to expire or is refused. */
+/**
+ * Reads tokens from the token command. Keeps a token in memory until it is about to expire or the
+ * service refuses it.
+ */
 export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
   let kept: Awaited<ReturnType<TokenReader['read']>>;
   return {
@@ -43,8 +47,8 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
 }
 
 /**
- * Returns when to fetch the token again. This is one minute before its expiry, or after half of the
- * remaining time when less than two minutes remain.
+ * Returns when to run the token command again. This is one minute before the token expires. If the
+ * token is valid for less than two minutes, it is half of that time.
  */
 function findDue(token: string, now: number): number {
   const expiry = readExpiry(token);
@@ -53,9 +57,11 @@ function findDue(token: string, now: number): number {
 }
 
 /**
- * Runs the command through the shell and returns its stdout, which is not shown. Its stderr is
- * printed line by line. Its stdin is empty, so that it cannot read the input of fleet; it can ask
- * questions on /dev/tty. Its time limit is the one of a request (`--timeout`).
+ * Runs the token command in the shell and returns its stdout without printing it. Prints its stderr
+ * line by line.
+ *
+ * The command cannot read the input of fleet, because its stdin is empty. It can ask questions on
+ * /dev/tty. It has the same time limit as a request (`--timeout`).
  */
 async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<string> {
   const { env, signal, notice, clock, settings } = input;

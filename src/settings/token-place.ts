@@ -14,27 +14,27 @@ import { type Login, loadTokens, type Stored } from './store.js';
 export interface TokenPlace {
   readonly kind: 'variable' | 'file' | 'command' | 'stored';
   /**
-   * The name for people: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`, `command of profile
-   * "default"`, `stored by auth login`.
+   * The name of the source in messages: `FLEET_TOKEN`, `file /run/token (FLEET_TOKEN_FILE)`,
+   * `command of profile "default"`, `stored by auth login`.
    */
   readonly origin: string;
-  /** Whether the environment or the profile names this source. */
+  /** Whether the source is set in the environment or in the profile. */
   readonly level: 'environment' | 'profile';
   /**
-   * What to do when the source returns no token or the service refuses the token. The text only
-   * names this source.
+   * A hint for the user when the source returns no token, or when the service refuses the token.
+   * The hint is only about this source.
    */
   readonly refusalHint: string;
   /**
-   * The token, the path of the file, or the command. It is empty for a stored token, which is read
-   * again each time.
+   * The token itself, the path of the file, or the command. It is empty for a stored token, because
+   * fleet reads that token again each time.
    */
   readonly text: string;
   /** The login that returned a stored token. */
   readonly login?: Login | undefined;
 }
 
-/** Everything that reading a token needs. */
+/** The input of the functions that find and read a token. */
 export interface TokenInput {
   env: NodeJS.ProcessEnv;
   stored: Stored;
@@ -52,13 +52,16 @@ export interface TokenInput {
   anonymous(signal: AbortSignal): Promise<Client>;
 }
 
-/** Reads a source, and fetches another token if the source supports this. */
+/** Reads tokens from a source. `fetch` gets another token, if the source supports this. */
 export interface TokenReader {
-  /** Returns the current token and the time of the next fetch; undefined before the first fetch. */
+  /**
+   * Returns the current token, and when another one must be fetched. Undefined before the first
+   * fetch.
+   */
   read(): Promise<{ token: string; dueMs: number } | undefined>;
   /**
-   * Fetches a token, which `read` returns afterwards. `refused` is the token that the service
-   * refused.
+   * Gets another token, which `read` then returns too. `refused` is the token that the service
+   * refused, if there is one.
    */
   fetch?(refused: string | undefined): Promise<string>;
 }
@@ -66,7 +69,10 @@ export interface TokenReader {
 /** The size limit of a token file. It is far above the size of any token. */
 export const TOKEN_LIMIT_BYTES = 65_536;
 
-/** Returns the path for people. The user may have set FLEET_TOKEN_FILE to the token itself. */
+/**
+ * Returns the path for messages. Hides it when it may be a token that the user assigned to
+ * FLEET_TOKEN_FILE by mistake.
+ */
 export function showTokenFile(path: string): string {
   return hideLikelyTokens(path);
 }
@@ -124,7 +130,7 @@ export async function findTokenPlace(
   return { kind: 'stored', level: 'profile', origin, refusalHint, text: '', login };
 }
 
-/** Makes the error for a missing token. */
+/** Returns the error for a profile without a token. */
 export function missingToken(profile: string): FleetError {
   const hint = `run "fleet auth login${profileFlag(profile)}" or set FLEET_TOKEN`;
   return lastingError(`no access token for profile "${hideLikelyTokens(profile)}"`, hint);

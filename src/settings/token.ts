@@ -29,16 +29,21 @@ export {
 /** A source of access tokens. Only `auth token` prints the token itself. */
 export interface TokenSource extends Tokens, Pick<TokenPlace, 'origin'> {
   readonly refusalHint: string;
-  /** Whether this source can return a different token while a command runs. */
+  /** Whether this source can return a new token while a command runs. */
   readonly isRenewable: boolean;
-  /** Waits for a renewal in progress. Its answer may contain the only valid refresh token. */
+  /**
+   * Waits for a renewal that is in progress, because its answer may contain the only valid refresh
+   * token.
+   */
   settle(): Promise<void>;
 }
 
 /**
  * Returns the token source of this run. Throws a FleetError of kind `config` when none is
- * configured. FLEET_TOKEN never changes. Files and stored tokens are read again each time. The
- * token of a command or login is kept until it is due or refused.
+ * configured.
+ *
+ * The token in FLEET_TOKEN never changes. A file or a stored token is read again each time. The
+ * token of a command or of a login is used until it must be renewed or the service refuses it.
  */
 export async function findToken(input: TokenInput): Promise<TokenSource> {
   const { env, stored, settings } = input;
@@ -52,7 +57,8 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
   const isRenewable =
     kind === 'stored' ? canRenew(login) || profile === SANDBOX_PROFILE : kind !== 'variable';
   const tokens = keepFresh(await openReader(place, input), input);
-  // A stream can keep one connection for weeks, and does not ask for a token during that time.
+  // A stream can keep one connection for weeks without asking for a token. fleet therefore checks
+  // the token regularly, so that the login does not expire.
   if (login !== undefined)
     every(
       input.clock,
@@ -65,13 +71,13 @@ export async function findToken(input: TokenInput): Promise<TokenSource> {
 
 /** How often fleet checks whether the token of a login must be renewed. */
 const CHECK_EVERY_MS = 30_000;
-/** The pause after a failed fetch while the old token is still valid. */
+/** The pause before the next attempt, when a fetch has failed and the old token is still valid. */
 const PAUSE_MS = 60_000;
 
 /**
- * Adds renewal to a reader of tokens. While the old token is valid, a failed fetch is reported once
- * and tried again a minute later. In other cases the failure is thrown, and the next call tries
- * again.
+ * Adds automatic renewal to a reader of tokens. When a renewal fails while the old token is still
+ * valid, reports this once and tries again a minute later. Otherwise throws the error, and the next
+ * call tries again.
  */
 function keepFresh(
   { read, fetch }: TokenReader,
@@ -114,7 +120,8 @@ function keepFresh(
       }
     },
     async renew(refused) {
-      // Returns the newer token when another worker or process has already fetched one.
+      // Another worker or process may already have fetched a newer token. That token is then
+      // returned.
       const token = (await read())?.token;
       if (token !== refused || fetch === undefined) return token === refused ? undefined : token;
       const renewed = await fetchOnce(fetch, refused);
@@ -184,8 +191,8 @@ function storedReader({ refusalHint }: TokenPlace, input: TokenInput): () => Pro
   return async () => {
     const found = (await loadTokens(stored)).get(profile);
     if (found === undefined) throw missingToken(profile);
-    // A run can last for weeks. If the profile's address has changed meanwhile, the new token must
-    // not be sent to the old address.
+    // A run can last for weeks. When the address of the profile has changed in this time, the new
+    // token belongs to the new address. It must not be sent to the old one.
     if (found.token !== checked && address(await loadProfiles(stored)) !== address(stored.profiles))
       throw lastingError(
         `profile "${profile}" was given another address while this command ran`,

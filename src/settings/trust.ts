@@ -22,8 +22,8 @@ const OTHERS_WRITE_BITS = 0o022;
 const ROOT = 0;
 
 /**
- * Throws a FleetError of kind `config` when another user owns the file or folder or can write it.
- * `found` is the result of `stat`.
+ * Throws a FleetError of kind `config` when the file or folder belongs to another user, or when
+ * other users can write to it. `found` is the result of `stat`.
  */
 function refuseForeign(path: string, found: Pick<Stats, 'uid' | 'mode'>): void {
   // Node cannot read owners and modes on Windows.
@@ -63,8 +63,8 @@ function showMode(mode: number): string {
 }
 
 /**
- * Checks in the same way the folder of the path and, for a symbolic link, the folder of its target.
- * A missing folder is accepted.
+ * Checks the folder of the path in the same way. For a symbolic link, also checks the folder of its
+ * target. Accepts a folder that does not exist.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
@@ -79,9 +79,10 @@ export function refuseForeignFolders(path: string): void {
 const STICKY_BIT = 0o1000;
 
 /**
- * Throws a FleetError of kind `config` when others may replace this folder by another one. They can
- * do this when they may write a folder above it, or above a symbolic link to it, that does not have
- * the sticky bit.
+ * Throws a FleetError of kind `config` when other users may replace this folder by another one.
+ *
+ * They can do this when they may write to a folder above it that does not have the sticky bit. The
+ * same applies to the folders above a symbolic link that leads to the folder.
  */
 function refuseOpenParents(folder: string): void {
   if (process.platform === 'win32') return;
@@ -96,10 +97,13 @@ function refuseOpenParents(folder: string): void {
   }
 }
 
-/** The limit of Linux. */
+/** The maximum number of symbolic links in a path, as on Linux. */
 const MOST_LINKS = 40;
 
-/** Returns each folder in which the system looks up a part of the path, also for symbolic links. */
+/**
+ * Returns each folder that the system reads when it resolves the path. These include the folders of
+ * symbolic links on the way.
+ */
 function foldersOnTheWay(path: string): Set<string> {
   const folders = new Set<string>();
   const names = resolve(path).split('/');
