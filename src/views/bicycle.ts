@@ -53,8 +53,8 @@ export function showText(value: unknown, mostCharacters = Number.POSITIVE_INFINI
 }
 
 /**
- * Returns the state of charge: `57 %` for people, and for programs the number as sent. Assumed: it
- * is in percent.
+ * Returns the state of charge: for people as `57 %`, and for programs as the number that the
+ * service sent. Assumed: it is in percent.
  */
 export function showCharge(charge: unknown, at: CellContext): Cell {
   const percent = numberOf(charge);
@@ -67,7 +67,7 @@ export function showCharge(charge: unknown, at: CellContext): Cell {
 
 /**
  * Returns latitude and longitude in degrees. For people they are rounded, by default to five
- * decimals (a metre). For programs they are as sent.
+ * decimals, which is about a metre. Programs get the numbers as the service sent them.
  */
 export function showPosition(
   latitude: unknown,
@@ -84,12 +84,15 @@ export function showPosition(
   return { text: texts.join(', ') };
 }
 
-/** The number of digits of a UUID on a terminal. Every command accepts this many digits. */
+/**
+ * How many digits of a UUID a terminal shows. Every command accepts a UUID that is shortened to
+ * this length.
+ */
 export const ID_DIGITS = 8;
 
 /**
- * Returns a UUID: its first digits for people, unless they asked for whole values, and the whole
- * UUID for programs. Other texts are unchanged.
+ * Returns the whole UUID for programs, and only its first digits for people unless they asked for
+ * whole values. A text that is not a UUID is returned unchanged.
  */
 export function showId(uuid: unknown, at: CellContext): Cell {
   return showText(
@@ -99,7 +102,9 @@ export function showId(uuid: unknown, at: CellContext): Cell {
   );
 }
 
-/** Returns a time: for people its age, and for programs ISO 8601 as sent. */
+/**
+ * Returns the age of a time for people, and for programs the ISO 8601 text that the service sent.
+ */
 export function showTime(time: unknown, at: CellContext): Cell {
   return { text: at.terminal ? age(time, at.now) : toIso(time) };
 }

@@ -81,15 +81,18 @@ export interface BoardInput {
   alerts: readonly Alert[];
   /** Why the comparison after the last gap is not complete; undefined when it is. */
   doubt?: string | undefined;
-  /** Why the list of alerts cannot be read; the alerts are then those of the last reading. */
+  /**
+   * Set when the list of alerts cannot be read. The board then shows the alerts that were read
+   * before.
+   */
   staleAlerts?: StaleAlerts | undefined;
 }
 
-/** Alerts whose list could not be read again. */
+/** The last attempt to read the list of alerts, which failed. */
 export interface StaleAlerts {
   /**
-   * The time of the last reading of the alerts on the monotonic clock; undefined before the first
-   * one.
+   * When the shown alerts were read, on the monotonic clock. Undefined when the list was never
+   * read.
    */
   readonly readAtMs: number | undefined;
   readonly reason: string;
@@ -110,11 +113,11 @@ export interface BoardFleet {
   total: number | undefined;
   /** Whether every followed bicycle is known. */
   isWhole: boolean;
-  /** The visible bicycles that match the filter, in the order of the view. */
+  /** The bicycles on the screen. They match the filter and are in the order of the view. */
   rows: readonly Bicycle[];
   /** The number of bicycles that match the filter. */
   matching: number;
-  /** The error in the filter. */
+  /** The reason why the filter is not valid. */
   filterProblem?: string | undefined;
   /** The bicycle of the card. */
   card: Bicycle | undefined;
@@ -185,7 +188,7 @@ function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
     rest < FEWEST_ROWS_WITH_ALERTS
       ? 0
       : Math.min(Math.max(4, Math.floor(rest / 3)), 2 + Math.max(1, needs.alerts));
-  // A blank line stands before the changes and before the alerts.
+  // There is a blank line above the changes and above the alerts.
   const changesNeed = Math.max(FEWEST_CHANGE_ROWS, needs.changes + 1) + 1;
   const bottomNeed = changesNeed + alerts;
   const top = topNeed < usual ? topNeed : Math.min(topNeed, usual + Math.max(0, rest - bottomNeed));
@@ -193,7 +196,8 @@ function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
 }
 
 /**
- * Returns the lines of the board. Their number is the height, and no line is wider than the width.
+ * Returns the lines of the board. There are as many lines as its height, and none is wider than its
+ * width.
  */
 export function boardLines(input: BoardInput, place: BoardPlace): string[] {
   const { panel } = input.view;
@@ -283,7 +287,10 @@ function doubtLine({ doubt }: BoardInput, { width, paint }: BoardPlace): string 
   return paint.yellow(cut(text, width));
 }
 
-/** Returns the heading of the alerts, with their age while their list cannot be read. */
+/**
+ * Returns the heading of the alerts. While the list cannot be read, it contains the age of the
+ * alerts.
+ */
 function alertsHeading(
   { alerts, staleAlerts, monotonicMs }: BoardInput,
   shownCount: number,
@@ -506,7 +513,7 @@ export function pickRows(
 }
 
 function keyOf(bicycle: Bicycle, sort: Sort, index: number): number | string {
-  // An unknown charge sorts last.
+  // A bicycle whose charge is unknown comes last.
   if (sort === 'charge') return numberOf(bicycle.state_of_charge) ?? Number.POSITIVE_INFINITY;
   if (sort === 'last change') return -index;
   return (textOf(sort === 'name' ? bicycle.name : bicycle.state) ?? '\uffff').toLowerCase();

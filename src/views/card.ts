@@ -22,7 +22,7 @@ export interface CardContent {
   openAlerts?: OpenAlerts | undefined;
   /** The newest alerts; undefined when the alerts could not be read. */
   alerts: readonly Alert[] | undefined;
-  /** Newest first; empty without a mirror. */
+  /** The last changes, newest first. Empty without a mirror. */
   changes: readonly CardChange[];
 }
 
@@ -34,7 +34,7 @@ export interface OpenAlerts {
 
 export type CardChange = Pick<HistoryRow, 'at' | 'field' | 'old' | 'new'>;
 
-/** Longer values are cut; `--json` shows them. */
+/** Values that are longer than this are cut. `--json` shows the whole values. */
 const LONGEST_VALUE_CHARACTERS = 500;
 const LONGEST_FIELD_CHARACTERS = 100;
 
@@ -100,7 +100,10 @@ const TOP_FIELDS: readonly string[] = [
   'lock',
 ];
 
-/** Returns the facts at the top: state, charge, seen, place, lock and open alerts. */
+/**
+ * Returns the facts at the top of the card: state, charge, last report, place, lock and open
+ * alerts.
+ */
 function factsOf(
   bicycle: Bicycle,
   openAlerts: OpenAlerts | undefined,

@@ -19,7 +19,9 @@ export interface WatchCounts {
   readonly reconnects: number;
   readonly gapCount: number;
   readonly downMs: number;
-  /** The number of events that were broken, cut off or too big. */
+  /**
+   * The number of events that could not be used, because they were broken, incomplete or too big.
+   */
   readonly dropped: number;
   /** The number of changes that were found in the list after a gap. */
   readonly caughtUp: number;
@@ -37,9 +39,9 @@ export interface WatchSummary extends WatchCounts {
   /** The end of the watch by the machine's clock, in milliseconds since the epoch. */
   endedAtMs: number;
   durationMs: number;
-  /** The first gaps. `gapCount` is the number of all gaps. */
+  /** The first gaps, up to a limit. `gapCount` is the number of all gaps. */
   gaps: readonly Gap[];
-  /** Topics that were never connected, with the reason. */
+  /** Topics that were never connected, each with the reason. */
   neverConnected: readonly { readonly topic: string; readonly message: string }[];
   /** Whether the watch ended before the list was read after the last gap. */
   isUnread: boolean;

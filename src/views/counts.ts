@@ -1,5 +1,4 @@
-// Counts bicycles and alerts by group. Only this file decides to which value of a group a bicycle
-// belongs.
+// Counts bicycles and alerts by group. No other file decides which value a bicycle has in a group.
 
 import type { Alert } from '../api/alert.js';
 import type { Bicycle } from '../api/bicycle.js';
@@ -47,8 +46,8 @@ const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Creates a counter of bicycles by groups. `now` is used for silence, in milliseconds since the
- * epoch.
+ * Creates a counter of bicycles by groups. `now` is the current time in milliseconds since the
+ * epoch, which the group `silence` needs.
  */
 export function openCounter(groups: readonly string[], now: number) {
   const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));
@@ -84,8 +83,8 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
 }
 
 /**
- * The maximum length of a counted value. Longer values that begin with the same text are counted
- * together.
+ * Only this many characters of a value are compared. Longer values that begin with the same text
+ * are counted together.
  */
 const LONGEST_NAME_CHARACTERS = 200;
 

@@ -19,7 +19,8 @@ export interface Placed {
 }
 
 /**
- * Returns the distance of two places on a great circle in metres, or undefined without both places.
+ * Returns the distance between two places on a great circle in metres, or undefined when a place is
+ * missing.
  */
 export function distanceMetres(from: Placed | undefined, to: Placed): number | undefined {
   const start = pointOf(from?.longitude, from?.latitude);

@@ -99,7 +99,7 @@ function listOf(ended: readonly Ended[], { width, paint }: EndingsOptions): stri
   return drawTable({ ...ACTIONS, columns }, ended, options).map((line) => `  ${line}`);
 }
 
-/** Returns the line `✓ Emmy 0001: rented` for one bicycle. `mark` is empty in a pipe. */
+/** Returns a line such as `✓ Emmy 0001: rented` for one bicycle. `mark` is empty in a pipe. */
 export function showSuccess(
   { name, uuid, state, outcome }: Ended,
   transition: string,

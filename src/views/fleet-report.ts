@@ -1,4 +1,5 @@
-// The form of the figures of `fleet report` for people: names, values with units, and marks.
+// Formats the figures of `fleet report` for people: their names, their values with units, and their
+// marks.
 
 import { MISSING } from '../terminal/values.js';
 

@@ -17,9 +17,7 @@ export interface HistoryRow {
   /** The source of the entry: `service`, or for a change from a mirror `push` or `list`. */
   source: string | null;
   version: unknown;
-  /**
-   * A text that describes a gap and its length, or says that the bicycle appeared or left the list.
-   */
+  /** Describes a gap and its length, or says that the bicycle appeared in the list or left it. */
   note: string | null;
 }
 

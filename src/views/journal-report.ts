@@ -1,5 +1,5 @@
 // The report of a journal for readers who do not know fleet: a title, facts, counts, and a row for
-// each bicycle. It is drawn as a workbook or as a page.
+// each bicycle. It is written as a workbook or as an HTML page.
 
 import { widthOf } from '../terminal/cells.js';
 import { cleanMultiline } from '../terminal/clean.js';
@@ -22,7 +22,7 @@ const WIDEST_COLUMN = 60;
  */
 const MEASURED_CHARACTERS = 200;
 
-/** Draws the report as a workbook with one sheet. */
+/** Writes the report as a workbook with one sheet. */
 export function drawReportWorkbook({ title, facts, header, rows }: JournalReport): Promise<Buffer> {
   const lines: (readonly string[])[] = [[title], [], ...facts, [], header, ...rows];
   const cells = lines.map((line) => line.map((text) => xlsxCellOf(text, '', 'UTC')));
@@ -46,7 +46,7 @@ const STYLE =
   'table{border-collapse:collapse}th,td{text-align:left;vertical-align:top;padding:.3rem .8rem .3rem 0;' +
   'border-bottom:1px solid #ccc;white-space:pre-wrap}dt{font-weight:bold}dd{margin:0 0 .5rem}';
 
-/** Draws the report as one page that loads nothing and has no script. */
+/** Writes the report as an HTML page that loads no other files and has no script. */
 export function drawReportPage({ title, facts, header, rows }: JournalReport): string {
   const cellsOf = (tag: string, texts: readonly string[]) =>
     texts.map((text) => `<${tag}>${escapeText(text)}</${tag}>`).join('');

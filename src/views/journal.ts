@@ -8,7 +8,7 @@ import { showId, timeColumn } from './bicycle.js';
 export interface JournalRow
   extends Pick<ChangeResult, 'status' | 'state' | 'request_id' | 'message' | 'outcome'> {
   uuid: string | null;
-  /** The number of a creation in its file. */
+  /** The position of a creation in its file. */
   row?: number;
   name: string | null;
   /**

@@ -6,7 +6,7 @@ import type { Cell } from '../terminal/table.js';
 import { MISSING } from '../terminal/values.js';
 import { UNCERTAIN } from './fleet-report.js';
 
-/** The counts of one hour, day or week. A count that cannot be known is null. */
+/** The counts of one hour, day or week. A count is null when it is unknown. */
 export interface OverTimeRow {
   /** The local time at which the part begins: `2026-11-23`, or `2026-11-23 14:00`. */
   readonly part: string;

@@ -30,7 +30,7 @@ export interface RowsOptions {
   /** The width of the terminal; undefined when nothing is cut. */
   width: number | undefined;
   paint: Paint;
-  /** Milliseconds since the epoch, for ages. */
+  /** The current time in milliseconds since the epoch, from which ages are computed. */
   now: number;
   /** The time zone for times on a card. */
   zone?: TimeZone;

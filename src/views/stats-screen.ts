@@ -61,7 +61,7 @@ function drawTwoColumns(groups: readonly Group[], place: StatsPlace): string[] {
   const count = Math.max(left.length, right.length);
   return Array.from({ length: count }, (_, index) => {
     const line = left[index] ?? '';
-    // The codes of colors take no columns.
+    // The escape sequences for colours take up no columns on the screen.
     const missing = Math.max(0, leftWidth - widthOf(stripVTControlCharacters(line)));
     const gap = ' '.repeat(missing + GUTTER_COLUMNS);
     return `${line}${gap}${right[index] ?? ''}`;

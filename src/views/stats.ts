@@ -5,7 +5,7 @@ import type { Color } from '../terminal/colour.js';
 import type { Shape } from '../terminal/formats.js';
 import { lookOf, showText } from './bicycle.js';
 
-/** A value of a group and its number. */
+/** A value in a group, and how many bicycles or alerts have this value. */
 export interface StatsRow {
   group: string;
   value: string;

@@ -88,7 +88,10 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
   { header: '', field: 'received', keep: 0, minimum: 17 },
 ];
 
-/** Fields that repeat the place or the charge, or only show that a message arrived. */
+/**
+ * A line does not name these fields, because they repeat the place or the charge, or only show that
+ * a message arrived.
+ */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',
   'longitude',

@@ -9,14 +9,14 @@ import { type Extent, toDots, type View, worldX, worldY } from '../../globe/proj
 export type Coast = readonly Float64Array[];
 
 /**
- * The 1:110m coastline is wrong by a few kilometres. The map hides the coast when a column of the
- * terminal is narrower than this many metres.
+ * The 1:110m coastline has errors of a few kilometres. The map therefore hides the coast when a
+ * column of the terminal is narrower than this many metres.
  */
 export const LEAST_METRES_A_COLUMN = 3_000;
 
 /**
- * Antarctica surrounds the pole and is cut at the edge of the map. The value is in hundredths of a
- * degree.
+ * Land south of this latitude is Antarctica, which surrounds the pole and is cut at the edge of the
+ * map. The value is in hundredths of a degree.
  */
 const SOUTHERN_LAND = -6_000;
 

@@ -40,11 +40,12 @@ export interface MapSeen {
 
 export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 
-/** How far an arrow key moves, as a share of the view, and the zoom factor of `+`. */
+/** An arrow key moves the view by this share of its size. The key `+` zooms by the second value. */
 const STEP = 0.25;
 const ZOOM = 2;
 /**
- * A cluster cannot be opened when zooming in would spread its bicycles by less than this factor.
+ * A cluster cannot be opened when zooming in would move its bicycles apart by less than this
+ * factor.
  */
 const LEAST_SPREAD = 1.3;
 
@@ -55,7 +56,7 @@ const DIRECTIONS: ReadonlyMap<Key, readonly [right: number, down: number]> = new
   ['down', [0, 1]],
 ]);
 
-/** Returns the state after a key, and the bicycle to open. */
+/** Returns the state of the map after a key, and the bicycle that the key opens, if any. */
 export function mapKey(
   state: MapState,
   key: Key,
@@ -77,7 +78,7 @@ export function mapKey(
   return key === 'enter' ? enter(state, seen) : { state };
 }
 
-/** Zooms around the selection. */
+/** Zooms in or out. When it zooms in, the selection moves to the middle of the map. */
 function zoom({ chosen }: MapState, { view, extent, find }: MapSeen, factor: number): View {
   const target = chosen === undefined ? undefined : find(chosen);
   const worldDots = view.worldDots * factor;
@@ -95,8 +96,8 @@ function nextOf({ chosen }: MapState, seen: MapSeen, step: number): string | und
 }
 
 /**
- * Opens the selection, or the cluster or bicycle that is nearest to the middle: zooms into a
- * cluster, or opens the card of a bicycle.
+ * Opens the selection or, without one, the cluster or bicycle nearest to the middle. Opening a
+ * cluster zooms into it, and opening a bicycle shows its card.
  */
 function enter(state: MapState, seen: MapSeen): { state: MapState; open?: string } {
   const target =

@@ -19,7 +19,7 @@ export interface Grid {
   readonly down: number;
   /** The size of a cell in dots of the view. */
   readonly cell: { readonly width: number; readonly height: number };
-  /** The maximum distance of a drawn bicycle from its place, in dots. */
+  /** The maximum distance between the dot of a bicycle and its real position, in dots. */
   readonly reachDots: number;
   /** The minimum size of a bin in cells. It is one column wider than the widest label. */
   readonly bin: { readonly columns: number; readonly rows: number };
@@ -27,7 +27,7 @@ export interface Grid {
   labelOf(count: number): { readonly columns: number; readonly rows: number };
 }
 
-/** A part of the grid: its top left cell and its size in cells. */
+/** A rectangle of cells in the grid: its top left cell and its size. */
 interface Block {
   readonly column: number;
   readonly row: number;
@@ -69,10 +69,7 @@ export interface Layout {
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
 
-/**
- * Computes the layout of the visible places. The result does not depend on the order of the
- * bicycles.
- */
+/** Computes the layout of the visible bicycles. The result does not depend on their order. */
 export function layOutMap(places: readonly BicyclePoint[], view: View, grid: Grid): Layout {
   const { columns, rows, across, down, bin } = grid;
   const [toRight, toBottom] = [partsOf(columns, bin.columns), partsOf(rows, bin.rows)];
@@ -134,7 +131,7 @@ function partsOf(length: number, least: number) {
 
 type Step = readonly [right: number, down: number];
 
-/** Returns the steps to the dots around a dot, the nearest first. */
+/** Returns the offsets from a dot to the dots around it, the nearest first. */
 function stepsWithin(reach: number): Step[] {
   const away = Array.from({ length: 2 * reach + 1 }, (_, index) => index - reach);
   const steps = away.flatMap((down) => away.map((right): Step => [right, down]));
@@ -211,7 +208,7 @@ function clusterOf(
     middle,
   );
   const label = grid.labelOf(count);
-  // A free column separates two labels.
+  // One column stays free, so that two labels do not touch.
   const columns = Math.min(label.columns, Math.max(1, block.columns - 1));
   const rows = Math.min(label.rows, block.rows);
   const start = (at: number, length: number, least: number, room: number) =>

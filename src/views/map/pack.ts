@@ -56,7 +56,7 @@ function alertRow(alert: Alert): PageAlert {
   };
 }
 
-/** Returns all fields of a bicycle as texts. Numbers keep their spelling. */
+/** Returns all fields of a bicycle as strings. Numbers are spelled as the service sent them. */
 export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
   return Object.entries(exactValue(item)).map(([field, value]) => [
     cutText(field) ?? '',
@@ -66,16 +66,20 @@ export function packedFieldsOf(item: Item<Bicycle>): FieldTexts {
 
 /** A fleet in the form that the page reads. */
 export interface PackedFleet {
-  /** The rows of the page as JSON objects with commas between them, divided into several texts. */
+  /**
+   * The rows of the page as JSON objects, separated by commas. They are divided into several
+   * strings.
+   */
   rows: readonly string[];
   details: Details;
 }
 
-/** How many bicycles are compressed together. Their fields stay in memory until then. */
+/** This many bicycles are compressed together. Their fields stay in memory until then. */
 const PACKED_TOGETHER = 1000;
 
 /**
- * Packs bicycles as they arrive and forgets them. The packed form needs a tenth of their memory.
+ * Packs bicycles as they arrive, so that they need not stay in memory. Their packed form is ten
+ * times smaller.
  */
 export function openPacker() {
   const rows: string[] = [];
@@ -91,7 +95,7 @@ export function openPacker() {
     const texts = new Map<string, (string | null)[]>();
     for (const [index, item] of items.entries()) {
       for (const [field, text] of packedFieldsOf(item)) {
-        // The page already has this field.
+        // The page gets this field with the data for the map.
         if (field === 'uuid') continue;
         const ofField = texts.get(field) ?? new Array<string | null>(items.length).fill(null);
         texts.set(field, ofField);
@@ -127,7 +131,7 @@ export function openPacker() {
  */
 interface PackedColumn {
   add(texts: readonly (string | null)[]): void;
-  /** Returns the JSON array of the texts, compressed, in base64. */
+  /** Returns the JSON array of the values, compressed and in base64. */
   end(): string;
 }
 
@@ -162,7 +166,7 @@ export function packFleet(items: readonly Item<Bicycle>[]): PackedFleet {
   return packer.end();
 }
 
-/** Longer texts are cut; `--json` shows them. */
+/** Texts that are longer than this are cut. `--json` shows the whole texts. */
 const LONGEST_TEXT_CHARACTERS = 500;
 
 function cutText(text: string | undefined): string | undefined {

@@ -10,11 +10,11 @@ import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
 /**
- * The number of states that have a mark of their own. Further states share one mark, because a
- * service may have any number of states.
+ * This many states have a mark of their own. All other states share one mark, because a service may
+ * have any number of states.
  */
 export const MOST_STATES = 16;
-/** The common name of further states. */
+/** The name for all states that share the last mark. */
 const OTHER_STATES = 'other';
 
 /** A bicycle with a position. */
@@ -28,9 +28,9 @@ export interface Scene {
   readonly places: readonly BicyclePoint[];
   /** The states with their counts, the most frequent first. */
   readonly counts: readonly StatsRow[];
-  /** The names of the states. With more than MOST_STATES states the last one is `other`. */
+  /** The names of the states. When there are more than MOST_STATES, the last one is `other`. */
   readonly states: readonly string[];
-  /** The bicycles without a usable position, one entry for each reason. */
+  /** The bicycles that have no usable position, grouped by the reason. */
   readonly unplaced: readonly Unplaced[];
 }
 

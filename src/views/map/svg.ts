@@ -1,4 +1,5 @@
-// The map as an SVG picture that loads nothing. The same fleet always gives the same picture.
+// The map as an SVG picture that loads no other files. The same fleet always results in the same
+// picture.
 
 import { scaleBar } from '../../globe/graticule.js';
 import { type Extent, fitView, metresPerDot, toDots, type View } from '../../globe/projection.js';
@@ -114,7 +115,9 @@ function at(value: number): string {
   return String(Math.round(value * 10) / 10 + 0);
 }
 
-/** Cleans, cuts and escapes a text of the service. */
+/**
+ * Makes a text from the service safe for SVG: removes control characters, cuts it and escapes it.
+ */
 function text(value: string): string {
   return escapeMarkup(cut(clean(value.slice(0, 1_000)), LONGEST_TEXT_COLUMNS));
 }
@@ -153,13 +156,16 @@ function mark({ place, x, y }: Dot, states: readonly string[], view: View, map: 
   return `<g transform="translate(${at(middleX)} ${at(middleY)})"><title>${words}</title>${shape(state)}</g>`;
 }
 
-/** Draws the mark of a state around 0, 0. The shape identifies the state without colour. */
+/**
+ * Draws the mark of a state with its middle at the point 0, 0. Each state has a shape of its own,
+ * so that it is recognised without colour.
+ */
 function shape(state: string): string {
   const look = `fill="${lookOf(state).hex}" fill-rule="evenodd" stroke="#fff" stroke-width="0.9" paint-order="stroke"`;
   return `<path transform="translate(-8 -8)" d="${OUTLINES[pageLookOf(state)]}" ${look}/>`;
 }
 
-/** Draws a cluster: its number in a ring of its states. */
+/** Draws a cluster as its number inside a ring. The ring has the colours of its states. */
 function badge(
   { column, row, columns, rows, count, byState }: Cluster,
   { states }: SvgInput,

@@ -23,7 +23,7 @@ import { type Cluster, type Grid, layOutMap } from './layout.js';
 import { chosenPieces, type Look, legendHeight, legendLines, type Piece } from './legend.js';
 import type { MapInput } from './scene.js';
 
-/** The bits of a Braille character by row and column of its dots. */
+/** The bit of each dot in a Braille character, by the row and column of the dot. */
 const BRAILLE_BITS = [
   [0x01, 0x08],
   [0x02, 0x10],
@@ -39,15 +39,15 @@ const BRAILLE_START = 0x2800;
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /**
- * When there is less than one bicycle in this many cells, each bicycle is drawn as a character of
- * its own, because a single Braille dot is hard to see.
+ * When there is less than one bicycle in this many cells, each bicycle is drawn as a separate
+ * character, because a single Braille dot is hard to see.
  */
 const CELLS_A_SIGN = 8;
 
 /** A map with fewer rows than this has no title. */
 const TITLE_ROWS = 6;
 
-/** Draws the map in the size of the look: title, map, legend, footer. */
+/** Draws the map with its title, legend and footer in the size that `look` contains. */
 export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   const { width, height } = look;
   const title = height < TITLE_ROWS ? [] : [titlePieces(input, width)];
@@ -91,7 +91,7 @@ export function drawMap(input: TerminalInput, look: Look): DrawnMap {
   return { canvas: whole, layout, view, extent };
 }
 
-/** Puts canvases of the same width below each other. */
+/** Joins canvases of the same width from top to bottom. */
 function stack({ width, height }: Look, parts: readonly Canvas[]): Canvas {
   const [texts, inks] = [parts.flatMap((part) => part.texts), parts.flatMap((part) => part.inks)];
   return {
@@ -280,7 +280,7 @@ function inverse(ink: Ink): Ink {
   return ink === '' ? 'inverse' : (`inverse ${ink}` as Ink);
 }
 
-/** Draws a cluster: its number on a bar with the colours of its states. */
+/** Draws a cluster as its number on a bar. The bar has the colours of its states. */
 function drawCluster(
   frame: Frame,
   { column, row, columns, count, byState, members }: Cluster,
@@ -300,8 +300,8 @@ function drawCluster(
 }
 
 /**
- * Returns the state of each cell of a cluster's bar, in the order of the legend: the state of the
- * bicycle in the middle of the cell.
+ * Returns the state whose colour each cell of a cluster's bar has. The bar lists all bicycles in
+ * the order of the legend, and each cell has the state of the bicycle at its middle.
  */
 export function shareCells(byState: readonly number[], cells: number): number[] {
   const total = byState.reduce((sum, number) => sum + number, 0);
