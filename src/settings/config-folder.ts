@@ -63,8 +63,8 @@ export function findStateFolder(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /**
- * The names of these folders on each platform. For Windows: the variable, its default folder and
- * the subfolder. For other platforms: the folder below HOME.
+ * The folders for settings and for state on each platform. For Windows: the variable, its default
+ * folder and the subfolder. For other platforms: the folder below HOME.
  */
 const PLATFORM = {
   config: { windows: ['APPDATA', 'Roaming', 'Config'], mac: 'Preferences', linux: '.config' },

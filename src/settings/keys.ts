@@ -108,7 +108,7 @@ export function parseAddress(text: string): Parsed<URL> {
   };
 }
 
-/** Returns an address in the form of config.json. */
+/** Returns an address as it is stored in config.json. */
 export function showAddress(url: URL): string {
   return url.pathname === '/' ? url.origin : url.href;
 }
@@ -141,8 +141,9 @@ const READ_ONLY: Kind<boolean, boolean> = {
 };
 
 /**
- * Returns a UUID, or a name, which is looked up when it is used. Returns undefined for a text that
- * looks like an option or a token, and for an address of something other than an organization.
+ * Parses an organization. Returns its UUID or its name; a name is looked up when it is used.
+ * Returns undefined for a text that looks like an option or a token, and for an address of
+ * something other than an organization.
  */
 function parseOrganization(text: string): string | undefined {
   const isName = text !== '' && !/^-|:\/\/|[\x00-\x1f\x7f]/.test(text) && !looksLikeToken(text);
@@ -158,8 +159,8 @@ const ORGANIZATION: Kind<string, undefined> = {
   ),
 };
 
-// The version is sent as a parameter of a header, so it must not contain a character that ends the
-// parameter.
+// The API version is sent as a parameter of a header, so it must not contain a character that ends
+// the parameter.
 const VERSION: Kind<string, string> = {
   fallback: '1.0',
   parse: checked(matching(/^[0-9A-Za-z][\w.-]{0,31}$/), 'is not a version', 'write it like 1.0'),

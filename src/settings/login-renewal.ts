@@ -79,7 +79,8 @@ export function openRenewal(
     },
     async fetch(refused) {
       const before = await load();
-      // A token that cannot be renewed needs no lock. In this case the folder may be read-only.
+      // A token that cannot be renewed is only read and needs no lock, so the folder may be
+      // read-only.
       if (!canRenew(before)) return before.token;
       // Another process may have renewed the token in the meantime.
       const isDue = (found: StoredToken) =>

@@ -59,7 +59,7 @@ function checkNewName(name: string, existing: ReadonlySet<string>): void {
 /** Two or more stored profiles whose mirrors would be the same file on Windows and macOS. */
 export interface NameCollision {
   readonly problem: string;
-  /** The command that deletes one of them. */
+  /** The command that deletes one of these profiles. */
   readonly command: string;
 }
 

@@ -71,9 +71,9 @@ export interface SettingSources {
 }
 
 /**
- * Returns the profile in use: the one of `--profile`, of FLEET_PROFILE, or of `fleet profile use`,
- * or `default`. A named profile that does not exist is a problem, because the operator would work
- * with the wrong settings.
+ * Returns the profile in use. `--profile`, FLEET_PROFILE or `fleet profile use` can name it, in
+ * this order. Otherwise it is `default`. A name that does not exist is a problem, because the
+ * operator would work with the wrong settings.
  */
 export function findProfile({ flags, env, stored }: SettingSources): Setting<string> {
   const { text, ...source } = firstOf([
@@ -143,8 +143,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
 }
 
 /**
- * Resolves every setting with its source. An invalid setting has a problem and does not hide the
- * others.
+ * Resolves every setting with its source. For an invalid setting, `problem` contains the error, so
+ * that the other settings can still be used.
  */
 export function explainSettings(sources: SettingSources): Settings {
   const nameInCode = (name: string) =>
@@ -237,10 +237,7 @@ export function profileFlag(profile: string): string {
   return profile === DEFAULT_PROFILE ? '' : ` --profile ${hideLikelyTokens(profile)}`;
 }
 
-/**
- * Returns the error for a change when a setting forbids changes, or undefined when changes are
- * allowed.
- */
+/** Returns an error when a setting forbids the change, or undefined when changes are allowed. */
 export function readOnlyFailure({
   readOnly: { value, origin, from },
   profile,

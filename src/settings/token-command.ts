@@ -47,8 +47,8 @@ export function openCommand(place: TokenPlace, input: TokenInput): TokenReader {
 }
 
 /**
- * Returns when to run the token command again. This is one minute before the token expires. If the
- * token is valid for less than two minutes, it is half of that time.
+ * Returns when to run the token command again. This is one minute before the token expires, or
+ * after half of the remaining time if the token is valid for less than two minutes.
  */
 function findDue(token: string, now: number): number {
   const expiry = readExpiry(token);

@@ -63,8 +63,8 @@ function showMode(mode: number): string {
 }
 
 /**
- * Checks the folder of the path in the same way. For a symbolic link, also checks the folder of its
- * target. Accepts a folder that does not exist.
+ * Checks the folder of the path as `refuseForeign` checks a file. For a symbolic link, also checks
+ * the folder of its target. Accepts a folder that does not exist.
  */
 export function refuseForeignFolders(path: string): void {
   for (const folder of new Set([dirname(path), dirname(trustTargetOf(path))])) {
