@@ -16,7 +16,9 @@ export interface AlertsPlan extends EndOptions {
   /** The time zone for times in the conditions of --until. Default: the machine's zone. */
   zone?: TimeZone;
   readonly form: 'lines' | 'json';
-  /** The filters that are sent with a request for the list, without order and page. */
+  /**
+   * The filters to send with each request for the list. The order and the page are not included.
+   */
   readonly query: Query;
   /** Limits the watch to alerts of these types, and to changes into one of these states. */
   readonly type?: readonly string[] | undefined;

@@ -129,7 +129,8 @@ function readPath(text: string): string {
 function readForward(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol))
-    // The error does not show the address, because the path of a webhook is often its secret.
+    // The error does not quote the address, because the address of a webhook often contains a
+    // secret in its path.
     throw usageError(
       '--forward must be an http or https address',
       'for example: --forward https://hooks.example.com/alerts',

@@ -31,8 +31,7 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version. When the same pages are read again, the alerts found
-     * earlier are kept.
+     * The alerts that were found, by version. They are kept when fleet reads the same pages again.
      */
     found: new Map<string, AlertItem>(),
     /** The alerts of the pages after the first one. */
@@ -46,7 +45,7 @@ export function addPage(reading: ListReading, page: Page<Alert>): void {
   if (reading.feed.pages > 1) reading.laterItems.push(...fresh);
 }
 
-/** Starts the same pages again, and keeps the alerts that were found so far. */
+/** Starts again at the first page, and keeps the alerts that were found so far. */
 export function repeatReading(reading: ListReading): ListReading {
   return { ...reading, feed: reading.feed.repeat(), laterItems: [] };
 }

@@ -1,4 +1,4 @@
-// Records where each plan was applied first. A copy of the plan is then not carried out a second
+// Records where each plan was applied first, so that a copy of the plan is not carried out a second
 // time on this machine.
 
 import { existsSync } from 'node:fs';
@@ -30,8 +30,8 @@ export async function claimPlan(
     writeWholeFile(claim, text, { isNew: true, mode: OWN_FILE_MODE });
     return path;
   } catch (error) {
-    // This record is not essential, because the service's history also shows that a copy was
-    // carried out.
+    // When the record cannot be written, the plan is still carried out. The service's history also
+    // shows whether a copy was carried out before.
     if (!hasCode(error, 'EEXIST')) return path;
   }
   const first = await readClaim(claim);

@@ -296,7 +296,7 @@ function showValue(value: unknown): string {
   return text === undefined ? '(none)' : clean(text.slice(0, LONGEST_VALUE_CHARACTERS));
 }
 
-/** Longer values are shortened in an error. */
+/** Values that are longer than this are shortened in an error. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /**

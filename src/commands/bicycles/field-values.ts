@@ -286,7 +286,7 @@ export function refuseControlCharacters(field: string, value: unknown): void {
   );
 }
 
-/** Longer values are cut in the preview of a change. */
+/** Values that are longer than this are cut in the preview of a change. */
 const LONGEST_VALUE_CHARACTERS = 200;
 
 /** When two long values have the same beginning, this many characters of it are shown. */

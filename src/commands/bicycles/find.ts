@@ -62,7 +62,7 @@ export async function findBicycle(
   return { ...pickOne(text, matches.found, BICYCLE, missing), isExact };
 }
 
-/** The flags that can replace the question before a change. */
+/** With one of these flags, fleet can make or preview a change without asking a question. */
 interface ChangeFlags {
   yes?: boolean | undefined;
   dryRun?: boolean | undefined;

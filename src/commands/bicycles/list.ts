@@ -97,7 +97,7 @@ export async function planBicycles(
     checks.push(({ value }) => isInBox(value, box));
   }
   if (zone !== undefined) query.push(['zone', await uuidOfNamed(context, NAMED.zone, zone)]);
-  // Observed: the service supports these three filters.
+  // Observed: the service supports the following three filters.
   if (state !== undefined) {
     for (const one of state) query.push(['state', one]);
     checks.push(({ value }) => state.includes(String(value.state)));

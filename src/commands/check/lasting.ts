@@ -123,8 +123,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
 }
 
 /**
- * Returns when a mirror's history begins. This is its first reading, or the earliest time that
- * --keep has not deleted.
+ * Returns when a mirror's history begins. This is the time when the mirror was filled, or the
+ * earliest time that --keep has not deleted.
  */
 async function historyStart(
   mirror: Mirror,

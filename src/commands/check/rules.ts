@@ -225,7 +225,10 @@ interface TextAt {
   line: number;
 }
 
-/** Reads a text or a list of texts. A list corresponds to a repeated flag of `bicycles list`. */
+/**
+ * Reads a string or a list of strings. A list has the same meaning as a repeated flag of `bicycles
+ * list`.
+ */
 function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undefined {
   const found = map.get(key);
   if (found === undefined) return undefined;

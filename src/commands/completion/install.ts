@@ -17,8 +17,8 @@ import { askYesNo } from '../../terminal/prompt.js';
 import type { CompletionOptions } from './flags.js';
 
 /**
- * The line for each shell. It runs fleet whenever a shell starts, so the completion is up to date
- * after an upgrade of fleet.
+ * The line that is added to the start-up file of each shell. It runs fleet whenever the shell
+ * starts, so the completion is up to date after an upgrade of fleet.
  */
 const LINES: { readonly [Name in Shell]: string } = {
   bash: '! command -v fleet > /dev/null || eval "$(fleet completion bash)"',

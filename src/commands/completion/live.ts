@@ -43,7 +43,8 @@ export function findLiveBicycles(
     };
     for await (const items of searchList(patient, organization, start)) {
       for (const { uuid, name, state } of items.map(({ value }) => value)) {
-        // Only complete UUIDs are offered, because the shell could interpret other texts.
+        // Anything that is not a complete UUID is skipped, because it could contain characters that
+        // the shell interprets.
         if (typeof uuid !== 'string' || !isUuid(uuid) || !uuid.toLowerCase().startsWith(start))
           continue;
         const description = [name, state]
@@ -94,8 +95,8 @@ function offerBicycleName(bicycle: Bicycle, typed: string): Offer[] {
 }
 
 /**
- * Removes repeated completions. For a repeated completion, bash would insert the common beginning
- * together with the descriptions.
+ * Removes duplicate completions. When all completions are equal, bash would insert their text
+ * together with the description.
  */
 function withoutRepeated(words: readonly Offer[]): Offer[] {
   return [...new Map(words.map((word) => [word.value, word])).values()];

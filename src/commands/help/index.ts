@@ -85,7 +85,8 @@ function offerPages({ command: help, operands }: CompletionPoint): Offers {
   for (const operand of operands) at = findBelow(at, operand) ?? help;
   const pages = at.createHelp().visibleCommands(at).map(offerCommand);
   const topics = [
-    // A topic with the same name as a command is not offered again, because both share one page.
+    // A topic that has the name of a command is not offered a second time, because the command and
+    // the topic share one page.
     ...TOPIC_NAMES.filter((name) => findBelow(at, name) === undefined).map((value) => ({
       value,
       description: TOPICS[value],

@@ -56,7 +56,7 @@ export function readTiles(text: string): string {
   throw usageError(`--tiles needs a raster tile URL with {z}, {x} and {y}, not "${text}"`, example);
 }
 
-/** Returns how the page loads its tiles from this URL template. */
+/** Returns the settings with which the page loads its tiles from this URL template. */
 export function tilesOf(url: string, attribution: string | undefined): Tiles {
   const { hostname } = new URL(url);
   const isOpenStreetMap =

@@ -304,7 +304,7 @@ class FailedLine extends Error {
   }
 }
 
-/** Returns the answer of a failed call. Throws other errors again. */
+/** Returns the answer for a failed command line. Rethrows all other errors. */
 export function answerThrown(thrown: unknown): ToolAnswer {
   if (thrown instanceof FailedLine) return answerError(thrown.failure);
   throw thrown;

@@ -84,7 +84,8 @@ export async function runQuery(
   const sql = readStatement(text === '-' ? (await readStdin(context)).toString() : text);
   await withMirror(openChosen(context, to), async (mirror) => {
     const { database } = mirror;
-    // SQLite runs in this thread, so a signal could not interrupt it here.
+    // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
+    // the process.
     if (database.kind === 'sqlite') context.leaveSignals();
     else if (!allowSuperuser) await refuseSuperuser(database);
     // The user's database role may not be allowed to read the tables of the status, so a failure is

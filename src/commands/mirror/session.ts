@@ -543,8 +543,8 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // Pages of the list wait only when messages arrive and the first reading is complete. Before
-  // that, single changes are not recorded, so their order does not matter.
+  // A page of the list waits only when messages arrive and the whole list was read before. Until
+  // then, single changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits

@@ -40,8 +40,8 @@ export interface HistoryInput {
 }
 
 /**
- * Parts of the query for all bicycles, with the last state changes before the period and the first
- * one after it. Its parameters are five times the start, and then the end.
+ * The query for all bicycles, with the last state changes before the period and the first one after
+ * its start. Its parameters are the start of the period five times, and then the end.
  */
 const BEFORE = `FROM changes p WHERE p.bicycle = b.uuid AND p.field = 'state' AND p.at < ?`;
 const NEWEST = 'ORDER BY p.at DESC, p.id DESC LIMIT 1';

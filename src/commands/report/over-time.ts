@@ -43,7 +43,8 @@ export async function showStatsOverTime(
   const period = { ...asked, fromMs: startOfPart(asked.fromMs, by, context.zone) };
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const counts = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so a signal could not interrupt it here.
+    // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
+    // the process.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
     // With --offline, the age of the mirror was already printed.
     if (options.offline !== true) await noticeOldMirror(context, await mirror.status());

@@ -32,7 +32,8 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   // The charts of an HTML page need parts, so they default to days.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
-    // SQLite runs in this thread, so a signal could not interrupt it here.
+    // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
+    // the process.
     if (mirror.database.kind === 'sqlite') context.leaveSignals();
     await noticeOldMirror(context, await mirror.status());
     const input = await fitPeriod(mirror, asked);
