@@ -139,8 +139,8 @@ function explainRefusedLogin(thrown: unknown, text: string, password: string): u
 }
 
 /**
- * The fields that other services require for a login. fleet searches an answer only for these
- * names.
+ * The names of fields that a service may require for a login. When a login is refused, fleet
+ * searches the answer only for these names, because the answer may quote the password.
  */
 const REQUIRED_FIELDS = ['username', 'otp', 'otp_token', 'captcha', 'client_id'];
 

@@ -77,8 +77,8 @@ const LINES: readonly (readonly [typed: string, meant: string])[] = [
 ];
 
 /**
- * Flags of other tools, by the flag of fleet that replaces them. For a flag that has a value, the
- * replacement can be a flag without a value.
+ * For each flag of fleet, the flags of other tools that it replaces. A flag of fleet without a
+ * value can replace a flag with a value.
  */
 const FLAGS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -353,7 +353,8 @@ function correctFlags(
     const long = option?.long ?? meant;
     const hasValue = option !== undefined && takesValue(option);
     if (option !== undefined && !hasValue && inline !== undefined) {
-      // Drops the value together with its flag. Otherwise the value would become an operand.
+      // The user typed a value for a flag that has none, as in `--yes=no`. The value stays attached
+      // to the flag, because it would otherwise become an operand.
       corrected.push(flags[index] ?? '');
       continue;
     }

@@ -89,8 +89,8 @@ const COLUMNS: readonly (Column<unknown> & { field: keyof Content })[] = [
 ];
 
 /**
- * A line does not name these fields, because they repeat the place or the charge, or only show that
- * a message arrived.
+ * Fields with measured values. Lists of changes leave them out, because they repeat the place or
+ * only show that a message arrived.
  */
 export const MEASUREMENTS: readonly string[] = [
   'latitude',

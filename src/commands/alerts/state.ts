@@ -5,8 +5,8 @@
 // list was read. An alert in the list is new when it is not in the table, and not older than the
 // cursor minus an allowance for wrong clocks.
 //
-// New alerts are shown when the reading is complete, oldest first, so that a failed reading shows
-// nothing. Webhooks and pushed messages deliver alerts sooner. Each version is shown once.
+// New alerts are shown after a whole pass over the list, oldest first. A pass that fails therefore
+// shows nothing. Webhooks and pushed messages deliver alerts sooner. Each version is shown once.
 
 import type { Alert } from '../../api/alert.js';
 import { FleetError } from '../../errors.js';
@@ -392,8 +392,8 @@ function learn({ state, effects }: Turn, item: AlertItem, source: Source) {
 }
 
 /**
- * Shows an alert unless the filters exclude it. Ends the watch when the alert meets --until or the
- * maximum number of alerts is reached.
+ * Shows an alert unless the filters exclude it. Ends the watch when the alert satisfies the
+ * condition of --until, or when the maximum number of alerts is reached.
  */
 function show(
   turn: Turn,

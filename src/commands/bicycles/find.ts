@@ -70,9 +70,9 @@ interface ChangeFlags {
 }
 
 /**
- * Finds the bicycle to change. Throws a FleetError of kind `usage` for a text that is not the exact
- * name or UUID, unless `--yes` is set. Without a terminal, nobody would see which bicycle was
- * found.
+ * Finds the bicycle to change. Without a terminal, the user could not see that a part of a name
+ * matched the wrong bicycle. In this case, throws a FleetError of kind `usage` for a text that is
+ * not the exact name or UUID, unless `--yes` is set.
  */
 export async function findBicycleToChange(
   context: Context,

@@ -47,8 +47,8 @@ export async function applyEdits(
 }
 
 /**
- * Reads each target. For a target that has changed since the plan, records its outcome in `ends`,
- * so that it is not edited.
+ * Reads each target. If a target has changed since the plan was made, records its outcome in
+ * `ends`, so that it is not edited.
  */
 async function prepareEdits(
   context: Context,

@@ -79,7 +79,10 @@ function findCommand(program: Command, words: readonly string[]): Command {
   return command;
 }
 
-/** Offers the commands below the typed path. As the first word, also offers topics. */
+/**
+ * Offers the subcommands of the command that was typed so far. When nothing was typed, also offers
+ * the topics.
+ */
 function offerPages({ command: help, operands }: CompletionPoint): Offers {
   let at = help.parent ?? help;
   for (const operand of operands) at = findBelow(at, operand) ?? help;

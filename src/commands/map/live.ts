@@ -32,7 +32,7 @@ export async function followMap(
 
 /**
  * Returns the part of the fleet that the map follows. Throws a usage error for a zone filter.
- * `flag` is the flag that errors name.
+ * `flag` is the flag that the error names.
  */
 export async function choosePart(context: Context, asked: MapFilters, flag: '--live' | '--serve') {
   if (asked.zone !== undefined) {

@@ -20,7 +20,7 @@ export interface PageServerOptions {
   past: ((atMs: number) => Promise<Payload>) | undefined;
   /** Returns a tile of the archive. Undefined without an archive. */
   readTile?: ((z: number, x: number, y: number) => Promise<Buffer | undefined>) | undefined;
-  /** How long a tab may not read before it is disconnected. */
+  /** A tab that receives no data for this long is disconnected. */
   idleMs?: number;
 }
 

@@ -23,7 +23,7 @@ export type MapFilters = FlagsOf<typeof addFleetFilters<[], NoFlags>> & Pick<Map
 /** The data for a drawing, without the bicycles. */
 export type FleetFacts = Awaited<ReturnType<typeof readFacts>>;
 
-/** Everything that was read for a drawing on a terminal or as a picture. */
+/** All data for a drawing on a terminal or as a picture. */
 export interface FleetPicture extends FleetFacts {
   /**
    * All bicycles, including those without a position. `json` is the JSON text of a bicycle; its
@@ -32,7 +32,7 @@ export interface FleetPicture extends FleetFacts {
   bicycles: readonly ListedItem<Bicycle>[];
 }
 
-/** Reads the fleet and the facts for a drawing. Throws the errors of a list. */
+/** Reads the fleet and all other data for a drawing. Throws the errors of a list. */
 export async function readFleet(context: Context, asked: MapFilters): Promise<FleetPicture> {
   const bicycles: ListedItem<Bicycle>[] = [];
   const facts = await readFacts(context, asked, (items) => {

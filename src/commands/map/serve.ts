@@ -96,8 +96,9 @@ function followPage(
   const { clock } = context;
   let isTold = false;
   /**
-   * A context that prints only the first notice. Otherwise a failure to read the alerts would be
-   * reported twice a minute. The request is not retried, because the next read follows soon.
+   * A context that prints only the first notice. With the usual context, a failure to read the
+   * alerts would be reported twice a minute. The request is not retried, because the next read
+   * follows soon.
    */
   const quiet: Context = {
     ...context,

@@ -93,8 +93,8 @@ const OVERTAKING_MS = 500;
 const PRUNE_MS = 3_600_000;
 
 /**
- * The maximum number of pages for a catch-up of one organization. Beyond it, the whole list is read
- * instead, several pages at a time.
+ * The maximum number of pages that are read to find the changes of one organization. When there are
+ * more, the whole list is read instead, several pages at a time.
  */
 const MOST_PAGES = 200;
 /**

@@ -32,7 +32,8 @@ interface Tally {
   changes: number;
   alerts: number;
   /**
-   * Whether a change was found only by reading the list. Such a change can hide further changes.
+   * Whether the change was only found by reading the list. Other changes may have happened before
+   * it without being noticed.
    */
   hasListChange: boolean;
 }

@@ -165,7 +165,7 @@ function computeOne(
   return { value: value === undefined ? null : rounded(value), isCertain };
 }
 
-/** Rounds to three decimals, which are milliseconds for a length of time. */
+/** Rounds to three decimals. For a time in seconds, this is a precision of one millisecond. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

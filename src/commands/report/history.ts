@@ -57,8 +57,8 @@ const BICYCLES = `SELECT b.uuid, b.name, b.model, b.state, b.latitude, b.longitu
 
 /**
  * The query for the state changes of a period, sorted by bicycle. SQLite reads the rows in the
- * order of the disk and then sorts them. Finding each row through an index would take twice as
- * long.
+ * order in which they are stored, and then sorts them. Finding each row through an index would take
+ * twice as long.
  */
 const CHANGES = {
   sqlite: `SELECT bicycle, at, old, new, source FROM changes NOT INDEXED

@@ -21,7 +21,10 @@ export interface Interval {
 }
 
 export interface TimePart extends Interval {
-  /** The local date on which the part starts, such as `2026-11-23`. For a month only `2026-11`. */
+  /**
+   * The local date on which the part starts, such as `2026-11-23`. For a month, only the year and
+   * the month, such as `2026-11`.
+   */
   readonly name: string;
 }
 

@@ -16,8 +16,8 @@ export const MOST_VANS = 200;
 const MOST_HOURS = 168;
 const MOST_MINUTES = 24 * 60;
 /**
- * The lowest accepted speed. With a lower one, times would become too large for a date and for the
- * router's table.
+ * The lowest accepted speed. With a lower speed, travel times would be too large for a date and for
+ * the router's table.
  */
 const LEAST_KMH = 1;
 const MOST_KMH = 200;

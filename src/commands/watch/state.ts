@@ -291,8 +291,8 @@ export class Watch {
   }
 
   /**
-   * Shows an entry. Ends the watch when the entry meets --until or the maximum number of entries is
-   * reached.
+   * Shows an entry. Ends the watch when the entry satisfies the condition of --until, or when the
+   * maximum number of entries is reached.
    */
   #showLast(effect: WatchEffect, isMet: boolean) {
     this.#add(effect);
@@ -338,7 +338,9 @@ export class Watch {
     return { entry: { type: 'other', envelope, text: JSON.stringify(message) }, fields: message };
   }
 
-  /** Returns whether an entry passes the filters, and whether it meets --until. */
+  /**
+   * Returns whether an entry passes the filters, and whether it satisfies the condition of --until.
+   */
   #judge(
     envelope: PushEnvelope | undefined,
     fields: Content['fields'],
@@ -373,8 +375,9 @@ export class Watch {
   }
 
   /**
-   * Handles the first data of a bicycle. A bicycle that is followed individually may already meet
-   * --until. For a whole organization, only later changes can meet it.
+   * Handles the first data of a bicycle. If the bicycle is followed individually, this data may
+   * already satisfy the condition of --until. If a whole organization is followed, only later
+   * changes can satisfy it.
    */
   #takeLearned(after: Bicycle) {
     const { bicycles, until } = this.plan;
@@ -448,7 +451,10 @@ export class Watch {
     return `last seen: ${seen.map((field) => `${field}=${bicycle[field]}`).join(', ')} (${bicycle.name ?? bicycle.uuid})`;
   }
 
-  /** Ends the watch. First shows messages that still wait for another one. */
+  /**
+   * Ends the watch. First shows the messages about leaving a state that still wait for a second
+   * message.
+   */
   #end(reason: WatchEnd, error?: FleetError) {
     if (this.#effects.at(-1)?.type === 'end') return;
     if (this.#counts.shown !== this.plan.maxEvents) this.#showLeft(Number.POSITIVE_INFINITY);
