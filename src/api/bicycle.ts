@@ -37,15 +37,15 @@ type NumberField = (typeof BICYCLE_NUMBERS)[number];
 type TextField = Exclude<(typeof BICYCLE_FIELDS)[number], NumberField | 'uuid'>;
 
 /**
- * A bicycle as the service sends it (interface.md section 2.1). Types are "not shown", so every
- * field may be missing, null, or a number written as a string.
+ * A bicycle as the service sends it (interface.md section 2.1). The types of the fields are "not
+ * shown", so every field may be missing, null, or a number written as a string.
  */
 export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
 } & {
   /**
-   * Read this field with `bicycleUuid`. A service may send a number here, and that must not end a
-   * watch.
+   * Read this field with `bicycleUuid`, because a service may send a number here. This must not end
+   * a watch with an error.
    */
   uuid?: unknown;
   /**

@@ -46,7 +46,7 @@ export function resourceLink(baseUrl: URL, field: LinkField, text: string): stri
 
 const UUID_AT_END = new RegExp(`(?:^|/)(${UUID.source.slice(1, -1)})/?$`, 'i');
 
-/** The words of paths that name collections, and the noun for one item of each collection. */
+/** The path segments of collections, each with the noun for one of its items. */
 const COLLECTIONS: ReadonlyMap<string, string> = new Map([
   ['bicycles', 'a bicycle'],
   ['alerts', 'an alert'],

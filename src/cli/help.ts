@@ -53,8 +53,8 @@ export function helpConfiguration(): HelpConfiguration {
     formatItem(term, termWidth, description, helper) {
       const indent = `\n${MARGIN}${' '.repeat(termWidth)}${MARGIN}`;
       const width = (helper.helpWidth ?? PIPE_WIDTH_COLUMNS) - indent.length + 1;
-      // Commander puts quotes around a default value that is a text. fleet shows it without quotes,
-      // like a number.
+      // Commander puts quotes around a default value that is a string. fleet shows it without
+      // quotes, like a number.
       const unquoted = description.replace(/\(default: "([^"]*)"\)$/, '(default: $1)');
       const text = helper.boxWrap(unquoted, width).replaceAll('\n', indent);
       if (text === '') return MARGIN + term;

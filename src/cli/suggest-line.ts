@@ -133,7 +133,7 @@ interface SplitLine {
 
 /**
  * Returns the command lines that the user may have meant with a refused line, the most likely line
- * first, quoted for the shell. Returns no line when fleet would not certainly accept it. `argv` has
+ * first, quoted for the shell. Leaves out a line unless fleet would certainly accept it. `argv` has
  * the words after `fleet`.
  */
 export function suggestLines(program: Command, argv: readonly string[]): string[] {
@@ -238,7 +238,7 @@ function isHalfPlace(flags: readonly string[]): boolean {
   return flags.at(-2) === '--near' && /^-?[\d.]+,?$/.test(flags.at(-1) ?? '');
 }
 
-/** Returns the option with this long name. Any command may declare it. */
+/** Returns the option with this long name, whichever command declares it. */
 function anyOption(command: Command, long: string): Option | undefined {
   return (
     command.options.find((option) => option.long === long) ??

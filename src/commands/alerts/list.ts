@@ -10,7 +10,10 @@ import { ALERTS, alertsNamed } from '../../views/alert.js';
 import { findBicycle } from '../bicycles/find.js';
 import type { ListAlertsOptions } from './flags.js';
 
-/** The default order, because the interface does not define an order for alerts. */
+/**
+ * The order that fleet requests by default, because the interface does not define an order for
+ * alerts.
+ */
 const NEWEST_FIRST = '-created';
 
 /** Formats that print alerts as the service sent them. */

@@ -139,7 +139,7 @@ function findWord(program: Command, argv: readonly string[]): number {
   return -1;
 }
 
-/** The form of an alias name. Names in an edited settings file that do not match are ignored. */
+/** Matches a valid alias name. Other names in an edited settings file are ignored. */
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
 /** Replaces an alias by its line. With `--help`, replaces it only by the command of its line. */
@@ -168,8 +168,9 @@ const PLACEHOLDER = /\$([1-9@])/g;
 /**
  * Returns the words of an alias with its arguments filled in.
  *
- * `$1` to `$9` are single arguments. `$@` as a word of its own stands for all arguments; inside a
- * word, such as `--name=$@`, they are joined. Arguments without a placeholder are added at the end.
+ * `$1` to `$9` are single arguments. `$@` as a separate word means all arguments. Inside a word,
+ * such as `--name=$@`, the arguments are joined. Arguments without a placeholder are added at the
+ * end.
  */
 export function fillAlias(name: string, line: string, given: readonly string[]): string[] {
   const words = wordsOf(line) ?? [];

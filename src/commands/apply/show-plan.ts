@@ -46,8 +46,8 @@ const ROWS: Shape<PlanRow> = {
 const READS_AT_ONCE = 8;
 
 /**
- * Prints the targets. When some of them have changed since the plan, throws a FleetError of kind
- * `partial` after the table.
+ * Prints the targets. When some of them have changed since the plan was made, throws a FleetError
+ * of kind `partial` after the table.
  */
 export async function showPlan(context: Context, file: PlanFile, journal: string): Promise<void> {
   const { header, targets } = file;

@@ -81,7 +81,7 @@ export function crossesDateLine([east, , west]: Box): boolean {
 
 /**
  * Splits a box that crosses the date line into a western and an eastern box. Assumed: the service
- * does not support a box whose east is smaller than its west, and swaps the corners.
+ * does not support a box whose east is smaller than its west, and would swap the corners.
  */
 export function splitBox(box: Box): readonly Box[] {
   if (!crossesDateLine(box)) return [box];

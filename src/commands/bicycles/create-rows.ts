@@ -41,7 +41,7 @@ const MOST_CHARACTERS = 256 * 1024 * 1024;
 /** Reading stops after this many problems. */
 const MOST_PROBLEMS = 1000;
 
-/** How many further problems the hint of an error shows. */
+/** How many problems an error lists after the first one. */
 const PROBLEMS_SHOWN = 10;
 
 /** The fields that a row can set. */

@@ -228,8 +228,8 @@ function refuseUnknownColumns(
   fieldsOfService: ReadonlySet<string>,
   { source, isClearing }: { source: string; isClearing: boolean },
 ): void {
-  // Empty cells of a known field are ignored. An export has a column for every known field, even
-  // when the service does not have the field.
+  // Empty cells of a known field are ignored, because an export has a column for every known field,
+  // even when the service does not have the field.
   const isUnused = (row: TargetRow, field: string, value: unknown) =>
     row.isCells && value === null && !isClearing && OPERATOR_FIELDS.some((each) => each === field);
   const columns = new Set(

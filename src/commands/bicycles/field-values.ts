@@ -94,8 +94,8 @@ function numberText(value: unknown): string | undefined {
 
 /**
  * Returns the new value that a flag sets. `null` clears the field. The name of a linked resource is
- * looked up. When the current value is not a text, the type of the new value is inferred from its
- * text.
+ * looked up. When the current value is not a string, the type of the new value is inferred from the
+ * typed text.
  */
 export async function readFlagValue(
   context: Context,

@@ -1,5 +1,5 @@
-// Carries out the edits and creations of a plan file. Skips targets whose values at the service are
-// no longer the planned ones.
+// Carries out the edits and creations of a plan file. Skips a target whose values at the service
+// have changed since the plan was made.
 
 import { BICYCLE } from '../../api/bicycle.js';
 import { endOfDifference } from '../../bulk/actions.js';
@@ -163,7 +163,8 @@ async function findExisting(
 }
 
 /**
- * Returns an index of the tasks by a text, such as the name. Tasks without this text are left out.
+ * Returns the tasks by a text that identifies them, such as the name. Tasks without this text are
+ * left out.
  */
 function indexTasks(
   tasks: readonly Task[],

@@ -171,7 +171,10 @@ function lookForOrganization({
   return [warning('organization', 'not set: fleet watch needs one as an argument', next)];
 }
 
-/** Returns the command that changes a setting in its current place, such as the environment. */
+/**
+ * Returns the command that changes a setting in the place where it is set now, such as the
+ * environment.
+ */
 export function changeCommand(
   { settings }: CheckedSettings,
   name: keyof Settings,

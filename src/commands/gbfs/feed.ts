@@ -108,7 +108,8 @@ function vehicleOf(bicycle: Bicycle, selection: FeedSelection): Vehicle | string
   const reports = REPORTS.map((field) => readTime(bicycle[field]) ?? 0).filter(
     (atMs) => atMs >= FIRST_MS,
   );
-  // A report with a future time comes from a clock that is ahead, so it counts as made now.
+  // A report with a future time comes from a clock that is ahead. The current time is then used
+  // instead.
   const reportedMs = reports.length === 0 ? undefined : Math.min(nowMs, Math.max(...reports));
   if (Number.isFinite(maxAgeMs) && nowMs - (reportedMs ?? 0) > maxAgeMs)
     return 'silent for longer than --max-age';

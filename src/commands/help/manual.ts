@@ -114,8 +114,8 @@ function showPage({ name, section, summary, text, others }: Page, date: string):
 }
 
 /**
- * Escapes for special characters of roff. Also for quotes and dashes, because roff would replace
- * them by typographic ones.
+ * The escapes for characters that are special in roff. These include quotes and dashes, because
+ * roff would replace them by typographic ones.
  */
 const MARKS: { readonly [mark: string]: string } = {
   '\\': '\\e',

@@ -101,7 +101,7 @@ export function* drawPage(
   }
 }
 
-/** Yields the JSON of the payload with these rows, which are JSON texts. */
+/** Yields the JSON of the payload with these rows. The rows are already JSON strings. */
 function* dataWithRows(payload: Payload, rows: readonly string[]) {
   const { rows: _rows, ...others } = payload;
   yield `${inScript(others).slice(0, -1)},"rows":[`;

@@ -192,8 +192,8 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
 }
 
 /**
- * Returns the path after the secret and the query of a request, or undefined when the secret is
- * wrong.
+ * Returns the query of a request, and the part of its path that follows the secret. Undefined when
+ * the secret is wrong.
  */
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);

@@ -101,7 +101,9 @@ export function answerError(error: ToolError) {
   };
 }
 
-/** Replaces exact numbers by ordinary numbers. A number that would lose digits becomes a text. */
+/**
+ * Converts exact numbers to JavaScript numbers. A number that would lose digits becomes a string.
+ */
 function plainJson(value: unknown): unknown {
   const written = writtenNumber(value);
   if (written !== undefined) {

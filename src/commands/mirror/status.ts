@@ -166,7 +166,10 @@ function timeAndAge(utc: string, { ms, zone }: Now): string {
   return `${wholeSeconds(utc, zone)} (${age(utc, ms)})`;
 }
 
-/** Formats a time with whole seconds, in the zone or in UTC. The JSON output keeps all digits. */
+/**
+ * Formats a time with whole seconds, in the user's time zone or in UTC. The JSON output keeps all
+ * digits.
+ */
 export function wholeSeconds(utc: string, zone: TimeZone | undefined): string {
   return zone === undefined ? utc.replace(/\.\d+Z$/, 'Z') : showLocalTime(Date.parse(utc), zone);
 }

@@ -32,8 +32,8 @@ interface Tally {
   changes: number;
   alerts: number;
   /**
-   * Whether the change was only found by reading the list. Other changes may have happened before
-   * it without being noticed.
+   * Whether a change in this time was only found by reading the list. Other changes may have
+   * happened before it without being noticed.
    */
   hasListChange: boolean;
 }

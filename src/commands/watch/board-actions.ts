@@ -68,7 +68,8 @@ function pressInQuestion(
   }
   if (key === 'backspace')
     return { dialog: { ...dialog, typed: [...typed].slice(0, -1).join('') } };
-  // Only single characters are inserted. Other keys, such as arrow keys, have longer names.
+  // A key that is a single character inserts this character. Other keys, such as arrow keys, have
+  // longer names and insert nothing.
   if ([...key].length === 1 && typed.length < LONGEST_TYPED)
     return { dialog: { ...dialog, typed: typed + key } };
   return { dialog };

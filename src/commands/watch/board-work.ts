@@ -85,7 +85,7 @@ export async function refuseToAct(context: Context, isReplay: boolean): Promise<
   await refuseIfReadOnly(context);
 }
 
-/** Returns the global flags with which the shown command uses the same service. */
+/** Returns the global flags that the equivalent command needs to use the same service. */
 function serviceFlags({ flags }: Context): string[] {
   const given: readonly (readonly [string, string | number | undefined])[] = [
     ['--profile', flags.profile],

@@ -221,7 +221,8 @@ export class Board {
     if (key === 'enter') this.#change({ isTyping: false });
     else if (key === 'escape') this.#change({ isTyping: false, filter: '' });
     else if (key === 'backspace') this.#change({ filter: [...filter].slice(0, -1).join('') });
-    // Only single characters are inserted. Other keys, such as arrow keys, have longer names.
+    // A key that is a single character inserts this character. Other keys, such as arrow keys, have
+    // longer names and insert nothing.
     else if ([...key].length === 1 && filter.length < FILTER_CHARACTERS)
       this.#change({ filter: filter + key, selected: 0, scroll: 0 });
   }
