@@ -36,8 +36,8 @@ export function helpConfiguration(): HelpConfiguration {
         .join('\n'),
     commandDescription: (command) => unfold(command.description()) + otherNames(command),
     commandUsage: (command) => `${pathOf(command)} ${usageOf(command)}`,
-    // The last line of the page names the guide to the flags of every command, which include
-    // --help.
+    // The flags of every command, such as --help, are not listed on each page. The last line of a
+    // page names the guide that describes them.
     visibleOptions: (command) =>
       command.parent === null ? [] : command.options.filter(({ hidden }) => !hidden),
     // The first page shows only the names of commands. The page of each command shows its

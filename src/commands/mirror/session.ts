@@ -526,8 +526,8 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // The count can change in other ways too: bicycles can move between the organizations of this
-    // writer and those of another writer.
+    // The number of known bicycles can change in other ways too. For example, bicycles can move
+    // between the organizations of this writer and those of another writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }
