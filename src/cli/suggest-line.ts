@@ -110,6 +110,11 @@ const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['--fix'],
 };
 
+/** Flags that a command accepts only with another flag, and that flag with a usual value. */
+const COMPANIONS: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
+  stats: { '--since': ['--by', 'day'], '--until': ['--by', 'day'] },
+};
+
 /**
  * Values of other tools, and fleet's values for them. Undefined means that the flag has no value in
  * fleet.
@@ -371,6 +376,8 @@ function correctFlags(
     const name = isKnown(typed) ? typed : long;
     corrected.push(...(replaced ?? [name, ...(value === undefined ? [] : [value])]));
   }
+  for (const [flag, companion] of Object.entries(COMPANIONS[command.name()] ?? {}))
+    if (corrected.includes(flag) && !corrected.includes(companion[0])) corrected.push(...companion);
   return corrected;
 }
 

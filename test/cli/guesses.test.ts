@@ -65,6 +65,7 @@ const GUESSES: readonly (readonly [typed: string | readonly string[], meant: str
   ['watch -f', 'watch'],
   ['watch --follow', 'watch'],
   ['map --open', 'map --serve'],
+  ['bicycles stats --last 7d', 'bicycles stats --since 7d --by day'],
   ['health', 'doctor'],
   ['doctor --fix', 'doctor'],
   ['mirror query rentals', "mirror query 'select * from rentals limit 10'"],
