@@ -127,8 +127,8 @@ async function* findTargets(
 }
 
 /**
- * Returns the task that changes a bicycle or alert. `fields` are its values from the input or from
- * the service's list.
+ * Returns the task that changes a bicycle or alert. `fields` contains the values of the bicycle or
+ * alert, from the input or from the service's list.
  */
 function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Task {
   // Results show a bicycle by its name, and an alert by its message.
@@ -146,8 +146,8 @@ export type HistoryRule =
    */
   | 'not-carried-out'
   /**
-   * The history must not contain an entry after the transition that an earlier run made. Otherwise
-   * the bicycle is no longer in the state that this run left.
+   * An earlier run made a transition. The history must not contain an entry after it, because then
+   * the bicycle is no longer in the state in which the earlier run left it.
    */
   | 'nothing-later';
 
@@ -163,7 +163,8 @@ export interface PlannedActionsOptions {
    */
   observedAt(target: PlanTarget): string | undefined;
   /**
-   * Returns the transition that led to the observed state of the target. `nothing-later` uses it.
+   * Returns the transition that led to the observed state of the target. The rule `nothing-later`
+   * compares the history with it.
    */
   ownTransition?(target: PlanTarget): string;
   /** Values that identify the journal of the run. */
@@ -171,8 +172,8 @@ export interface PlannedActionsOptions {
 }
 
 /**
- * Reads at most this many pages of a bicycle's history. A bicycle should not change more often
- * between a plan and its run.
+ * Reads at most this many pages of a bicycle's history. A bicycle has fewer transitions than this
+ * between the writing of a plan and its run.
  */
 const HISTORY_PAGES = 2;
 
@@ -184,8 +185,8 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
   /**
-   * Targets that appear in the service's list but not at their own URLs. The check right before the
-   * request uses these values, because it cannot read the target again.
+   * Targets that the service shows in its list, but not at the URL of the single bicycle. They
+   * cannot be read again right before the request, so that check uses these values from the list.
    */
   const onlyListed = new Map<string, Present>();
   const check = (present: Present | undefined, task: Task) =>
@@ -312,8 +313,8 @@ async function findInHistory(
 }
 
 /**
- * Returns the entry that followed the earlier run's own transition, or undefined when there is
- * none. When `later` does not contain that transition, returns its oldest entry.
+ * Returns the first entry after the earlier run's own transition, or undefined when there is no
+ * such entry. When `later` does not contain the transition, returns the oldest entry of `later`.
  */
 function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
   const oldestFirst = [...later]
@@ -323,10 +324,7 @@ function findFollowing(later: readonly Transitioned[], own: string): Transitione
   return oldestFirst[ownIndex + 1];
 }
 
-/**
- * Determines the outcome of unresolved requests. Looks up all requests of one transition, then
- * those of the next.
- */
+/** Determines the outcome of unresolved requests, one transition at a time. */
 async function lookUpByVerb(
   client: Client,
   resource: Resource,
@@ -338,7 +336,8 @@ async function lookUpByVerb(
   for (const verb of verbs) {
     const ofVerb = doubts.filter(({ task }) => task.verb === verb);
     const action = { resource, verb, target: targetStateOf(verb) };
-    // With several transitions, it is unknown which of them led to the states in the answers.
+    // If the run has several transitions, an answer does not show which one led to a state. The
+    // states in the answers are then ignored.
     const reached = verbs.size === 1 ? shown.reached : new Set<string>();
     decided.push(...(await lookUpActions(client, ofVerb, action, { reached })));
   }

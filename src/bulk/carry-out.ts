@@ -92,9 +92,9 @@ async function bindingOf({ settings }: Context, { change, identity }: BulkPlan):
 }
 
 /**
- * Sorts the tasks by the journal of earlier runs. Keeps the order of the input. `turns` are the
- * tasks to send, and the finished or unchanged tasks with their outcome. `doubts` are the tasks
- * whose requests got no answer.
+ * Sorts the tasks into two groups by the journal of earlier runs, in the order of the input.
+ * `doubts` contains the tasks whose requests got no answer. `turns` contains all others: the tasks
+ * to send, and the finished or unchanged tasks together with their outcome.
  */
 export function sortTasks(
   { change, tasks }: BulkPlan,
@@ -118,7 +118,8 @@ const UNCHANGED: TaskEnd = {
 };
 
 /**
- * Returns the outcome of a task that an earlier run finished. The task needed no time in this run.
+ * Returns the outcome of a task that an earlier run finished. The result has no duration, because
+ * this run sent no request for the task.
  */
 function endBefore({ uuid }: JournalEntry, before: ChangeResult): TaskEnd {
   if (before.outcome !== 'refused')
@@ -138,7 +139,8 @@ export function failureOf({ outcome, status, message, request_id }: ChangeResult
 }
 
 /**
- * Before the question, lists at most this many targets that changed. The results list all of them.
+ * Lists at most this many changed targets before the confirmation question. The results list all of
+ * them.
  */
 const CHANGED_SHOWN = 20;
 
@@ -169,8 +171,8 @@ async function readTargets(
 }
 
 /**
- * Returns the bicycle's state and version from the input, or from an up-to-date mirror, or null
- * when both do not have them.
+ * Returns the bicycle's state and version from the input or from an up-to-date mirror. Returns null
+ * when neither of them contains the bicycle's state.
  */
 async function findBefore(
   { change }: BulkPlan,
@@ -184,13 +186,14 @@ async function findBefore(
     : describeBefore(parseJson(found) as { [field: string]: unknown });
 }
 
-/** An unresolved task for which no evidence was found. */
+/** An unresolved task whose outcome cannot be determined from the service's data. */
 type Undecided = Extract<DecidedDoubt, { kind: 'unknown' }>;
 
 /**
- * Determines the outcome of tasks that an earlier run left unresolved. Waits until `--settle`
- * seconds after `startedMs` on the monotonic clock. Sends the tasks that the service certainly did
- * not carry out. Reports each task once, even after a stop. Never rejects; a failure stops the run.
+ * Determines the outcome of tasks that an earlier run left unresolved. First waits until `--settle`
+ * seconds have passed since `startedMs` (monotonic clock), so that late requests have arrived.
+ * Sends the tasks again that the service certainly did not carry out. Reports each task once, even
+ * after a stop. Never rejects; a failure stops the run.
  */
 export async function settleDoubts(
   run: BulkRun,
@@ -277,7 +280,7 @@ function turnOf(doubt: DecidedDoubt): Turn {
   return { ...task, end: { result, uuid: entry.uuid, error: failureOf(result) } };
 }
 
-/** Prints at most this many notices about changed values, and then the number of the others. */
+/** Prints at most this many notices about changed values, and then how many more there are. */
 const NOTES_SHOWN = 5;
 
 /** Prints notices about values that the service stored in a different form. */
@@ -301,8 +304,8 @@ async function conclude({
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    // A program that ends by a signal prints no error, so the unknown outcome is printed as a
-    // notice.
+    // When a signal ends the program, no error is printed. The message about the unknown outcome is
+    // therefore printed as a notice.
     if (isSignal(lastError)) await context.notice(lastError.message);
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;

@@ -38,9 +38,9 @@ import type { BulkChange, DecidedDoubt, Doubt, ShownByAnswers, TaskDecision } fr
 const HISTORY_PAGES = 5;
 
 /**
- * Reads at most this many pages of a list. "It is not meant for keeping a whole fleet in sync by
- * requesting thousands of bicycles at once" (interface.md section 1). The newest changes come
- * first.
+ * Reads at most this many pages of a list, because the list "is not meant for keeping a whole fleet
+ * in sync by requesting thousands of bicycles at once" (interface.md section 1). The newest changes
+ * are on the first pages.
  */
 const LIST_PAGES = 500;
 
@@ -107,7 +107,7 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  // Some users may act on bicycles but not list them. For them the list is skipped.
+  // The search in the list is skipped for users who may act on bicycles but not list them.
   await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
@@ -173,7 +173,8 @@ async function findInList(
 }
 
 /**
- * Passes alerts to `take`, most recently changed first, until `take` returns true or the list ends.
+ * Reads alerts, most recently changed first, and calls `take` with each one. Stops when `take`
+ * returns true or the list ends.
  */
 async function readNewestAlerts(client: Client, take: (alert: Bicycle) => boolean): Promise<void> {
   let pages = 0;
@@ -246,7 +247,10 @@ export function decideAction(
   return { kind: 'done', state, how: 'state', why: `it was ${before} before and is ${state} now` };
 }
 
-/** Returns why the outcome is unknown when the journal has no state from before the request. */
+/**
+ * Returns the reason for an unknown outcome when the journal does not contain the state before the
+ * request.
+ */
 function whyUnknownBefore(history: Evidence['history']): string {
   if (history === undefined || history.length === 0) return 'it was changed since';
   return "the service's history shows it in the second in which the run began, and its state before is not known";
@@ -258,8 +262,8 @@ function isUntouched(now: NonNullable<Evidence['now']>, { start, before }: Sendi
 }
 
 /**
- * Whether a history entry is this user's transition, in a second that is certainly after the start
- * of the run.
+ * Whether a history entry proves that this user made the transition during the run: its time is
+ * certainly after the start of the run.
  */
 function provesAction(
   { transition, timestamp, by }: HistoryEntry,
@@ -448,8 +452,9 @@ function newestFirst({ listPath, many }: Resource, field: Dated) {
 }
 
 /**
- * Passes items to `take`, newest first, until `take` returns true or the list ends. Resolves with
- * false when it stops at the maximum number of pages.
+ * Reads the items of a list, newest first, and calls `take` with each one. Stops when `take`
+ * returns true or the list ends. Resolves with false when the maximum number of pages was read
+ * without a match.
  */
 export async function readNewest(
   client: Client,

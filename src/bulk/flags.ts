@@ -36,7 +36,7 @@ export type ChangeOptions = FlagsOf<typeof addBulkFlags<[], NoFlags>> &
   FlagsOf<typeof addYesFlag<[], NoFlags>>;
 
 /**
- * Adds the flags of `act`. `words` contains the descriptions that differ between bicycles and
+ * Adds the flags of `act`. `words` contains the texts of the help that differ between bicycles and
  * alerts.
  */
 export function addActFlags<A extends unknown[], O extends OptionValues>(

@@ -68,7 +68,7 @@ export interface ChangedFields {
 export interface RecordedRun {
   /** Undefined when the run ended before it could send anything. */
   startedAtMs: number | undefined;
-  /** The date of the run's last dated record. */
+  /** The latest time that a record of this run contains. */
   lastAtMs: number | undefined;
   /** Whether the run recorded its end. Otherwise it was killed or is still running. */
   isEnded: boolean;
@@ -100,7 +100,7 @@ export interface JournalEntry {
    * Null when unknown.
    */
   atMs: number | null;
-  /** The earliest request of the task whose outcome is not known. */
+  /** The earliest request of this task among its requests with an unknown outcome. */
   sending: Sending;
 }
 
@@ -205,10 +205,10 @@ function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | 
 }
 
 /**
- * Reads further bytes of a journal. A journal that a crash cut off anywhere is still usable,
- * because each request has its line on the disk before it is sent. Notes edited lines as damage.
- * Throws a FleetError of kind `usage` for a file that is not a journal, or has another version of
- * the format.
+ * Reads bytes that were added to a journal. A crash can cut off the journal at any byte without
+ * making it unusable, because each request is on the disk before it is sent. Records edited lines
+ * as damage. Throws a FleetError of kind `usage` for a file that is not a journal, or has another
+ * version of the format.
  */
 export function readOn(journal: Journal, bytes: Buffer, path: string): void {
   let from = 0;
@@ -333,8 +333,8 @@ export function checkDamage({ damage }: Journal, path: string): void {
 }
 
 /**
- * Throws for a file of another program. Accepts an incomplete first line: such a run has sent no
- * request.
+ * Throws for a file of another program. Accepts a file with only an incomplete first line, because
+ * the run that wrote it has sent no request.
  */
 function checkFirst(text: string, path: string): void {
   const start = text.slice(0, FIRST_WORDS.length);
@@ -349,8 +349,8 @@ function checkFirst(text: string, path: string): void {
 }
 
 /**
- * Reads a header. When two runs create a journal at the same time, the first header counts, and
- * only one of the runs gets the journal.
+ * Reads the header of a journal. When two runs create a journal at the same time, the file has two
+ * headers. The first one counts, and only one of the runs may use the journal.
  */
 function takeHeader(journal: Journal, record: JournalRecord, path: string): void {
   const { fleet_journal: version, sum, ...binding } = record;

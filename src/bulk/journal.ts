@@ -167,7 +167,7 @@ export async function openJournal(
   const id = randomBytes(6).toString('hex');
   const journal = records.emptyJournal();
   const isMissing = !existsSync(path);
-  // The counter must be checked before `openRegular` creates the journal.
+  // This check must come before `openRegular`, because `openRegular` creates a missing journal.
   if (isMissing && !options.isTrusted) await checkCounter(journal, path);
   const handle = await openRegular(path, constants.O_RDWR | constants.O_CREAT | constants.O_APPEND);
   const refresh = async () => {
@@ -183,7 +183,7 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The checks below cover the file only up to this moment.
+    // The checks below are valid for the file only as it is at this moment.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;
@@ -242,11 +242,11 @@ export async function openJournal(
   }
 }
 
-/** The last time when the run found that it still had its journal. */
+/** The last check in which the run found that no other run had taken over its journal. */
 interface LastCheck {
   /** The time of the check, on the monotonic clock. */
   atMs: number;
-  /** The total time for which the process had been suspended by then. */
+  /** How long the process had been suspended in total until the check. */
   suspendedMs: number;
   /** The number of bytes that are being appended now. */
   writing: number;
@@ -302,7 +302,7 @@ interface Announcement {
   transition?: string | undefined;
 }
 
-/** The parts with which `openRecords` writes records. */
+/** The values and functions that `openRecords` needs to write records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;
@@ -310,7 +310,7 @@ interface RecordsOptions {
   whyUncertain(): string | undefined;
   /** Aborted when the journal is closed. */
   over: AbortController;
-  /** Closes the counter file. With `isWhole`, stores the number of records first. */
+  /** Closes the counter file. When `isWhole` is true, it first stores the number of records. */
   finish(isWhole: boolean): Promise<void>;
 }
 

@@ -46,10 +46,10 @@ type Body = { [name: string]: unknown };
 type Reading = Record<'uuid' | 'name' | 'state', string | null>;
 
 /**
- * Reads the body of a 2xx answer. A body means success when it is empty, or an object of this
+ * Reads the body of a 2xx answer. The change succeeded if the body is empty, an object of this
  * bicycle without errors, or an object without `uuid`, `error` and `errors`. Any other body may
- * come from a proxy; then returns a description of the body. Assumed: the object is the changed
- * bicycle.
+ * come from a proxy, so the function returns a description of it. Assumed: the object is the
+ * changed bicycle.
  */
 function readChange(
   text: string,
@@ -217,8 +217,8 @@ const NOT_IN_NAMES = /[^\p{L}\p{N}\p{S}]+/gu;
 function fold(text: string): string {
   // Lower case first, then upper case: this makes "ß" equal to "ẞ", and "ς" equal to "σ".
   const folded = text.normalize('NFKC').replace(REMOVED, '').toLowerCase().toUpperCase();
-  // NFKD separates accents from letters. A text that was cut before an accent then still is a
-  // prefix of the whole text.
+  // NFKD separates accents from letters. Therefore a text that was cut between a letter and its
+  // accent is still a prefix of the whole text.
   return folded.normalize('NFKD');
 }
 

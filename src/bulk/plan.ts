@@ -107,8 +107,8 @@ export interface BulkPlan {
   /** Whether the input is read from stdin. Questions are then asked on the terminal device. */
   isStdin: boolean;
   /**
-   * The output format of the results. With `single`, the failure of the only task becomes the error
-   * of the command.
+   * The output format of the results. If it has `single`, a failure of the only task becomes the
+   * error of the command.
    */
   shape: Shape<Ended>;
   /** Prints the answer to a single task instead of its result. */

@@ -17,14 +17,14 @@ import { doubtRefusal, endOf, isConcurrentEdit, judgeAnswer, judgeFailure } from
 import { type BulkPlan, type Task, type TaskEnd, type Turn, verbOf } from './plan.js';
 import type { Reporter } from './report.js';
 
-/** The parts of a run. */
+/** The values and functions that a run needs. */
 export interface BulkOptions {
   context: Context;
   plan: BulkPlan;
   options: ChangeOptions;
   journal: OpenJournal | undefined;
   reporter: Reporter;
-  /** Returns the state of a bicycle before its request, if it is known. */
+  /** Returns the state of a bicycle before its request, or null when it is unknown. */
   beforeOf(task: Task): Promise<Before | null>;
 }
 
@@ -47,7 +47,8 @@ const OUTAGE_FAILURES = 20;
 const CONCURRENT_EDIT_PAUSE_MS = 250;
 
 /**
- * The time for reporting unsent tasks after a signal, or after the reader closed the output pipe.
+ * How long fleet may report unsent tasks after a signal, or after the reader closed the output
+ * pipe.
  */
 const REST_LIMIT_MS = 500;
 
@@ -148,8 +149,8 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
       const { value: turn } = left.next();
       if (turn === undefined) break;
       const end = turn.end ?? (await attempt(run, turn));
-      // Waits only until the previous outcome is stored. The next request is sent while this
-      // outcome is written to the disk.
+      // Waits until the outcome of the previous task is stored. While the outcome of this task is
+      // written to the disk, the next request is already sent.
       await taking;
       taking = take(run, turn, end).catch(stop);
     }
@@ -160,7 +161,7 @@ export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> 
   if (over.aborted) await reportTheRest(run, left);
 }
 
-/** Reports the remaining tasks as not sent, until the time limit. */
+/** Reports the remaining tasks as not sent. After a signal, stops at the time limit. */
 async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> {
   const { over, context } = run;
   const isHurried = isSignal(over.reason) || over.reason instanceof ReaderLeft;
@@ -235,18 +236,16 @@ const NOT_SENT = endOf('not-sent', {});
 
 const FAILED_FAST = new FleetError('partial', 'stopped at the first failure (--fail-fast)');
 
-/**
- * The failure of a request that was held back because another run may have taken over the journal.
- */
+/** The error when a request was not sent, because another run may have taken over the journal. */
 const HELD_BACK = new FleetError(
   'output',
   'another run may have taken over the journal, and nothing was sent',
 );
 
 /**
- * Sends the request of a task. Sends it once more after a concurrent edit, because then nothing was
- * carried out. While Ctrl-Z or sleep suspends the process, another run can take over the journal.
- * Therefore the journal is checked right before the bytes are sent.
+ * Sends the request of a task. If another user saved the bicycle at the same time, the service
+ * refused the request, so it is sent once more. Another run can take over the journal while Ctrl-Z
+ * or sleep suspends this process. The journal is therefore checked right before the bytes are sent.
  */
 async function exchange(
   run: BulkRun,
