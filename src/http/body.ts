@@ -6,8 +6,8 @@ import { pipeline, type Readable, Transform } from 'node:stream';
 export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * The maximum size of one resource, either alone or as an item of a list. Output formats briefly
- * need ten times the memory of its text.
+ * The maximum size of one resource, either alone or as an item of a list. While an output format
+ * prints an item, it needs ten times the memory of the item's text.
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
@@ -96,8 +96,8 @@ export async function collectBody(
   headers: Readonly<Record<string, string>>,
   limitBytes: number,
 ): Promise<{ bytes: Buffer; error?: unknown }> {
-  // When the body fails in the same packet as the headers, its stream has already emitted the
-  // error.
+  // If the body failed in the same packet as the headers, its stream emitted the error before this
+  // function was called.
   if (body.errored !== null) return { bytes: Buffer.alloc(0), error: body.errored };
   const coding = codingOf(headers['content-encoding']);
   const store = openStore(limitBytes, coding === 'identity' ? declaredLength(headers) : 0);

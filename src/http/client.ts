@@ -285,8 +285,8 @@ async function exchange(
 }
 
 /**
- * The headers that are shown when a request contained a secret. Any other header of the response
- * may repeat the secret, even in an altered form that `hide` does not find.
+ * The only headers that are shown when the request contained a secret. Any other header of the
+ * response may repeat the secret, even in an altered form that `hide` does not find.
  */
 const HARMLESS: readonly (readonly [name: RegExp, value: RegExp])[] = [
   [/^content-type$/, /^[\w.+-]{1,40}\/[\w.+-]{1,40}(?:; ?charset=[\w-]{1,20})?$/],
@@ -342,8 +342,8 @@ function toAnswer(
     if (text !== undefined) return text;
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
-    // Drops the bytes of JSON responses, because keeping both would double the memory. `bytes` then
-    // encodes the text again.
+    // For a JSON response, drops the bytes, because the bytes and the text together need twice the
+    // memory. The getter `bytes` encodes the text again.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
     return text;
   };

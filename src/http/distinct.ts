@@ -12,8 +12,8 @@ export interface Seen {
 }
 
 /**
- * Remembers at least this many recent items. Fewer items move to the next page between two
- * requests.
+ * Remembers at least this many recent items, to recognise items that moved to the next page between
+ * two requests. Fewer items than this move at a time.
  */
 export const RECENT_ITEMS = 5_000;
 

@@ -183,7 +183,7 @@ export function reasonIn({ message }: Pick<FleetError, 'message'>): string | und
 /** Observed: the service's message when the URL is right but the object does not exist. */
 const NOT_THERE = /^No \w+ matches the given query/;
 
-/** The parsed error body when the request contained a secret: it is not read. */
+/** The result for a request that contained a secret: its error body is not parsed. */
 const UNREAD: ReturnType<typeof readErrorBody> = { text: undefined, detail: null };
 
 /** Messages for error responses without a message, by status. */
@@ -192,7 +192,7 @@ const WORDS_FOR_SILENCE: Readonly<Record<number, string>> = {
   407: 'it asks for a user and a password',
 };
 
-/** Ends the message of a change without a usable response. */
+/** The end of the error message when a change got no usable response. */
 const UNKNOWN_OUTCOME = 'whether it was carried out is unknown';
 
 function redirectFailure(

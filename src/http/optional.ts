@@ -9,8 +9,8 @@ import { FleetError } from '../errors.js';
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
- * Returns the result, or undefined when the service does not offer the resource. For errors that
- * must be thrown, `isUnknown` returns false.
+ * Returns the result, or undefined when the service does not offer the resource. An error is thrown
+ * instead when `isUnknown` returns false for it.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,

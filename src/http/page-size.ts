@@ -13,7 +13,10 @@ const USUAL_PAGE = 20;
 
 const NAME = 'page_size';
 
-/** A query parameter that requests large pages when only some pages of the list are read. */
+/**
+ * The query parameter for large pages. Callers add it when they read several pages but not the
+ * whole list.
+ */
 export const LARGE_PAGE = [NAME, String(LARGEST_PAGE)] as const;
 
 /**
@@ -31,7 +34,7 @@ export function openPageSizer(chosen: number | undefined) {
       const query = request.query ?? [];
       const asks = query.some(isLarge);
       // A page size in the query of the request has priority. A query with a page number is not
-      // changed, because it would mean other items with larger pages.
+      // changed, because a page with this number contains other items when pages are larger.
       if (
         !asks &&
         query.some(([name]) => name === NAME || (name === 'page' && chosen === undefined))

@@ -125,8 +125,8 @@ function findNext(envelope: Envelope): unknown {
 function findCount(envelope: Envelope): number | undefined {
   const meta = objectAt(envelope, 'meta');
   const pagination = objectAt(meta, 'pagination');
-  // Some frameworks send both: `count` is then the number of items on this page, and `total` is the
-  // total.
+  // Some frameworks send both `count` and `total`. Then `count` is the number of items on this
+  // page, and `total` is the number of items in the list.
   const counts = [
     envelope['count'],
     envelope['total'],
@@ -295,13 +295,13 @@ export interface PageOptions {
    */
   limit?: number;
   /**
-   * The items that are known from an earlier reading of the list. New items are added. Use a set
-   * with a limit to bound the memory.
+   * The items that an earlier read of the list returned. New items are added. Use a set with a
+   * limit to bound the memory.
    */
   seen?: Seen;
   /**
-   * The maximum number of pages to read. With this option, many pages without new items are not an
-   * error, because a second reading of a list contains mostly known items.
+   * The maximum number of pages to read. Callers set it when they read a list again. Most items are
+   * then known, so many pages without new items are not an error.
    */
   mostPages?: number;
 }
@@ -377,8 +377,7 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // A second reading of a list finds mostly known items, so pages without new items are
-        // allowed.
+        // Most items are known when a list is read again, so pages without new items are allowed.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -422,7 +421,8 @@ function openQueue(
 ) {
   const stop = new AbortController();
   const signal = AbortSignal.any([all, stop.signal]);
-  // Each request in flight adds a listener to the signal.
+  // Each request in flight adds a listener to the signal. Without this call, Node warns about many
+  // listeners.
   setMaxListeners(0, signal);
   const early = new Map<string, Promise<HttpAnswer>>();
   const start = (query: Query, more: Partial<HttpRequest> = {}) =>
@@ -445,8 +445,8 @@ function openQueue(
       for (let index = 0; index < count; index++) {
         const query = index === 0 ? next : withPage(next, (number ?? 0) + index);
         if (early.has(keyOf(query))) continue;
-        // A page requested ahead has this size limit. A larger page is requested again when it is
-        // needed.
+        // Requests a page ahead of time with a size limit. If the page is larger, it is requested
+        // again when it is needed.
         const page = start(query, { limitBytes: LARGE_CHARACTERS });
         // A page that nobody awaits may fail. This prevents an unhandled rejection.
         page.catch(() => {});

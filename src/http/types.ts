@@ -14,8 +14,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
-   * Whether `path` begins at the origin of the base URL, without its path prefix. True for paths
-   * that come from a complete URL.
+   * Whether `path` is relative to the origin of the base URL, so that the base URL's own path is
+   * not put before it. True for paths that come from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
@@ -27,16 +27,19 @@ export interface HttpRequest extends RequestWords, RequestCourse {
    */
   isSecret?: boolean;
   /**
-   * Whether a success response contains a token that the caller needs, as after a login. If so, the
-   * token is not replaced by `[hidden]`.
+   * Whether a success response contains a token that the caller needs, such as the response to a
+   * login. If so, the token is not replaced by `[hidden]`.
    */
   answersToken?: boolean;
   headers?: Readonly<Record<string, string>>;
-  /** Whether a POST changes nothing, as a login. A read-only profile may send it too. */
+  /**
+   * Whether this is a POST that changes nothing, such as a login. A read-only profile may send it
+   * too.
+   */
   changesNothing?: boolean;
 }
 
-/** Texts about a request that messages use. */
+/** Phrases that describe a request in messages. */
 interface RequestWords {
   /** The request in the user's words: `the list of bicycles`, `"rent"`. */
   subject?: string;

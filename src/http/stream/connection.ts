@@ -66,12 +66,14 @@ export interface ConnectionOptions extends ConnectionContext {
   onReceived(received: Received): void;
 }
 
-/** The messages in one chunk, and the position in the stream after it. */
+/**
+ * The messages in one chunk of the stream, and the position in the stream at the end of the chunk.
+ */
 export interface Received extends StreamPosition {
   messages: readonly string[];
   /**
-   * The sizes of the events that were skipped because they exceed the limit. These events came
-   * before the messages.
+   * The sizes of the events that were skipped because they exceed the limit. The service sent these
+   * events before `messages`.
    */
   tooBigBytes: readonly number[];
 }
