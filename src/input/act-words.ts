@@ -106,8 +106,8 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
         'put the action at the end of the command line',
       );
     if (fields.has(name)) throw usageError(`--field ${name} is given twice`);
-    // A service that ignores an unknown field `dry_run` would carry out the action. The user would
-    // not notice, because the answers look the same.
+    // Users may write `--field dry_run=true` by mistake. A service that ignores this field would
+    // carry out the action, and its answer would look the same.
     if (name === 'dry_run')
       throw usageError(
         '--field cannot set dry_run',

@@ -45,7 +45,10 @@ export function normalizeHeading(heading: string): string {
   return splitTimeHeader(heading.trim()).field.trim().toLowerCase();
 }
 
-/** Whether a line opens or closes a quoted cell that contains line breaks. */
+/**
+ * Whether a line has an odd number of quotes. Then a quoted cell with line breaks begins or ends in
+ * this line.
+ */
 export function hasOddQuotes(line: string): boolean {
   return line.split('"').length % 2 === 0;
 }

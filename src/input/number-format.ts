@@ -130,7 +130,7 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
   if (sections.some((section) => section.some(({ kind }) => kind === 'condition')))
     return readingWithConditions(readings);
   const [positive = NUMBER, negative] = readings;
-  // Without a second section for numbers, the first section also formats negative numbers.
+  // If the format has only one section for numbers, it also formats negative numbers.
   if (value < 0 && negative !== undefined) return negative;
   if (value < 0) return readSection(sections[0] ?? [], value, true);
   const zero = readings[2];
@@ -191,8 +191,8 @@ function readDecimalSection(tokens: readonly Token[], value: number): NumberRead
 }
 
 /**
- * Returns the minimum number of digits that Excel shows: all places from the first `0` of the
- * format on.
+ * Returns the minimum number of digits that Excel shows: the number of places from the first `0` of
+ * the format to its end.
  */
 function shownPlaces(digits: readonly Token[]): number {
   const firstZero = digits.findIndex(({ text }) => text === '0');
