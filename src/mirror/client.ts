@@ -116,7 +116,7 @@ const isAmong = (column: string): [string, Filter] => [
   (values) => [`${column} IN (${values.map(() => '?').join(', ')})`, ...values],
 ];
 
-/** Selects all rows. The caller filters them itself. */
+/** A filter that selects all rows, because the caller filters them itself. */
 const ANY: Filter = () => ['true'];
 
 const isWithin: Filter = ([box = '']) => {
@@ -126,8 +126,8 @@ const isWithin: Filter = ([box = '']) => {
 
 function contains(...columns: readonly string[]): Filter {
   return ([text = '']) => {
-    // For a text with other characters, all rows are selected, because SQLite ignores the case of
-    // ASCII letters only. The caller filters the rows.
+    // SQLite ignores case only for ASCII letters. For any other text, this selects all rows, and
+    // the caller filters them.
     if (/[^\x20-\x7e]/.test(text)) return ANY([]);
     const either = columns.map((column) => `lower(${column}) LIKE ? ESCAPE '\\'`);
     // The subquery reads only an index that contains these fields. This is much faster than reading
@@ -180,7 +180,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
-    // With a single organization the condition is left out, because it would select all rows.
+    // If the mirror contains only one organization, this condition is left out, because every row
+    // meets it.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];
@@ -225,8 +226,8 @@ function place(database: Database, query: Query, fields: readonly string[]) {
 
 /**
  * Yields one page, or the whole list in one read transaction. For a whole list, `count` is at least
- * the number of rows that were read. Observed: the first page always exists, and a page beyond the
- * last one does not.
+ * the number of rows that were read. Observed: the service returns a first page even for an empty
+ * list, and answers 404 to a page beyond the last one.
  */
 async function* readPages<T>(
   database: Database,

@@ -218,8 +218,8 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
   // libpq: "If a root CA file exists, the behavior of sslmode=require will be the same as that of
   // verify-ca."
   const isChecked = mode.startsWith('verify') || (mode === 'require' && ca !== undefined);
-  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. In
-  // psql, too, only the mode decides.
+  // `rejectUnauthorized` is always set, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect. This is
+  // like psql, where only `sslmode` decides.
   const checked = { host, ca, cert, key, rejectUnauthorized: isChecked };
   const tls =
     isChecked && mode !== 'verify-full'

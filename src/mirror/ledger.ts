@@ -17,13 +17,13 @@ export type WriteStep =
   | { readonly type: 'clear-listed' }
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
   /**
-   * `mark-gone` marks the bicycles that the reading does not contain. `verify` compares the reading
-   * of the whole list with the table after the batch was written.
+   * `mark-gone` marks the bicycles that a read of the whole list did not return. `verify` compares
+   * a read of the whole list with the table, after the batch was written.
    */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
-   * A gap that ended (`gap-close`), or a moment whose changes were not recorded (`gap-moment`).
-   * Consecutive moments form one gap.
+   * `gap-close` is a gap that ended. `gap-moment` is a single moment whose changes were not
+   * recorded. Consecutive moments are stored as one gap.
    */
   | ClosedGap
   | (Omit<ClosedGap, 'type'> & { readonly type: 'gap-moment' });
@@ -41,7 +41,10 @@ export const CHANGE_COLUMNS = [
 
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
-  /** The bicycle as JSON text. Undefined after `known` changed, and between two batches. */
+  /**
+   * The bicycle as JSON text. Undefined if `known` changed after the text was written, and while no
+   * batch is being prepared.
+   */
   raw: string | undefined;
   isDirty: boolean;
 }
@@ -53,7 +56,8 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
 /**
- * The maximum number of bicycles with recent messages. Fewer messages arrive during one request.
+ * The maximum number of bicycles with recent messages. During one request, messages about fewer
+ * bicycles arrive.
  */
 const RECENT_LIMIT = 50_000;
 /** Keeps at most this many rows between two batches. A row needs about 6 kB of memory. */
@@ -87,8 +91,8 @@ const LEAVING_MS = 10_000;
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * Stores at most this many bicycles that left a state, for the next writer. Fewer bicycles have a
- * hidden state at the same time.
+ * Stores at most this many bicycles that left a state, for the next writer. In practice, fewer
+ * bicycles wait for their new state at the same time.
  */
 const MOST_LEAVING = 5_000;
 
@@ -108,8 +112,8 @@ export class Ledger implements FleetStore {
   #size = 0;
   #found = 0;
   /**
-   * The last time when a value had changed and changed back unnoticed, by the system clock. The
-   * change before it was missed.
+   * When a bicycle last had a new `modified` or version but the same values as before, by the
+   * system clock. A value must have changed and changed back, and these two changes were missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
@@ -137,8 +141,8 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // The mirror records each change at once, so it does not need the list of changes that were
-    // shown.
+    // The mirror records each change immediately, so every change counts as shown, and changes from
+    // lists are not kept until their messages arrive.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
     else this.#update(entry, shown, origin, isPlausible);
@@ -183,8 +187,8 @@ export class Ledger implements FleetStore {
 
   /** Adds a change of another table to the batch. */
   add(step: WriteStep) {
-    // The gap must include the last moment when a value had changed and changed back, because such
-    // changes are not recorded.
+    // Some changes are not recorded, because a value changed and changed back unnoticed. The gap
+    // must include the last moment when this happened.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);
@@ -202,8 +206,8 @@ export class Ledger implements FleetStore {
    * rider.
    */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
-    // A message for another state is ignored. A new writer may receive messages again that its
-    // predecessor recorded.
+    // The message is ignored if it names another state than the bicycle's current one. A new writer
+    // may receive such messages again, after an earlier writer recorded them.
     if (
       this.#entries.get(uuid)?.known.bicycle.state === state &&
       this.#leaving.get(uuid)?.state !== state
@@ -212,8 +216,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Forgets that a bicycle left a state. The message was a repetition, and the bicycle had already
-   * reached another state.
+   * Forgets that a bicycle left a state, because that message was repeated and the bicycle had
+   * already reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
@@ -284,7 +288,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the oldest rows above the limit. Must be called with 0 when other code changed the table.
+   * Drops the oldest rows until `limit` rows are left. Call it with 0 after other code changed the
+   * table.
    */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {

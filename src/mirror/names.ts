@@ -10,7 +10,9 @@ import { lateItem } from './rows.js';
 /** The kinds of resources whose names are stored. */
 export const MIRRORED_NAMES: readonly NamedKind[] = [NAMED.organization, NAMED.zone, NAMED.model];
 
-/** Stores names by UUID. Does not delete other names, because another writer may see them. */
+/**
+ * Stores names by UUID. Does not delete other names, because another writer may have stored them.
+ */
 export async function storeNames(
   database: Database,
   kind: NamedKind,

@@ -17,15 +17,15 @@ export interface Happening {
   readonly source: string;
   /**
    * The changed fields with their new values as JSON text, in the order of recording. The field `*`
-   * means a new bicycle and contains all of it. The field `gone` means that the bicycle left the
-   * list or came back.
+   * means a new bicycle; its value is the whole bicycle. The field `gone` means that the bicycle
+   * left the list or came back.
    */
   readonly changes: (readonly [field: string, json: string])[];
 }
 
 /**
- * A time range in UTC by the service's clock. `since` is included, `until` is not. The format is
- * that of the table `changes`.
+ * A time range in UTC by the service's clock. `since` belongs to the range, `until` does not. Both
+ * have the format of the times in the table `changes`.
  */
 export interface Range {
   readonly since: string;
@@ -39,7 +39,7 @@ export interface PastBicycle {
   isGone: boolean;
 }
 
-/** Fields without a recorded history, because they only describe the last message. */
+/** Fields whose changes are not recorded, because they only describe the last message. */
 const BOOKKEEPING = ['modified', 'concurrency_version'];
 
 /**

@@ -23,8 +23,9 @@ import { LEASE_MS } from './writers.js';
 type Client = import('pg').Client;
 
 /**
- * Settings of each transaction, so that times are always in UTC and in the same format. They end
- * with the transaction: in transaction mode, PgBouncer then gives the connection to other programs.
+ * Settings of each transaction, so that times are always in UTC and in the same format. They apply
+ * only to one transaction, because PgBouncer in transaction mode lends the connection to other
+ * programs afterwards.
  */
 const SETTINGS =
   "set local timezone to 'UTC'; set local datestyle to 'ISO, YMD'; set local intervalstyle to 'iso_8601'";
@@ -53,7 +54,7 @@ interface Place {
 interface Pool {
   readonly connection: Connection;
   readonly options: OpenOptions;
-  /** All open connections: the one for statements, and those of unfinished readings. */
+  /** All open connections: the one for statements, and those that are reading many rows. */
   readonly clients: Set<Client>;
   /**
    * The password, which must be hidden because a server or a connection pooler may repeat it in an
@@ -72,7 +73,8 @@ export async function openPostgres(url: string, options: OpenOptions): Promise<D
   if (options.access === 'write') await checkSuitable(client, place, secrets);
   const inTurn = queue();
   let isOpen = false;
-  // The statement has no name, so that it ends with its transaction.
+  // An unnamed statement ends with its transaction. A named one would stay on the server's
+  // connection.
   const run: Engine['run'] = async (sql, values) => {
     const found = await client.query({
       text: numberParameters(sql),
@@ -289,7 +291,7 @@ async function connect(pool: Pool): Promise<Client> {
   const { connection, options } = pool;
   const { servers } = connection;
   // With several servers, a writer looks for one that accepts writes. With a single server, a later
-  // check reports the reason for a refusal.
+  // check explains why the server refuses writes.
   const isChoice = options.access === 'write' && servers.length > 1;
   const target = connection.target ?? (isChoice ? 'read-write' : 'any');
   const wanted: Target[] = target === 'prefer-standby' ? ['standby', 'any'] : [target];
@@ -362,8 +364,8 @@ async function connectTo(
       streamOf(client).destroy();
       options.signal.throwIfAborted();
       failure = error;
-      // The next TLS setting is tried when the server refuses this one. 28000 is one of the codes
-      // for that.
+      // Tries the next TLS setting only if the server refused this one. 28000 is one of the codes
+      // for such a refusal.
       if (!/does not support SSL/i.test(messageOf(error)) && codeOf(error) !== '28000') break;
     }
   }

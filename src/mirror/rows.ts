@@ -196,8 +196,8 @@ const LONGEST_ID_CHARACTERS = 200;
 
 const UNSTORABLE = /\\u(?:0000|d[89a-f])/i;
 /**
- * Matches every escape sequence, so that an escaped backslash cannot begin one. Captures only NUL
- * and lone surrogates: a surrogate pair is matched as a whole.
+ * Matches all escape sequences, so that the second half of an escaped backslash is not read as the
+ * start of one. Captures only NUL and lone surrogates. A surrogate pair is matched as a whole.
  */
 const ESCAPES = /\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|(0000|d[89a-f][\da-f]{2}))|\\[\s\S]/gi;
 

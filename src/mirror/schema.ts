@@ -20,18 +20,20 @@ export const SCHEMA_BEFORE = 3;
 const SCHEMA_WITHOUT_NAMES = 5;
 
 /**
- * Returns the statements that create the tables. `upgrade` adds newer ones.
+ * Returns the statements that create the tables. `upgrade` returns the statements for the views and
+ * for later changes of the tables.
  *
- * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. A column `…_text`
- *   contains the original number. `followed` is the organization of the list or topic.
- *   `organization` is the bicycle's own organization, or `followed` when the bicycle names none.
- * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when the
- *   field was not known. The field `*` means a new bicycle, with all of it in `new`. The field
- *   `gone` means that a bicycle left the list or came back. A `state` of null means that the
- *   bicycle left its state and no new state was published.
- * - `writers` has one row for each organization: its writer, the writer's position, and whether all
- *   alerts were read.
- * - `listed` contains the bicycles that the current reading of the whole list has returned.
+ * - `bicycles` and `alerts` have the fields of interface.md sections 2.1 and 2.2. A column
+ *   `…_text` contains the original number. `followed` is the organization of the list or topic that
+ *   contained the bicycle. `organization` is the bicycle's own organization, or `followed` when the
+ *   bicycle names none.
+ * - `changes` has one row for each changed field. `old` and `new` are JSON. `old` is NULL when
+ *   the field was not known. The field `*` means a new bicycle; then `new` is the whole bicycle.
+ *   The field `gone` means that a bicycle left the list or came back. A `state` of null means that
+ *   the bicycle left its state and no new state was published.
+ * - `writers` has one row for each organization: its writer, the writer's position, and whether
+ *   all alerts were read.
+ * - `listed` contains the bicycles that the current read of the whole list has returned so far.
  */
 export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): string[] {
   return [
@@ -146,9 +148,9 @@ function views({ utc, plain, seconds, now }: Dialect) {
     latest: `SELECT uuid, name, state, state_of_charge, latitude, longitude, latest_gps_timestamp_utc,
         latest_gps_accuracy, organization, model, device_type, bleid, serial_number, modified_utc, last_seen
         FROM bicycles WHERE gone IS NULL`,
-    // The next state is looked up for each row, so that a condition on `started` reads only a part
-    // of the history. Before its first recorded change, a bicycle has the old state of that change,
-    // with an unknown start.
+    // `next` looks up the next state for each row, so that a condition on `started` reads only a
+    // part of the history. Each bicycle also gets a first row with an unknown start. Its state is
+    // the old state of the first recorded change, or the current state if no change was recorded.
     state_durations: `WITH spans AS (
         SELECT s.bicycle, s.at AS started, ${plain('s.new')} AS state, ${next('n.at')} AS until, ${next(plain('n.new'))} AS next_state
         FROM changes s WHERE s.field = 'state'

@@ -185,8 +185,8 @@ function read(driver: Driver, sql: string, values: readonly Value[]): Answer {
 }
 
 /**
- * Converts values for the driver. Integers become bigint, because both drivers store a number as a
- * real.
+ * Converts values for the driver. Integers are converted to bigint, because both drivers would
+ * store a JavaScript number as a floating-point number.
  */
 function bind(values: readonly Value[]): unknown[] {
   return values.map((value) => {
@@ -283,8 +283,8 @@ function asSqliteError(error: unknown, path: string, isQuery: boolean): unknown 
 }
 
 /**
- * A prepared statement of `node:sqlite` or libsql. The optional methods belong to one of the two
- * drivers: they request integers as bigint, and rows as arrays.
+ * A prepared statement of `node:sqlite` or libsql. Each optional method exists in only one of the
+ * two. These methods make a statement return integers as bigint, and rows as arrays.
  */
 interface Prepared {
   iterate(...values: unknown[]): Iterable<readonly Cell[]>;
@@ -337,7 +337,8 @@ function driverOf(database: Opened, spread: (values: readonly unknown[]) => read
       const names = statement.columns().map(({ name }) => name);
       statement.setReadBigInts?.(true);
       statement.setReturnArrays?.(true);
-      // `raw` makes rows arrays. libsql allows it only for a statement with columns.
+      // In libsql, `raw` makes the statement return its rows as arrays. It is allowed only for a
+      // statement with columns.
       if (names.length > 0) statement.raw?.();
       return { names, rows: (values: readonly unknown[]) => statement.iterate(...spread(values)) };
     },

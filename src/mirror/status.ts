@@ -8,8 +8,8 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 /** A mirror that is further behind the service than this is not up to date. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * The maximum age of the last reading of the whole list, when the role does not see every bicycle.
- * Only these readings show deletions to such a role.
+ * The maximum age of the last read of the whole list, when the role does not see every bicycle. To
+ * such a role, only a read of the whole list shows deletions.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -17,7 +17,7 @@ export type RecordedGap = Awaited<ReturnType<typeof readGaps>>[number];
 
 export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 
-/** Returns the condition of an organization's writer. */
+/** Returns the status of an organization's writer. */
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
@@ -26,8 +26,8 @@ function conditionOf(lease: Lease, now: string) {
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // The delay is subtracted even when the writer has ended, because the messages were that much
-  // older when they were received.
+  // The delay is also subtracted when the writer has ended, because the last messages were already
+  // this old when they arrived.
   return {
     ...lease,
     isWritten,
@@ -81,8 +81,8 @@ export async function readStatus(database: Database) {
     /** When the whole list was last read, and how many bicycles the service counted then. */
     proven: provenMs === undefined ? undefined : { atMs: provenMs, total },
     /**
-     * Whether the last reading of the whole list is too old. This matters only for a role that does
-     * not see every bicycle.
+     * Whether the last read of the whole list is too long ago. This matters only for a role that
+     * does not see every bicycle.
      */
     isListOld,
     openGaps,
@@ -99,14 +99,14 @@ export async function readStatus(database: Database) {
   };
 }
 
-/** Returns the figure, or undefined when it is not finite. */
+/** Returns the number, or undefined when it is not finite. */
 function known(figure: number): number | undefined {
   return Number.isFinite(figure) ? figure : undefined;
 }
 
 /**
- * Reads gaps, with the number of changes that were found after each. `tail` is SQL for the
- * conditions, the order and the limit.
+ * Reads gaps. Each gap has the number of its changes that were found afterwards. `tail` is SQL for
+ * the conditions, the order and the limit.
  */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(

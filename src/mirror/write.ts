@@ -34,7 +34,10 @@ export type Found = Awaited<ReturnType<typeof resume>>;
 
 export interface Batch {
   readonly writes: Writes;
-  /** The open gap, if any, and whether the previous batch has already written it. */
+  /**
+   * The gap that is still open, if there is one. `isSameGap` says whether the previous batch has
+   * already written it.
+   */
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
@@ -42,8 +45,8 @@ export interface Batch {
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
-   * Returns how many milliseconds the batch has waited for the database since `state.behindMs` was
-   * measured. Without this function, the wait counts as 0.
+   * Returns how many milliseconds have passed since `state.behindMs` was measured. The batch waits
+   * for the database in this time. Without this function, the wait counts as 0.
    */
   readonly waitedMs?: () => number;
 }
@@ -116,7 +119,10 @@ function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }
 
-/** Ignores a `modified` that is more than this ahead of the time when it was known. */
+/**
+ * Ignores a `modified` that is more than this later than the time of its message or list, because
+ * it must be wrong.
+ */
 const AHEAD_MS = 5_000;
 
 /**
@@ -160,7 +166,8 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
       if (gap !== undefined)
         await writeGap(database, writer, [utcOfMs(gap.startedMs), null, gap.reason, 0]);
     }
-    // The heartbeat uses the current time. The batch is older by the time that the database took.
+    // The heartbeat shows the current time, but the batch had to wait for the database. This wait
+    // is added to the delay.
     const behindMs = state.behindMs + Math.round(batch.waitedMs?.() ?? 0);
     await writeState(database, writer, { ...state, behindMs });
     return gone;
@@ -199,15 +206,15 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
 }
 
 /**
- * The SQL condition for bicycles that a list may hide: a message, not a list, set their current
- * state.
+ * The SQL condition for bicycles that a list may hide, because their current state came from a
+ * message and not from a list.
  */
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /**
- * Returns the SQL condition for bicycles that no longer exist. The reading of the whole list does
- * not contain them, and no message about them arrived since it began. Its start is the parameter
- * `?`.
+ * Returns the SQL condition for bicycles that no longer exist: a read of the whole list did not
+ * return them, and no message about them arrived since this read began. The parameter `?` is the
+ * time at which it began.
  */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;
@@ -230,7 +237,7 @@ async function markGone(
   return marked.length;
 }
 
-/** Compares a reading of the whole list with the table. */
+/** Compares a read of the whole list with the table. */
 export async function verify(
   database: Database,
   writer: Writer,
@@ -247,10 +254,9 @@ export async function verify(
 }
 
 /**
- * Writes a page of an organization's alerts. Returns the number of new or changed alerts. This
- * includes alerts of an earlier attempt whose commit was not confirmed. After changes, the alerts
- * no longer count as read to the end, because the next page may have changes too. Throws like
- * `commit`.
+ * Writes a page of an organization's alerts. Returns the number of new or changed alerts, including
+ * those that an earlier attempt wrote without a confirmed commit. If there are any, not all alerts
+ * count as read, because the next page may have changes too. Throws like `commit`.
  */
 export async function storeAlerts(
   database: Database,
