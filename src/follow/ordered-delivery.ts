@@ -18,14 +18,14 @@ export interface OrderedDeliveryOptions<Item> {
   endsByMessages: boolean;
   /** Delivers items, and reports the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
-  /** Called when a delivery fails. The caller may not be waiting for it. */
+  /** Called when a delivery fails, because the caller may have stopped waiting for it. */
   onFailure(): void;
 }
 
 export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>) {
   const { clock, endsByMessages, deliver, onFailure } = options;
   let undelivered = 0;
-  /** Why nothing more is delivered: the reader closed the pipe, or jq was stopped. */
+  /** Why deliveries have stopped: the reader closed the pipe, or jq was stopped. */
   let stopped: Error | undefined;
   let failure: { readonly thrown: unknown } | undefined;
   let last = Promise.resolve();

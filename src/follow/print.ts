@@ -45,8 +45,8 @@ export type Print = (
 ) => Promise<void>;
 
 /**
- * The number of items that are written together. When the reader stops, the number of undelivered
- * items is wrong by at most this.
+ * The number of items that are written together. If the reader stops in the middle of such a group,
+ * the reported number of undelivered items is wrong by at most this number.
  */
 const TOGETHER = 100;
 
@@ -100,8 +100,8 @@ async function openLines({ io: { stdout }, flags }: Context, { zone, unshown }: 
 
 async function openJson(context: Context, { unshown }: Stderr, signal: AbortSignal) {
   const jq = await context.jq();
-  // Replaces only the line feeds between JSON tokens, because the contract promises "one envelope a
-  // line, exactly as received".
+  // Each message must be one line, "one envelope a line, exactly as received". Therefore only the
+  // line feeds between JSON tokens are replaced.
   const lineOf = (data: string) =>
     `${escapeJson(data.includes('\n') ? data.replaceAll('\n', ' ') : data)}\n`;
   return async (items: readonly Printable[]) => {

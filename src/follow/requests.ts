@@ -11,7 +11,9 @@ import { firstPage, LARGE_PAGE } from '../http/first-page.js';
 import type { Item, Query } from '../http/types.js';
 import type { EventSink } from './loop.js';
 
-/** Receives the responses. Also provides the follower's state while a whole list is read. */
+/**
+ * Receives the responses. Its `follower` provides the state that a read of the whole list needs.
+ */
 export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
   /** Filters or changes items before they are used. By default they are unchanged. */
@@ -73,12 +75,12 @@ async function readWhole(
 ): Promise<void> {
   const { signal, follower, emit, room, admit } = sink;
   const { known, whole } = follower;
-  // Ordered by `created`, new bicycles come last, and no other bicycle moves to another page.
+  // In the order of `created`, new bicycles come last. Therefore a new bicycle does not move others
+  // to another page while the pages are read.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // The number of merged messages at the arrival of each of the last pages. A page can have been
-  // requested as early as the arrival of the page PAGES_AHEAD pages before it, so the oldest number
-  // counts.
+  // The number of merged messages when each of the last pages arrived. A page is requested up to
+  // PAGES_AHEAD pages ahead, so the oldest of these numbers is a safe number for its request.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

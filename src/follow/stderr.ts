@@ -124,8 +124,8 @@ export function openStderr(context: Context, options: StderrOptions) {
 }
 
 /**
- * Whether a lost connection needs no new report. The reason is the same, and the pause is not much
- * longer or the last report is less than a minute old.
+ * Whether a lost connection was already reported for the same reason. A new report is due when the
+ * pause is much longer and the last report is at least a minute old.
  */
 function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported: Lost): boolean {
   const isLonger =

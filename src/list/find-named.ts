@@ -14,7 +14,10 @@ import { within } from '../system/clock.js';
 import { ID_DIGITS } from '../views/bicycle.js';
 import { listSome, shorten } from './pick-one.js';
 
-/** The names of each resource by UUID. The most common kind of name comes first. */
+/**
+ * The names of each resource, by the UUID of the resource. The most common kind of name comes
+ * first.
+ */
 export type Names = Map<string, string[]>;
 
 /**
@@ -103,8 +106,9 @@ export async function uuidOfNamed(
 }
 
 /**
- * Caches the names that a command has read. Several parts of a command need the organization in the
- * settings, and the rows of a file may contain many names.
+ * Caches the names that a command has read, so that each list of names is read once. Several parts
+ * of a command need the organization in the settings, and the rows of a file may contain many
+ * names.
  */
 const NAMES_READ = new WeakMap<Context, Map<NamedKind, Promise<Names | undefined>>>();
 

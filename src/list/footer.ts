@@ -11,8 +11,8 @@ export function startTally() {
   return {
     pages: 0,
     /**
-     * The number of distinct items received, and the number of items received again in the same
-     * reading.
+     * `read` is the number of distinct items that were received. `repeated` is the number of items
+     * that the pages contained a second time.
      */
     ...{ read: 0, repeated: 0 },
     /**
@@ -56,8 +56,8 @@ export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all'
 }
 
 /**
- * Returns the closing lines: problems of the reading, then the number of shown items and how to see
- * more.
+ * Returns the closing lines. First come problems of reading the list, then the number of shown
+ * items and how to see more.
  */
 export function closingLines(
   tally: Tally,
@@ -124,7 +124,7 @@ function describeShown(
   const more = isFiltered ? '' : '; there are more';
   const what =
     of === undefined ? `${countNoun(shown, noun)}${more}` : `${shown} of ${countNoun(of, noun)}`;
-  // A list with cursors has no page numbers.
+  // `nextPage` is undefined for a list with cursors, because such a list has no page numbers.
   const next = isOnePage && nextPage !== undefined ? ` Next page: --page ${nextPage}.` : '';
   const how = all === true ? 'remove --limit' : '--all';
   return [`Showing ${isNearest ? 'the nearest ' : ''}${what}.${next} Everything: ${how}`];

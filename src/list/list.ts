@@ -150,7 +150,8 @@ async function showList<T extends Listed>(
     for (const item of kept) gathered.push({ item, metres: distance(item) });
   };
   try {
-    // The number of items to request is known only when every received item is shown.
+    // If items are filtered or sorted by distance, more items than the wanted number are needed.
+    // The number of requested items is then unlimited.
     const most = how.isFiltered || how.isNearest ? undefined : wanted;
     for await (const items of readMerged(context, plan, tally, { wanted, limit: most })) {
       await take(items);
@@ -175,8 +176,8 @@ async function showList<T extends Listed>(
 }
 
 /**
- * Adds a hint to an error. Services answer 400 or 500 to an unsupported ordering. They answer 404
- * both to a missing page and to a wrong URL.
+ * Adds a hint to an error of a list. Services answer 400 or 500 to an unsupported ordering. They
+ * answer 404 to a missing page, but also to a wrong URL, so the hint depends on the request.
  */
 function withListHint<T>(
   thrown: unknown,

@@ -31,12 +31,13 @@ async function openFile(context: Context, file: string | undefined) {
       });
     }
   };
-  // A link is followed. A pipe or a device, such as /dev/null, is written to and not replaced.
+  // A symbolic link is followed to its target. A pipe or a device, such as /dev/null, is opened for
+  // writing and not replaced.
   const path = followLinks(file);
   const before = await files.stat(path).catch(() => undefined);
   const isReplaced = before === undefined || before.isFile();
-  // Replacing a file needs write access only to its folder. This check also respects a file that is
-  // write-protected.
+  // A write-protected file must not be replaced. The system would allow it, because replacing a
+  // file needs write access only to its folder.
   if (before !== undefined) await attempt(() => files.access(path, constants.W_OK));
   if (!isReplaced) {
     const output = await attempt(() => openPipe(context, path));

@@ -11,7 +11,9 @@ import type { Tally } from './footer.js';
 /** Reads an incomplete list at most this many times. */
 const READINGS_LIMIT = 3;
 
-/** Later readings may have this many more pages than the first one, because the list can grow. */
+/**
+ * When the list is read again, it may have this many more pages than at first, because it can grow.
+ */
 const FURTHER_PAGES = 5;
 
 /**
@@ -35,22 +37,23 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // If the reading starts at a later page, the number of missing items is unknown.
+  // If the first page to read is a later page of the list, the number of missing items is unknown.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {
     const isFirst = reading === 1;
     const again = { ahead: 1, mostPages: tally.pages + FURTHER_PAGES };
     for await (const page of client.pages<T>(request, { ...(isFirst ? first : again), seen })) {
-      // In a repeated reading, items without a uuid are skipped, because they may already have been
-      // shown.
+      // When the list is read again, items without a uuid are skipped, because they may already
+      // have been shown.
       const items = isFirst ? page.fresh : page.fresh.filter(hasUuid);
       tally.pages += 1;
       tally.read += items.length;
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // A changed total is kept, even when a later reading shows the first total again.
+      // Keeps a total that differs from the first one, even when the list is read again and the
+      // service sends the first total again.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
