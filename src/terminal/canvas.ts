@@ -33,7 +33,10 @@ export function openCanvas(width: number, height: number): Canvas {
   };
 }
 
-/** Writes text at a cell. Text outside the canvas is dropped. The text must be clean and short. */
+/**
+ * Writes text at a cell, and drops the part outside the canvas. The text must not contain control
+ * characters. It should be short, because it is split into graphemes.
+ */
 export function put(
   canvas: Canvas,
   column: number,

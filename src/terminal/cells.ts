@@ -5,10 +5,10 @@ import { wrapWords } from '../cli/wrap.js';
 import { lazyPattern } from './lazy-pattern.js';
 
 /**
- * Characters that need one column for each UTF-16 unit: ASCII, Latin, Greek and Cyrillic letters,
- * punctuation, control pictures, lines, blocks and Braille, but no combining marks and no
- * zero-width characters. Nearly every cell consists of such characters, and then needs no
- * segmenter.
+ * Matches texts whose characters all need one column for each UTF-16 unit: ASCII, Latin, Greek and
+ * Cyrillic letters, punctuation, control pictures, lines, blocks and Braille. Combining marks and
+ * zero-width characters do not match. Nearly every cell matches, so the slow segmenter is rarely
+ * needed.
  */
 const NARROW =
   /^[\x20-\x7E\xA1-\xAC\xAE-\u02FF\u0370-\u0373\u0376\u0377\u037B-\u037F\u0391-\u03A1\u03A3-\u03FF\u0400-\u0482\u048A-\u052F\u2013\u2014\u2018-\u201E\u2026\u2400-\u2426\u2500-\u259F\u2800-\u28FF]*$/;
@@ -21,7 +21,7 @@ const EMOJI_MAKER = lazyPattern(
   String.raw`\p{Extended_Pictographic}.*[\uFE0F\u{1F3FB}-\u{1F3FF}]|\p{Extended_Pictographic}.*\u200D.*\p{Extended_Pictographic}|[\d#*]\uFE0F?\u20E3|[\u{1F1E6}-\u{1F1FF}]{2}`,
   'su',
 );
-/** Longer clusters are letters with many combining marks and not emoji. */
+/** A longer cluster is not an emoji but a letter with many combining marks. */
 const LONGEST_EMOJI_UNITS = 50;
 
 /** Created on first use, because it takes 7 ms and most screens do not need it. */
@@ -29,7 +29,7 @@ let segmenter: Intl.Segmenter | undefined;
 
 /**
  * The segmenter examines only this many characters, which is more than any terminal shows. For a
- * row of flags it takes quadratic time.
+ * long row of flag emoji, it takes quadratic time.
  */
 const SEEN_UNITS = 4096;
 
@@ -51,7 +51,8 @@ function clusterWidth(cluster: string): number {
     return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
-    // The first visible character has its own width. After it, only spacing marks need columns.
+    // The width is that of the first visible character. After this character, only spacing marks
+    // add columns.
     const code = character.codePointAt(0) ?? 0;
     if (width === 0 || SPACING_MARK().test(character)) width += eastAsianWidth(code);
   }
@@ -59,8 +60,8 @@ function clusterWidth(cluster: string): number {
 }
 
 /**
- * Returns the number of columns of a clean text on a terminal. Control characters have no width. In
- * a text of more than 4,096 UTF-16 units each further unit counts as one column.
+ * Returns the number of columns of a clean text on a terminal. Control characters have no width.
+ * After the first 4,096 UTF-16 units, each unit counts as one column.
  */
 export function widthOf(text: string): number {
   if (NARROW.test(text)) return text.length;

@@ -24,7 +24,10 @@ const SPELLING = [
 
 const HIDDEN = lazyPattern(`${HIDDEN_CLASS}(?<!${SPELLING})`, 'gv');
 
-/** Matches texts that contain none of these characters. Nearly all texts match. */
+/**
+ * Matches texts of printable ASCII, which cannot contain a hidden character. Nearly all texts
+ * match.
+ */
 const PRINTABLE_ASCII = /^[\x20-\x7E]*$/;
 
 /**
@@ -41,14 +44,14 @@ function symbolOf(character: string): string {
 
 /**
  * Returns a text that is safe for a terminal: one line without control, bidi or invisible
- * characters. ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Emoji sequences
- * and scripts that need joiners keep them. A clean text is unchanged.
+ * characters. ESC becomes `␛`, a newline `␊`, U+009B `<U+009B>`, U+202E `<U+202E>`. Joiners stay in
+ * emoji and in scripts that need them. A clean text is unchanged.
  */
 export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Matches texts that a cell of a file can contain unchanged. */
+/** Matches texts that need no changes in a cell of a file. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**
@@ -80,8 +83,8 @@ function isAsciiWithoutDelete(text: string): boolean {
 }
 
 /**
- * Replaces each hidden character except C0 white space and characters of the spelling. For formats
- * with escapes.
+ * Replaces each hidden character, for formats that have escapes. Keeps C0 white space, and hidden
+ * characters that belong to the spelling.
  */
 export function escapeHidden(text: string, replacement: (character: string) => string): string {
   if (isAsciiWithoutDelete(text)) return text;

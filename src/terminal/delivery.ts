@@ -1,4 +1,4 @@
-// Writes text to an output, waits until the reader has taken it, and counts undelivered bytes.
+// Writes text to an output, waits until its reader has read it, and counts undelivered bytes.
 
 import { FleetError, reasonOf } from '../errors.js';
 import type { Clock } from '../system/clock.js';
@@ -9,12 +9,12 @@ import type { Clock } from '../system/clock.js';
 export class ReaderLeft extends Error {}
 
 /**
- * The error of a write when the program ends and the reader takes nothing more. `undeliveredBytes`
- * counts the bytes that were not delivered.
+ * The error of a write that was abandoned, because the program ends and the reader no longer reads.
+ * `undeliveredBytes` counts the bytes that were not delivered.
  */
 export class ReaderStopped extends Error {}
 
-/** How long the end of the program waits for a reader that reads no output. */
+/** How long the program waits at its end for a reader that no longer reads. */
 const END_LIMIT_MS = 500;
 
 /** A stream, or an object with the same methods. */
@@ -27,10 +27,10 @@ export interface OutputTarget {
 
 export interface Delivery {
   /**
-   * Resolves when the reader has taken the text. Rejects with ReaderLeft when the reader closed the
-   * pipe, with a FleetError of kind `output` when writing fails (disk full), with a FleetError of
-   * kind `hangup` when the terminal was closed, and with ReaderStopped when the program ends and the
-   * reader takes nothing more.
+   * Resolves when the reader has read the text. Rejects with ReaderLeft when the reader closed the
+   * pipe, and with ReaderStopped when the program ends and the reader no longer reads. Rejects with
+   * a FleetError of kind `output` when writing fails (disk full), and of kind `hangup` when the
+   * terminal was closed.
    */
   write(text: string | Uint8Array): Promise<void>;
   /**
@@ -38,7 +38,7 @@ export interface Delivery {
    * one.
    */
   undeliveredBytes(): number;
-  /** Resolves when every write was delivered, failed or was abandoned. */
+  /** Resolves when no write is waiting: each one was delivered, failed or was abandoned. */
   settled(): Promise<void>;
   /** From now on, the reader gets half a second for each write. */
   beginEnd(): void;
@@ -46,7 +46,10 @@ export interface Delivery {
 
 /** Opens the delivery of texts to a stream. */
 export function openDelivery(stream: OutputTarget, clock: Clock): Delivery {
-  /** The waiting writes. Each has the function that settles it, and its length in bytes. */
+  /**
+   * The waiting writes. Each entry has the length of its text in bytes, and the function that
+   * settles its promise.
+   */
   const waiting = new Map<() => void, number>();
   let last: Promise<void> = Promise.resolve();
   let failure: Error | undefined;

@@ -26,7 +26,7 @@ export type Format = (typeof FORMATS)[number];
 export const REPORT_FORMATS = ['table', 'json', 'jsonl', 'csv', 'tsv', 'yaml', 'xlsx'] as const;
 
 /**
- * Formats that repeat fixed information of the service, such as the forms of requests and limits.
+ * The formats for fixed facts about the service, such as its limits and the forms of its requests.
  */
 export const FACT_FORMATS = ['table', 'json', 'jsonl'] as const;
 
@@ -45,11 +45,11 @@ export function chooseFormat<Supported extends Format>(
   throw usageError(`--output ${value} does not apply here`, `formats: ${supported.join(', ')}`);
 }
 
-/** Further values of `-o` for commands that draw. */
+/** Additional values of `-o` for commands that draw. */
 export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 
-/** Further values of `-o` for `fleet report`. */
+/** Additional values of `-o` for `fleet report`. */
 export const DOCUMENTS = ['md', 'html'] as const;
 export type DocumentFormat = (typeof DOCUMENTS)[number];
 

@@ -28,7 +28,7 @@ export interface Streams {
     rows?: number | undefined;
   };
   env: NodeJS.ProcessEnv;
-  /** Whether the streams are in memory, so that they are not those of the process. */
+  /** Whether the streams are in memory, as in tests, and are not the streams of the process. */
   isInMemory?: boolean;
 }
 
@@ -68,7 +68,7 @@ export interface Io {
   readonly stderr: StatusOutput;
   /** The streams themselves, for prompts and the live board. */
   readonly streams: Streams;
-  /** The secrets of this run. All text for stderr is searched for them once more. */
+  /** The secrets of this run. They are hidden once more in all text for stderr. */
   readonly secrets: Secrets;
   /**
    * Whether each line on stderr is a JSON object, for `--json` and similar flags (cli.md section
@@ -91,7 +91,7 @@ export interface Io {
   closePager(): Promise<void>;
 }
 
-/** A width outside this range is an error of the terminal or of COLUMNS. */
+/** A terminal or the variable COLUMNS that reports a width outside this range is wrong. */
 const MINIMUM_WIDTH_COLUMNS = 20;
 const MAXIMUM_WIDTH_COLUMNS = 1000;
 
@@ -145,11 +145,11 @@ function openOutput(
 const FULL_PIPE_MS = 10;
 
 /**
- * Finds the target of an output. When the user stopped a terminal with Ctrl-S, writing to it makes
- * the whole process of Node or Bun wait and ignore signals. Node has no public way to prevent this.
- * If this private way disappears, only this protection is lost. Bun has a second problem: it
- * reports bytes as written that still wait in the process. Bun's streams are not created, which
- * saves 1 to 2 ms.
+ * Returns the stream or file that an output writes to, and whether it is a terminal. After the user
+ * stopped a terminal with Ctrl-S, a write to it blocks the whole process of Node or Bun, which then
+ * ignores signals. Only a private API of Node can prevent this. If a later version of Node lacks
+ * this API, only this protection is lost. Bun also reports bytes as written that still wait in the
+ * process. Bun's streams are not created, which saves 1 to 2 ms.
  */
 function findTarget(streams: Streams, name: 'stdout' | 'stderr', clock: Clock) {
   if (BUN_VERSION !== undefined && streams.isInMemory !== true) {
@@ -223,7 +223,10 @@ function openStatus() {
         isHeld = false;
       };
     },
-    /** Wraps the writer of an output on the same terminal. */
+    /**
+     * Wraps `write` of an output on the same terminal, so that the status line is removed before
+     * each text.
+     */
     under(write: Output['write'], isStdout: boolean): Output['write'] {
       return (text) => {
         const last = text.at(-1);
@@ -239,7 +242,8 @@ function openStatus() {
 export function openIo(streams: Streams, options: IoOptions): Io {
   const { env } = streams;
   const secrets = openSecrets();
-  // Errors about the command line are printed before a command reads its token.
+  // The token of the environment is hidden from the start, because errors about the command line
+  // are printed before a command reads the token.
   secrets.addToken(env['FLEET_TOKEN']?.trim().split(/\s+/).at(-1) ?? '');
   const status = openStatus();
   const stdout = openOutput(streams, 'stdout', options);
@@ -300,7 +304,10 @@ export function openIo(streams: Streams, options: IoOptions): Io {
   };
 }
 
-/** Returns the values of fleet's variables, in which a user may also type a secret. */
+/**
+ * Returns the values of the variables `FLEET_…`, because a user may have put a secret into any of
+ * them.
+ */
 function settingsIn(env: NodeJS.ProcessEnv): string[] {
   return Object.entries(env).flatMap(([name, value]) =>
     name.startsWith('FLEET_') && value !== undefined ? [value] : [],

@@ -20,7 +20,7 @@ export function drawList(rows: readonly (readonly string[])[], width?: number): 
     const cells = row.slice(0, -1).map((cell, column) => pad(cell, widths[column] ?? 0) + GAP);
     const head = cells.join('');
     const value = row.at(-1) ?? '';
-    // When a word does not fit next to the name, it goes on the line below.
+    // If a word of the value does not fit next to the name, the value continues on the next line.
     const isLong = value
       .split(' ')
       .some((word) => widthOf(head + word) > (width ?? Number.POSITIVE_INFINITY));

@@ -34,12 +34,14 @@ export function splitMark(line: string): { mark: StateMark | undefined; text: st
     : { mark: 'warning', text: line.slice(warning.length) };
 }
 
-/** Signs of fleet's screens, and ASCII characters of the same width that replace them. */
+/**
+ * The symbols on fleet's screens, and the ASCII characters of the same width that can replace them.
+ */
 const UNICODE = '█▇▆▅▉▊▋▌▁▂▃▄▍▎▏░…✓✗·→␊╱';
 const ASCII = '########-------.~+x.> /';
 const UNICODE_SIGN = new RegExp(`[${UNICODE}]`, 'g');
 
-/** Replaces the signs of a screen by ASCII characters when the output cannot show Unicode. */
+/** Replaces these symbols by ASCII characters when the output cannot show Unicode. */
 export function forScreen(text: string, { hasUnicode }: Pick<Output, 'hasUnicode'>): string {
   return hasUnicode
     ? text

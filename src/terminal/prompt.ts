@@ -83,7 +83,7 @@ async function ask(
     historySize: 0,
   });
   reader.on('SIGINT', interrupt).on('close', interrupt);
-  /** Whether a non-empty line followed the answer in one pasted text. */
+  /** Whether the user pasted a text with another non-empty line after the answer. */
   let hasFurtherLine = false;
   reader.on('line', (line) => {
     hasFurtherLine ||= line !== '';
@@ -120,7 +120,10 @@ async function ask(
   }
 }
 
-/** Returns why an answer is incomplete: readline drops NUL characters and the lines after the first. */
+/**
+ * Returns a message when an answer is incomplete. Readline drops NUL characters, and all lines
+ * after the first.
+ */
 function missingPart(hasFurtherText: boolean, hasNul: boolean): string | undefined {
   if (hasNul) return 'it must not contain a NUL character (Ctrl-Space)';
   return hasFurtherText ? 'it must be one line' : undefined;
@@ -135,7 +138,7 @@ function clearLine(reader: Interface): void {
 /** The input of the terminal, in a form that readline accepts. */
 interface Keys {
   readonly input: NodeJS.ReadableStream;
-  /** Undefined when stdin has no modes. */
+  /** Turns raw mode on or off. Undefined when stdin has no raw mode. */
   setRaw: ((isRaw: boolean) => void) | undefined;
   /** Whether a NUL character was typed since the last call. */
   takeNul(): boolean;

@@ -3,7 +3,7 @@
 
 import CliTable from 'cli-table3';
 
-/** There are no boxes, only two spaces between columns. */
+/** The table has no borders, only two spaces between columns. */
 const BORDERS =
   'top top-mid top-left top-right bottom bottom-mid bottom-left bottom-right left left-mid mid mid-mid right right-mid';
 const CHARS = { ...Object.fromEntries(BORDERS.split(' ').map((name) => [name, ''])), middle: '  ' };

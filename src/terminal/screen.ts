@@ -31,7 +31,7 @@ export interface ScreenOptions {
   onKey(key: Key): void;
 }
 
-/** Takes over the terminal. */
+/** Switches the terminal to the alternate screen, and draws on it. */
 export function openScreen({ stdout, stdin, onChange, onKey }: ScreenOptions): Screen {
   let isOurs = false;
   /** The lines on the terminal. */
@@ -107,7 +107,7 @@ function drawChanges(lines: readonly string[], before: readonly string[]): strin
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
-/** Passes keys on. A key that stands for a signal sends the signal. */
+/** Passes keys on. For a key such as Ctrl-C, sends the signal instead. */
 function handKeys(text: string, onKey: (key: Key) => void): void {
   for (const key of readKeys(text)) {
     const signal = SIGNAL_KEYS.get(key);

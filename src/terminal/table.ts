@@ -12,8 +12,8 @@ export interface Cell {
 }
 
 /**
- * Tells a cell the current time in milliseconds since the epoch, and whether a person or a program
- * reads it.
+ * The values on which a cell depends: the current time in milliseconds since the epoch, and whether
+ * the output is a terminal for people.
  */
 export interface CellContext {
   now: number;
@@ -26,7 +26,7 @@ export interface CellContext {
 interface ColumnFit {
   /** Columns with lower numbers are shrunk and dropped first. */
   keep: number;
-  /** A column is not cut below this width, but dropped. */
+  /** The minimum width. If the column would have to be narrower, it is dropped. */
   minimum?: number;
   /** The maximum width. */
   maximum?: number;
@@ -86,7 +86,8 @@ function floorOf<T>({ column, width }: Laid<T>): number {
 
 /**
  * Chooses the columns that fit, and their widths, by the cells of the first rows. Without a width
- * all columns are kept. When cells are not cut, the columns are the same as if they were.
+ * all columns are kept. With `isWhole`, cells are not cut, but the same columns are chosen as
+ * without it.
  */
 export function layOut<T>(
   columns: readonly Column<T>[],

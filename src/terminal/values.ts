@@ -2,10 +2,10 @@
 
 import { writeJson, writtenNumber } from '../json/exact.js';
 
-/** Shown for a missing value. */
+/** The text that is shown for a missing value. */
 export const MISSING = '-';
 
-/** Whether a text is a JSON number (RFC 8259, section 6). `007` is not one. */
+/** Whether a text is a JSON number (RFC 8259, section 6). `007` is not a JSON number. */
 export function isJsonNumber(text: string): boolean {
   return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(text);
 }
@@ -47,8 +47,8 @@ export function pointOf(
 }
 
 /**
- * A longer name is not a path. A service can send a field name with a million dots, and each dot
- * would be tried as the end of the first field, which takes quadratic time.
+ * A longer text is not read as a path. A service could send a field name with a million dots. Each
+ * dot would be tried as the end of the first field, which takes quadratic time.
  */
 const LONGEST_PATH_CHARACTERS = 1000;
 

@@ -24,9 +24,9 @@ export function guardFormula(text: string): string {
 }
 
 /**
- * Whether a cell of an exported file (csv, tsv or xlsx, with or without `--excel`) stands for a
- * value. Numbers with a decimal point are compared as numbers. Line ends are compared without their
- * CR, because spreadsheets change them.
+ * Whether a cell of an exported file (csv, tsv or xlsx, with or without `--excel`) contains the
+ * same value as the service. Numbers with a decimal point are compared as numbers. CR is ignored in
+ * line ends, because spreadsheets change them.
  */
 export function isExportOf(cell: string, value: unknown): boolean {
   if (value === null || value === undefined) return cell === '';
@@ -36,7 +36,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   const exported = withoutCarriageReturns(cellText(value));
   const read = withoutCarriageReturns(cell);
   if (read === exported || read === guardFormula(exported)) return true;
-  // The cell of a workbook holds only the beginning of a very long text.
+  // A cell of a workbook contains only the beginning of a very long text.
   return (
     cell.length > SHORTEST_CUT_CELL_CHARACTERS &&
     cell.length < exported.length &&
@@ -44,7 +44,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   );
 }
 
-/** A workbook does not cut a text below this length. */
+/** A text of this length or less is never cut in a workbook. */
 const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {
@@ -52,8 +52,8 @@ function withoutCarriageReturns(text: string): string {
 }
 
 /**
- * Whether two texts are the same number. `100.0` is `100`, and digits that a double cannot hold
- * also count.
+ * Whether two texts are the same number. `100.0` equals `100`. Digits beyond the precision of a
+ * double are compared too.
  */
 export function isSameNumber(one: string, other: string): boolean {
   if (one === other) return true;
@@ -61,7 +61,10 @@ export function isSameNumber(one: string, other: string): boolean {
   return normalizeNumber(one) === normalizeNumber(other);
 }
 
-/** Writes a JSON number as its sign, its digits without zeros at both ends, and a power of ten. */
+/**
+ * Returns one text for all spellings of a number: its sign, its digits without zeros at either end,
+ * and a power of ten.
+ */
 function normalizeNumber(text: string): string {
   const [mantissa = '', exponent = '0'] = text.toLowerCase().split('e');
   const sign = mantissa.startsWith('-') ? '-' : '';

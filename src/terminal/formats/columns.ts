@@ -20,7 +20,7 @@ export function isTimeField(path: string): boolean {
   return TIME_FIELD.test(path);
 }
 
-/** Returns a column for a field that has no formatting of its own. */
+/** Returns a column for a field without special formatting. */
 function fieldColumn<T>(path: string, keep: number): Column<T> {
   const isTime = isTimeField(path);
   return {
@@ -48,7 +48,8 @@ function pickField<T>(shape: Shape<T>, path: string, keep: number): Column<T> {
 
 /**
  * Chooses the columns when the first values arrive: the columns that the user typed, otherwise
- * `own`. Refuses impossible columns at once, and columns that the first values lack (exit 2).
+ * `own`. Throws immediately for a column that cannot exist, and at the first values for a column
+ * that they do not have (exit 2).
  */
 function findColumns<T>(
   shape: Shape<T>,
@@ -78,10 +79,9 @@ export function firstSegment(path: string): string {
 }
 
 /**
- * Returns the columns of `--columns`. A word is one of these, in this order: a documented field or
- * a path that begins with a documented field, a header of the table in any case, a field in another
- * case, or a field that only the service knows. On a narrow terminal the last columns are dropped
- * first.
+ * Returns the columns of `--columns`. Looks up each word in this order: a documented field, or a
+ * path that begins with one; a header of the table in any case; a field in another case; and a
+ * field that only the service knows. On a narrow terminal the last columns are dropped first.
  */
 function pickColumns<T>(
   words: readonly string[],
@@ -127,7 +127,7 @@ export function hasField(values: readonly unknown[], path: string): boolean {
   );
 }
 
-/** Returns all columns that have a formatting of their own. */
+/** Returns all columns that have special formatting. */
 function viewsOf<T>({ columns, furtherColumns = [] }: Shape<T>): readonly Column<T>[] {
   return [...columns, ...furtherColumns];
 }
@@ -172,14 +172,15 @@ interface FileCells<T> {
   readonly names: readonly string[];
   /** The header. */
   readonly headings: readonly string[];
-  /** Whether each column has web addresses. */
+  /** Whether the cells of each column are web addresses. */
   readonly areLinks: readonly boolean[];
   read(value: T): unknown[];
 }
 
 /**
- * Opens the cells of a file. The columns are chosen when the first values arrive. Missing values
- * are null. `further` are columns after the fields; `--columns` replaces them.
+ * Returns the columns of a file and a function that reads the cells of a row. The columns are
+ * chosen when the first values arrive. Missing values are null. The columns of `further` come after
+ * the fields, and are left out with `--columns`.
  */
 export function openFileCells<T>(
   shape: Shape<T>,

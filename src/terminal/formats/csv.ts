@@ -56,7 +56,7 @@ export function openCsv<T>(
   };
 }
 
-/** Writes the same with tabs. */
+/** Writes the same records as csv, but separated by tabs. */
 export function openTsv<T>(shape: Shape<T>, tools: RendererTools): Renderer<T> {
   return openCsv(shape, tools, '\t');
 }

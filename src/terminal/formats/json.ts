@@ -6,8 +6,8 @@ import { escapeJson } from '../clean.js';
 import type { ListedItem, Renderer, RendererTools, Shape } from './renderer.js';
 
 /**
- * Writes an array for a list of any length, or an object for a single result. Programs get each
- * item unchanged on one line. People get indented JSON.
+ * Writes an array for a list of any length, or an object for a single result. In a pipe or file,
+ * each item is unchanged on one line. On a terminal, the JSON is indented.
  */
 export function openJson<T>(shape: Shape<T>, { terminal, paint }: RendererTools): Renderer<T> {
   const isList = shape.single !== true;

@@ -21,9 +21,12 @@ export interface Shape<T> {
    * batch.
    */
   columns: readonly Column<T>[];
-  /** Further columns of workbooks. Other formats show them only when `--columns` names them. */
+  /**
+   * Additional columns, which a workbook always contains. Other formats show them only when
+   * `--columns` names them.
+   */
   furtherColumns?: readonly Column<T>[];
-  /** The name of the sheet in a workbook. By default the noun. */
+  /** The name of the sheet in a workbook. Default: the noun. */
   sheetName?: string | undefined;
   /** The documented fields, in order. When it is empty, the fields of the first batch are used. */
   fields: readonly string[];
@@ -31,7 +34,10 @@ export interface Shape<T> {
   position?(value: T): readonly [longitude: number, latitude: number] | undefined;
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
-  /** Whether a file contains every field of the first batch. The documented `fields` come first. */
+  /**
+   * Whether to write every field of the first batch to a file, not only the documented `fields`.
+   * The documented fields come first.
+   */
   areFieldsOpen?: boolean;
   /** The fields with the position. GeoJSON does not repeat them as properties. */
   positionFields?: readonly string[];
@@ -54,7 +60,7 @@ export interface Renderer<T> {
   end?(): string;
   /** Returns the bytes of a file that can only be made at the end, such as a workbook. */
   finish?(): Promise<Buffer>;
-  /** Returns notices about content that the output lacks, one line each. */
+  /** Returns notices about content that is missing from the output, one line each. */
   notices?(): string[];
 }
 
@@ -72,17 +78,17 @@ export interface RendererOptions {
   hasHeader?: boolean;
   /** Returns the heading of a field in a file. Default: the name of the field. */
   headingOf?: ((field: string) => string) | undefined;
-  /** The IANA name of the zone of local times. Default: the machine's zone. */
+  /** The IANA name of the time zone for local times. Default: the machine's zone. */
   timezone?: string | undefined;
   terminal: boolean;
   /** The width of the terminal; undefined in a pipe and with `-o wide`. */
   width: number | undefined;
   colorLevel: 0 | 1 | 2 | 3;
-  /** Milliseconds since the epoch, for ages. */
+  /** The current time in milliseconds since the epoch, from which ages are computed. */
   now: number;
 }
 
-/** The options with their paint. */
+/** The options of a renderer, together with the functions that colour its text. */
 export interface RendererTools extends RendererOptions {
   paint: Paint;
 }

@@ -14,14 +14,14 @@ export type XlsxCell =
   | { readonly kind: 'boolean'; readonly value: boolean }
   /** The milliseconds since 1970 of the local time, as if that time were UTC. */
   | { readonly kind: 'time'; readonly localMs: number }
-  /** A text that opens a web address. */
+  /** A link: a text that opens a web address when the user clicks it. */
   | { readonly kind: 'link'; readonly url: string; readonly text: string }
   | {
       readonly kind: 'text';
       readonly text: string;
-      /** The text was longer than a cell can hold. */
+      /** Whether the text was cut, because a cell cannot hold all of it. */
       readonly isCut: boolean;
-      /** The value is a number that a spreadsheet cannot hold. */
+      /** Whether the value is a number that Excel cannot store, so that it became a text. */
       readonly isNumber: boolean;
     };
 
@@ -31,7 +31,7 @@ export const LONGEST_CELL_CHARACTERS = 32_767;
 const SMALLEST_INEXACT_INTEGER = 1e15;
 /** Excel turns smaller numbers into 0. */
 const SMALLEST_NUMBER = 1e-300;
-/** A text longer than this is longer than any double with all its digits. */
+/** A longer text is never converted to a number. Every double with all its digits is shorter. */
 const LONGEST_NUMBER_CHARACTERS = 400;
 const FIRST_SAFE_DAY_MS = Date.UTC(1900, 2, 1);
 const BEHIND_LAST_DAY_MS = Date.UTC(10_000, 0, 1);
@@ -160,7 +160,7 @@ function localTimeOf(value: unknown, timezone: string): number | undefined {
 
 const zones = new Map<string, TimeZone>();
 
-/** Milliseconds to add to a time to get the local time. */
+/** Returns the offset of the time zone from UTC at this time, in milliseconds. */
 function zoneOffset(time: number, timezone: string): number {
   let zone = zones.get(timezone);
   if (zone === undefined) {

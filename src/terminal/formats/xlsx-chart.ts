@@ -11,13 +11,16 @@ const CHART_COLUMNS = 12;
 const CHART_ROWS = 22;
 const COLORS = ['1F6FEB', '1F9D55', 'D99A00', 'B44AC0'];
 
-/** A chart of the rows of a sheet. Columns are counted from 1. */
+/** A bar chart of the rows of a sheet. Columns are counted from 1. */
 export interface SheetChart {
   readonly title: string;
   /** The column with the names of the bars. */
   readonly categoryColumn: number;
   readonly series: readonly { readonly name: string; readonly column: number }[];
-  /** Hatched bars without a column of their own, for times without data. */
+  /**
+   * Hatched bars that show times without data. Their values are stored in the chart, not in a
+   * column of the sheet.
+   */
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }
 

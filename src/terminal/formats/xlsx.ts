@@ -24,7 +24,7 @@ const WIDEST_COLUMN = 60;
 const TIME_WIDTH = 19;
 /** The width of a longer text is not measured. Its column has the maximum width. */
 const MEASURED_CHARACTERS = 500;
-/** The button of the filter in a header. */
+/** The width that the button of the filter needs in a header. */
 const FILTER_WIDTH = 3;
 const MARGIN_WIDTH = 2;
 const SHOWN_CELLS = 10;

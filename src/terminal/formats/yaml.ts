@@ -53,7 +53,7 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
         {
           tag: 'tag:yaml.org,2002:str',
           default: true,
-          // `=` is a separate type in YAML 1.1.
+          // The text `=` must be quoted, because YAML 1.1 reads it as a value of a special type.
           identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
           // The JSON escapes for C0 controls, quotes and backslashes are also valid in YAML.

@@ -24,22 +24,28 @@ export interface JqOptions {
 }
 
 /**
- * The limit for the output of one item. A batch begins with a lower limit. When a batch exceeds it,
- * its items are run one by one.
+ * The limit for the output of one item. A batch has a lower limit at first. If the output exceeds
+ * it, the items of the batch are run one by one.
  */
 const OUTPUT_LIMIT_BYTES = 64 * 2 ** 20;
 const BATCH_OUTPUT_LIMIT_BYTES = 8 * 2 ** 20;
 const BATCH = { characters: 2 ** 20 };
 
-/** How much of an item its error quotes. */
+/** An error quotes at most this many characters of its item. */
 const QUOTED_CHARACTERS = 200;
 
-/** Matches a program that begins with the items of an array. `.[] |= …` does not match. */
+/**
+ * Matches a program that handles the items of an array one by one (`.[] | …`). `.[] |= …` does not
+ * match.
+ */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
 /** A jq program with one of these words needs a separate run for each input. */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
-/** The prefix of jq's errors. The path in it does not belong to a file. */
+/**
+ * The prefix of jq's error messages. It is removed, because the path in it is not a file of the
+ * user.
+ */
 const COMPLAINT = /^jq: (?:parse )?error(?: \(at [^)]*\))?: /;
 
 /**
@@ -142,8 +148,8 @@ const MANUAL = 'jq manual: https://jqlang.org/manual/';
 const NO_INPUT = 'break';
 
 /**
- * Returns the error of a run, or undefined. Error messages also count, because the exit code is
- * only the one of the last input.
+ * Returns the error of a run, or undefined. Also checks the error messages, because jq's exit code
+ * depends only on the last input.
  */
 function errorOf(reply: Reply, item: string): FleetError | undefined {
   if ('failure' in reply)

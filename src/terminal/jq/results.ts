@@ -14,8 +14,9 @@ export interface JqResult {
 }
 
 /**
- * Runs the program for JSON texts. Each run gets one text, and `input` finds no further one. Half a
- * second after the signal is aborted jq is stopped, and the run rejects with the signal's reason.
+ * Runs the program for JSON texts. Each run gets one text, so jq's `input` finds no second one. jq
+ * is stopped half a second after the signal is aborted, and the run rejects with the signal's
+ * reason.
  */
 export type JqRun = (items: readonly string[], signal?: AbortSignal) => Promise<JqResult[]>;
 
@@ -34,7 +35,7 @@ export interface Jq {
    * array.
    */
   readonly runItems: JqRun | undefined;
-  /** Stops jq. A run in progress then never settles. */
+  /** Stops jq. The promise of a run in progress is then never settled. */
   close(): Promise<void>;
 }
 

@@ -37,8 +37,8 @@ export function openThread(clock: Clock) {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    // Bun cannot end a loop in WebAssembly, and would wait for it at the exit. Here the thread ends
-    // with the program.
+    // Bun cannot terminate a worker that is in a loop of WebAssembly, and would wait for it when
+    // the program exits. After `unref` the worker ends together with the program.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }
@@ -74,7 +74,8 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // A run that waited behind the stopped run gets no further half second.
+      // If a run was stopped by the signal, runs that waited behind it with the same signal are
+      // rejected without another half second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });
