@@ -1,15 +1,17 @@
-// The clock of a process: monotonic time for pauses and limits, wall time for output and for
-// comparison with the service.
+// The clocks of a process. Monotonic time is used for pauses and limits. Wall-clock time is used
+// for output and for comparison with the service.
 
 import { uptime } from 'node:os';
 
 export interface Clock {
   /**
-   * Returns milliseconds from an arbitrary start. They only increase, even when the machine's date
-   * changes, and include the time that the machine slept.
+   * Returns milliseconds since an arbitrary start. The value only increases, even when the system
+   * time is changed, and includes the time that the machine slept.
    */
   monotonicMs(): number;
-  /** Returns the machine's date in milliseconds since the epoch. It may jump in both directions. */
+  /**
+   * Returns the system time in milliseconds since the epoch. It may jump forwards and backwards.
+   */
   wallMs(): number;
   /** Runs the action once after this time. The returned function cancels it. */
   after(milliseconds: number, action: () => void): () => void;
@@ -18,8 +20,8 @@ export interface Clock {
 }
 
 /**
- * A moment on both clocks: monotonic time for order and durations, wall time for comparison with
- * the service.
+ * A moment on both clocks: monotonic time for order and durations, and system time for comparison
+ * with the service.
  */
 export interface Moment {
   readonly monotonicMs: number;
@@ -30,7 +32,7 @@ export function momentOf(clock: Clock): Moment {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
-/** Returns the moment of an earlier wall time. */
+/** Returns the moment of an earlier system time. */
 export function momentAt(wallMs: number, now: Moment): Moment {
   return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
 }
@@ -46,7 +48,7 @@ export interface MachineClocks {
    * A clock that never jumps, and continues while the machine sleeps. It may have whole seconds.
    */
   upMs(): number;
-  /** The date, which can be set. */
+  /** The system time, which the user or a time server can set. */
   dateMs(): number;
 }
 
@@ -58,14 +60,15 @@ const MACHINE_CLOCKS: MachineClocks = {
 };
 
 /**
- * A smaller jump of the date is a correction of the clock. No machine sleeps for a shorter time.
+ * A larger jump of the system time means that the machine slept or that the time was set. A smaller
+ * jump is an ordinary correction of the clock.
  */
 const SHORTEST_SLEEP_MS = 2_000;
 
 /**
  * Returns a clock that never jumps and includes the time that the machine slept. Reading the uptime
- * is slow, so it is read only after the date jumped. A jump means that the machine slept or that
- * the date was set.
+ * is slow. It is therefore read only after the system time jumped, because the machine may have
+ * slept.
  */
 export function openMonotonic({ runningMs, upMs, dateMs }: MachineClocks): () => number {
   const upAheadMs = upMs() - runningMs();
@@ -83,7 +86,7 @@ export function openMonotonic({ runningMs, upMs, dateMs }: MachineClocks): () =>
   };
 }
 
-/** Opens the machine's clock; `wallMs` replaces its date. */
+/** Opens the machine's clocks. `wallMs` replaces the system time. */
 export function systemClock(wallMs: () => number = Date.now): Clock {
   const monotonicMs = openMonotonic(MACHINE_CLOCKS);
   return {
@@ -141,8 +144,8 @@ export async function within<T>(
 }
 
 /**
- * Runs the action at the earliest requested time. A timer that is due earlier is kept, because an
- * early call costs less than a new timer for each message.
+ * Runs the action at the earliest requested time. A new request for a later time does not set a new
+ * timer, because an early call costs less than a new timer for each message.
  */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;

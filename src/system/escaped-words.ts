@@ -52,8 +52,8 @@ export function hideInEscapedWords(
 }
 
 /**
- * Returns a position, or the end of the ranges that contain it. The ranges are sorted by their
- * start.
+ * If ranges contain the position, returns the end of these ranges. Otherwise returns the position
+ * itself. The ranges must be sorted by their start.
  */
 function searchedTo(position: number, ranges: readonly SecretRange[]): number {
   let last = position;
@@ -104,8 +104,8 @@ function findInWord(word: string, tokens: readonly string[]): SecretRange[] {
 }
 
 /**
- * Returns a text in lower case. Letters that have two characters in lower case stay, so that each
- * character keeps its position.
+ * Returns a text in lower case. A letter whose lower case has two characters is left unchanged, so
+ * that each character keeps its position.
  */
 export function toLowerCase(text: string): string {
   const lower = text.toLowerCase();

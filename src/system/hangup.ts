@@ -1,4 +1,4 @@
-// Tells whether the caller of fleet ignores SIGHUP, as `nohup fleet watch` asks for.
+// Detects whether the caller of fleet ignores SIGHUP, as in `nohup fleet watch`.
 
 import { fstatSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -10,13 +10,14 @@ const ACCESS_MODE = 0o3;
 const WRITE_ONLY = 0o1;
 
 /**
- * Returns whether SIGHUP was ignored when fleet was started. Node sets every ignored signal to its
- * default action at its start (PlatformInit in node.cc), so the process itself cannot tell. The
- * executable of `npm run build:binary` can. With Node there are three signs:
+ * Returns whether SIGHUP was ignored when fleet was started. Node resets every ignored signal to
+ * its default action at its start (PlatformInit in node.cc), so a process of Node cannot see this
+ * directly. The executable of `npm run build:binary` can. For Node, any of these three signs is
+ * enough:
  *
  * - The parent process ignores SIGHUP, for example after `trap '' HUP` in a script.
  * - The shell says in `$_` that it started the program `nohup`.
- * - stdin is /dev/null, opened only for writing. GNU nohup replaces a terminal with it.
+ * - stdin is /dev/null, opened only for writing. GNU nohup does this when stdin is a terminal.
  */
 export function isHangupIgnored(env: NodeJS.ProcessEnv): boolean {
   if (process.platform === 'win32') return false;

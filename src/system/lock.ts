@@ -6,8 +6,9 @@ import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 
 const LOCK_PAUSE_MS = 20;
 /**
- * How often the holder of a lock touches its file, and after how long without a touch the holder
- * counts as killed. A renewal of a token may wait for the service while it holds the lock.
+ * The holder of a lock touches its file at the first interval. It counts as killed when it has not
+ * touched the file for the second one. The second one is long, because a renewal of a token may
+ * wait for the service while it holds the lock.
  */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;

@@ -36,7 +36,10 @@ export interface Holder {
   signs: number;
 }
 
-/** The record with which a run takes a journal. `over` is the dead holder that it replaces. */
+/**
+ * The record by which a run takes over a journal. `over` is the id of the dead holder that it
+ * replaces, or null.
+ */
 export interface Claim {
   claim: string;
   over: string | null;
@@ -128,7 +131,8 @@ async function watchInSilence(
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    // There are fewer records than before, so the holder has rewritten the file.
+    // The holder is alive if the number of its records changed. Even a smaller number shows this,
+    // because then the holder has rewritten the file.
     if (now?.id !== before.id || now.signs !== before.signs)
       throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;

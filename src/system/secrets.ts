@@ -1,6 +1,6 @@
-// Hides secrets in text from other parties, also when they are encoded as base64 or hex, or in
-// nested escapes of URLs, JSON and HTML. Parts of long secrets are also found, and secrets with
-// line breaks, markup or other characters between their letters.
+// Hides secrets in text that comes from outside fleet. Finds them also when they are encoded as
+// base64 or hex, or in nested escapes of URLs, JSON and HTML. Also finds parts of long secrets, and
+// secrets whose letters are separated by line breaks, markup or other characters.
 
 import { hideInEscapedWords, mayHoldEscapes, toLowerCase } from './escaped-words.js';
 import { findParts, literalPartsOf, partsOf, type SecretRange } from './token-parts.js';
@@ -11,8 +11,8 @@ import { changeWideText } from './wide-text.js';
 export const HIDDEN = '[hidden]';
 
 /**
- * The secrets of one run. Code that gets a token adds it here. Code that handles text from other
- * parties hides the secrets in that text.
+ * The secrets of one run. Code that gets a token adds the token here. Code that handles text from
+ * outside fleet hides the secrets in that text.
  */
 export interface Secrets {
   /**
@@ -48,8 +48,8 @@ export interface Secrets {
 const SHORTEST_TOKEN = 8;
 const SHORTEST_PASSWORD = 4;
 /**
- * The number and the maximum length of the short texts whose results `hide` keeps. Usual headers
- * are this short.
+ * `hide` caches its results for short texts, such as most headers. These are the maximum number of
+ * cached texts and the maximum length of each.
  */
 const MOST_REMEMBERED = 500;
 const REMEMBERED_CHARACTERS = 200;
@@ -130,8 +130,8 @@ export function openSecrets(): Secrets {
   /** The access tokens, in the order of their last use. */
   const tokens = new Set<string>();
   /**
-   * The prepared search; undefined until a text is searched. Most runs print no text of other
-   * parties.
+   * The prepared search; undefined until a text is searched. Most runs print no text from outside
+   * fleet.
    */
   let search: Search | undefined;
   /** The results of `hide` for short texts, because most headers of a thousand pages are equal. */
@@ -223,7 +223,8 @@ interface Search {
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
   /**
-   * Marks that speed up the search: data that contains none of them contains no text of `inData`.
+   * Texts that speed up the search. Data without any of them does not contain a text of `inData`
+   * either.
    */
   marksInData: readonly string[];
   /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */
@@ -234,7 +235,8 @@ function searchFor(secrets: Iterable<string>): Search {
   const each = [...secrets];
   const all = new Set(each.flatMap(spellingsOf));
   const inData = each.filter(isFoundInData);
-  // The signature of a token is a mark for the whole token, because both have the same spelling.
+  // The search looks for the signature of a token first. Data without the signature cannot contain
+  // the whole token.
   const marks = inData.map((secret) => signatureOf(secret) ?? secret);
   return {
     spellings: longestFirst(all),
@@ -309,8 +311,8 @@ function hideEncoded(text: string, search: Search): string {
   for (;;) {
     const ranges = findInEachRound(hidden, search);
     if (ranges.length === 0) return hidden;
-    // When a secret was hidden, the letters before and after it are neighbours, so the search
-    // starts again.
+    // After a secret was hidden, the letters before and after it are next to each other and may
+    // form another secret. Therefore the search starts again.
     hidden = replaceRanges(hidden, ranges);
   }
 }
@@ -350,7 +352,9 @@ function findAll(
         if (isSought(word, original.slice(from, to))) ranges.push([from, to]);
       }
   };
-  // Spellings without escapes are already hidden. The word `[hidden]` may itself be a password.
+  // Counts a spelling only if the original text contains it with escapes, because spellings without
+  // escapes are hidden already. Otherwise the search would never end for a password `[hidden]`,
+  // which equals the replacement.
   findIn(spellings, (word, found) => word !== found);
   findIn(literalParts, () => true);
   return ranges;
@@ -433,7 +437,9 @@ function findNumberRuns(
 
 const LAST_UNIT = 0xffff;
 
-/** Returns the texts for which a word in base64 or hex can stand, one for each possible start. */
+/**
+ * Decodes a word as base64 or hex. Returns one text for each possible start of the encoded data.
+ */
 function decodeRun(run: string): string[] {
   const inBase64 = [0, 1, 2, 3].map((from) =>
     Buffer.from(run.slice(from), 'base64').toString('latin1'),

@@ -5,7 +5,10 @@ import { type Clock, every, momentOf } from './clock.js';
 /** How often the process records that it is running. */
 const TICK_MS = 250;
 
-/** A longer time without such a record is a suspension. A busy processor causes shorter ones. */
+/**
+ * If the process records nothing for longer than this, it was suspended. A busy processor causes
+ * only shorter pauses.
+ */
 const LONGEST_GAP_MS = 2000;
 
 export type Suspension = ReturnType<typeof watchSuspension>;
@@ -17,7 +20,8 @@ export function watchSuspension(clock: Clock, signal: AbortSignal) {
 
   function look(): void {
     const now = momentOf(clock);
-    // The monotonic clock stands still while the machine sleeps, but the date does not.
+    // While the machine sleeps, the monotonic clock may stand still, but the system time continues.
+    // The longer of the two differences counts.
     const gapMs = Math.max(now.monotonicMs - last.monotonicMs, Math.abs(now.wallMs - last.wallMs));
     if (gapMs > LONGEST_GAP_MS) suspendedMs += gapMs;
     last = now;

@@ -55,7 +55,8 @@ export function literalPartsOf(secret: string): string[] {
 export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);
-  // Markup can separate the letters of a token, and a token can be in an attribute of a tag.
+  // The text is searched with and without its markup. Markup can separate the letters of a token,
+  // but a token can also be inside a tag.
   return MARKUP_START.test(decoded.text)
     ? [...ranges, ...findInLetters(decoded, parts, true)].sort(([one], [other]) => one - other)
     : ranges;

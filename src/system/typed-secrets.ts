@@ -3,9 +3,12 @@
 
 import { HIDDEN, likelyTokensIn } from './secrets.js';
 
-/** Longer words are texts or data. Searching all of them would take too long. */
+/**
+ * Longer words are not searched, because they are texts or data, and the search would take too
+ * long.
+ */
 const SEARCHED_CHARACTERS = 10_000;
-/** A shorter value is not hidden, because it may be an ordinary word of the messages. */
+/** A shorter value is not hidden, because it may be an ordinary word that messages contain. */
 const SHORTEST = 4;
 
 /** Matches names that end with a word for a secret, such as `api_key`. Their values are hidden. */
@@ -45,8 +48,8 @@ function secretsIn(word: string): string[] {
 }
 
 /**
- * Returns the secret in the spelling of a URL. A lone surrogate, which an assistant can send, first
- * becomes U+FFFD, because encodeURIComponent refuses it.
+ * Returns the percent-encoded form of the secret in a URL. Lone surrogates are replaced by U+FFFD,
+ * because encodeURIComponent throws for them. Programs that call fleet can send such characters.
  */
 function inUrl(secret: string): string {
   return encodeURIComponent(Buffer.from(secret).toString());

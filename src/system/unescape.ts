@@ -114,7 +114,7 @@ export function decodeTextEscapes({ text, starts }: UnescapedText): UnescapedTex
 
 interface PlacedCharacter {
   character: string;
-  /** The position of the character within the escape. */
+  /** Where the encoded character begins within a longer escape. */
   offset: number;
 }
 

@@ -3,7 +3,7 @@
 import { userInfo } from 'node:os';
 import { isWholePath } from './folder.js';
 
-/** Returns the name of the user, or undefined without a name. */
+/** Returns the name of the user, or undefined when the system has no name. */
 export function nameOfUser(): string | undefined {
   return entryOfUser()?.username;
 }

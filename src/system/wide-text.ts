@@ -1,4 +1,5 @@
-// Changes ASCII text in bytes that have several bytes a character: UTF-16 and UTF-32.
+// Changes ASCII text in bytes whose encoding has several bytes for each character: UTF-16 and
+// UTF-32.
 
 /** The number of NUL bytes around each ASCII character. */
 interface Encoding {
