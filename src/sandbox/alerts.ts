@@ -124,8 +124,8 @@ export function changeAlert(fleet: ServedFleet, row: AlertRow, changes: Partial<
 }
 
 function publishAlert(fleet: ServedFleet, row: AlertRow): void {
-  // Assumed by analogy: alerts have their own topic ("Topics for senders other than bicycle … not
-  // shown"). Observed: they are not pushed.
+  // Assumed: like bicycles, alerts have their own topic ("Topics for senders other than bicycle …
+  // not shown"). Observed: alerts are not pushed.
   if (!fleet.isObserved) {
     fleet.publish({
       sender: 'alert',
@@ -136,7 +136,9 @@ function publishAlert(fleet: ServedFleet, row: AlertRow): void {
   fleet.onAlert(row.body);
 }
 
-/** Observed: a silenced alert only accepts stop; a resolved or stopped alert accepts no action. */
+/**
+ * Observed: a silenced alert only accepts `stop`. A resolved or stopped alert accepts no action.
+ */
 const ALERT_ACTION_TABLE: {
   [action in ServedAlertAction]: { from: readonly string[]; to: string };
 } = {

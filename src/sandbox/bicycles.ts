@@ -158,7 +158,9 @@ function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAn
 function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   const lastActions = new Map<string, number>();
 
-  /** Observed: 429 for each bicycle and user. */
+  /**
+   * Observed: the service answers 429 when the same user acts on the same bicycle again too soon.
+   */
   function checkPace(row: BicycleRow, viewer: Viewer): void {
     const pauseMs = faults.durationMs('throttle');
     if (pauseMs === undefined) return;
@@ -248,8 +250,8 @@ function checkConditions(
     throw refuseAction('The bicycle has no device.');
   }
   const isTaking = transition === 'rent' || transition === 'reserve';
-  // Assumed: the limit only applies to renters, because an operator tests many bicycles at the same
-  // time.
+  // Assumed: the limit of one bicycle applies only to renters, because an operator may rent many
+  // bicycles at the same time to test them.
   const isRenter = fleet.users.indexOf(rider) >= 2;
   if (
     isTaking &&

@@ -73,7 +73,10 @@ function readFields(
   return { organization, fields, detail, complain };
 }
 
-/** The organization and name that a bicycle will have, and its existing row. */
+/**
+ * The organization and name that a bicycle will have. `own` is its row, if the bicycle already
+ * exists.
+ */
 interface Claim {
   organization: string;
   name: string | null | undefined;

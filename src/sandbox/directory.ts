@@ -8,7 +8,7 @@ import type { Viewer } from './token.js';
 
 type Item = { uuid: string; [field: string]: unknown };
 
-/** Adds the lists and their single items. */
+/** Adds the routes of each list, and of each single item in it. */
 export function addDirectoryRoutes(options: ServedApiOptions, route: AddRoute): void {
   const collections: { [name: string]: (fleet: ServedFleet, viewer: Viewer) => Item[] } = {
     organizations: listOrganizations,

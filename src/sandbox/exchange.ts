@@ -57,7 +57,8 @@ export function answerList<Row>(
   const lastPage = Math.max(1, Math.ceil(rows.length / size));
   const page = readPageNumber(query, lastPage);
   const linkToPage = (number: number) => {
-    // Keeps the other parameters. The link to the first page omits `page`, as Django's links do.
+    // The links keep the other query parameters. The link to the first page omits `page`, as
+    // Django's links do.
     const parameters = new URLSearchParams(query);
     if (number === 1) parameters.delete('page');
     else parameters.set('page', String(number));

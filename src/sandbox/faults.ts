@@ -12,8 +12,8 @@ export interface FaultTarget {
 }
 
 /**
- * The requests to which a fault applies. Default: all. Only code can set this; the option `--fault`
- * cannot.
+ * The requests to which a fault applies. Default: all. Only code can set `only`; the option
+ * `--fault` cannot.
  */
 export interface FaultScope {
   only?: (request: FaultTarget) => boolean;
@@ -117,9 +117,13 @@ export function parseFault(text: string): Fault {
 /** The faults that are in effect. Both servers check them. */
 export type Faults = ReturnType<typeof createFaults>;
 
-/** Creates the faults that are in effect. The seed decides which requests a share applies to. */
+/**
+ * Creates the faults that are in effect. If a fault applies to a share of the requests, the seed
+ * decides to which ones.
+ */
 export function createFaults(random: Random, initial: readonly Fault[]) {
-  // The faults are copied, because this code counts how often each may still occur.
+  // The faults are copied, because the number of times that a fault may still occur is decreased in
+  // the copy.
   let current = initial.map((fault) => ({ ...fault }));
 
   function ofKind<Kind extends Fault['kind']>(kind: Kind): Extract<Fault, { kind: Kind }>[] {

@@ -115,8 +115,8 @@ export interface Surroundings {
   zones: Zone[];
   models: Model[];
   /**
-   * The uuids of the users. The first three are the users of tokens for which no user is chosen,
-   * one for each role.
+   * The uuids of the users. A token without a chosen user belongs to one of the first three, one
+   * for each role.
    */
   users: string[];
 }
@@ -127,7 +127,7 @@ export interface FleetService {
   isObserved: boolean;
   /** The base URL without a trailing slash. Links are absolute and below this URL. */
   baseUrl: string;
-  /** Milliseconds since the epoch. */
+  /** Returns the current time in milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
   /** Returns a text of a creation or an edit in the form in which the service stores it. */

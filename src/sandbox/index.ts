@@ -26,8 +26,8 @@ export { TRANSITION_TABLE } from './transitions.js';
 export { parseWebhookUrl } from './webhook.js';
 
 /**
- * The simulated service: exactly interface.md, or also the behaviour that was observed of a running
- * service.
+ * Which service the sandbox simulates. `interface` behaves exactly as in interface.md. `observed`
+ * also has the behaviour that was observed in a running service.
  */
 export type ServiceKind = 'interface' | 'observed';
 
@@ -36,8 +36,8 @@ export interface SandboxWorld {
   /** The number of bicycles at the start. Default: 500. */
   bicycles?: number;
   /**
-   * A recorded fleet, in place of generated bicycles. Then no events happen automatically unless
-   * `rate` is set.
+   * A recorded fleet that is used instead of generated bicycles. With it, there are no automatic
+   * events unless `rate` is set.
    */
   recorded?: Recorded;
   /** The same seed and number of bicycles produce the same fleet. Default: 1. */
@@ -45,8 +45,8 @@ export interface SandboxWorld {
   /** The number of automatic events per second. Default: 2; 0 for no events. */
   rate?: number;
   /**
-   * Returns the date in milliseconds since the epoch. All data is dated by it, and it decides
-   * whether tokens are valid. Tests may move it in both directions.
+   * Returns the sandbox's current time in milliseconds since the epoch. All data has this time, and
+   * it decides whether tokens are valid. Tests may move it forwards and backwards.
    */
   now?: () => number;
   /** The receiver of new and changed alerts (section 6.2). */
@@ -186,7 +186,10 @@ export async function startSandbox(options: SandboxOptions = {}) {
   };
 }
 
-/** Appends a line. The oldest lines are removed many at a time, which costs little. */
+/**
+ * Appends a line. When there are too many lines, many old ones are removed at once, which is faster
+ * than one at a time.
+ */
 function keep<Line>(lines: Line[], line: Line, most: number): void {
   lines.push(line);
   if (lines.length > most * 1.25) lines.splice(0, lines.length - most);

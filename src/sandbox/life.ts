@@ -47,7 +47,7 @@ const EVENT_WEIGHTS: readonly [
   ['stop', 5],
 ];
 
-/** How many bicycles are tried to find a suitable one for an event. */
+/** To find a suitable bicycle for an event, at most this many bicycles are tried. */
 const TRIES = 50;
 
 /**
@@ -80,8 +80,9 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
   const run = (row: BicycleRow, transition: ServedTransition) =>
     runTransition(fleet, row, transition, 'service', rider);
   /**
-   * Ends the state of one bicycle, or begins it for another, so that `share` of the bicycles stay
-   * in this state.
+   * Picks a bicycle that is available or in this state. If it is in the state, ends the state;
+   * otherwise begins the state with the probability `share`. In the long run, about this share of
+   * these bicycles is in the state.
    */
   const turn = (
     state: SandboxState,

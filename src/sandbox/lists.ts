@@ -25,7 +25,10 @@ export interface Selection<Row> {
  */
 export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
 
-/** Limits the memory. A selection of 100,000 rows takes almost a megabyte. */
+/**
+ * The maximum number of cached lists. It limits the memory: a list of 100,000 rows needs almost a
+ * megabyte.
+ */
 const REMEMBERED_LISTS = 32;
 
 /** Creates a cache of sorted and filtered lists. A change of the fleet empties it. */

@@ -33,7 +33,7 @@ const ACCOUNTS: { [name: string]: Account } = {
 /** The data of the user whose token is renewed. */
 type Owner = Pick<Viewer, 'role' | 'subject' | 'organization' | 'affiliations'>;
 
-/** The wrong passwords of an account, and the end of its lock. */
+/** The different wrong passwords of an account, and the time until which the account is locked. */
 interface Failures {
   passwords: Set<string>;
   lockedUntilMs: number;

@@ -1,6 +1,6 @@
 // The error answers of the sandbox: their shapes, and one function for each reason.
 
-/** A reason for people and for programs. */
+/** The reason for an error: a message for people, and a code for programs. */
 export interface Reason {
   message: string;
   code: string;
@@ -58,7 +58,7 @@ export function htmlPage(status: number, title: string): ServedAnswer {
   return { status, body, headers: { 'Content-Type': 'text/html; charset=utf-8' } };
 }
 
-/** Makes a refusal that is not about a field. */
+/** Returns an error that does not belong to a field of the request. */
 export function refuse(
   status: number,
   message: string,
@@ -104,7 +104,7 @@ export function refuseAction(message: string): Problem {
   return refuseField('actions', message, 'not_allowed');
 }
 
-/** Makes a 401 with the scheme of the interface (section 5). */
+/** Makes a 401 that names the authentication scheme of section 5 (`JWT`). */
 export function refuseToken(message: string, code: string): Problem {
   return refuse(401, message, code, { 'WWW-Authenticate': 'JWT realm="api"' });
 }

@@ -14,7 +14,10 @@ import type { TokenService, Viewer } from './token.js';
  */
 const MOST_UNREAD_BYTES = 16 * 1024 * 1024;
 
-/** The longest timer of Node. The end of a token that lives longer is not watched. */
+/**
+ * The longest timer that Node supports. The sandbox does not end a subscription whose token is
+ * valid for longer than this.
+ */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** An event that was pushed, for tests. */
@@ -25,8 +28,8 @@ interface Connection {
   viewer: Viewer;
   outgoing: ServerResponse;
   /**
-   * The time of opening on the monotonic clock. A change of the date then does not trigger `drop`
-   * or `stall`.
+   * When the connection was opened, on the monotonic clock. Therefore the faults `drop` and `stall`
+   * do not depend on changes of the system time.
    */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */
@@ -56,7 +59,7 @@ export class PushChannel {
 
   constructor(options: PushOptions) {
     this.#options = options;
-    // Assumed: a comment, which is not an event, is the heartbeat of a quiet connection.
+    // Assumed: the heartbeat of a quiet connection is a comment and not an event.
     this.#heartbeat = setInterval(() => {
       for (const connection of this.#connections) write(connection, ': heartbeat\n\n');
     }, options.heartbeatMs);
@@ -78,7 +81,7 @@ export class PushChannel {
     return line.id;
   };
 
-  /** Sends an event, with the fault `late` only after its time. */
+  /** Sends an event. With the fault `late`, sends it only after the time of the fault. */
   #send(connection: Connection, text: string): void {
     const lateMs = this.#options.faults.durationMs('late');
     if (lateMs === undefined) write(connection, text);

@@ -70,7 +70,7 @@ export function addRecorded(fleet: ServedFleet, recorded: Recorded): void {
   for (const each of sorted) addRecordedBicycle(fleet, each, recorded.baseUrl);
 }
 
-/** Adds a bicycle that appeared after the start of the recording. This alone pushes no message. */
+/** Adds a recorded bicycle at the end of the list. Does not push a message. */
 function addRecordedBicycle(
   fleet: ServedFleet,
   { bicycle, organization }: RecordedBicycle,

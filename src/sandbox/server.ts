@@ -24,14 +24,14 @@ export interface RecordedRequest {
   method: string;
   /** The unchanged target of the request line with its query. */
   url: string;
-  /** By lower-case name. */
+  /** The headers by name, in lower case. */
   headers: { [name: string]: string | string[] | undefined };
   /**
    * The body as text. It is empty when there is none, and when a fault refused the request before
    * the body was read.
    */
   body: string;
-  /** Milliseconds since the epoch. */
+  /** When the request arrived, in milliseconds since the epoch. */
   at: number;
   /** The X-Service-RequestId of the answer. */
   requestId: string;
@@ -75,7 +75,7 @@ function traceHeaders({ name }: ServerOptions) {
   };
 }
 
-/** Answers requests of a listening server. */
+/** Handles the requests that a server receives. */
 export function serve(server: Server, options: ServerOptions): void {
   const waiting = new Set<NodeJS.Timeout>();
   server.on('request', (incoming, outgoing) => {

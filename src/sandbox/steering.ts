@@ -40,7 +40,10 @@ export function createSteering(
       changeBicycle(fleet, row, changes);
       return structuredClone(row.body);
     },
-    /** Runs a transition as the service. Throws when the bicycle's state does not allow it. */
+    /**
+     * Runs a transition in the name of the service, not of a user. Throws when the bicycle's state
+     * does not allow the transition.
+     */
     act(uuid: string, transition: ServedTransition, rider = fleet.users[2]): ServedBicycle {
       const row = bicycleRow(uuid);
       const from = row.body.state;

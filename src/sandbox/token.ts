@@ -10,7 +10,7 @@ export const ROLES = ['admin', 'fleet_operator', 'renter'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** The roles in each organization of a token without a requested role. */
+/** The roles that a token has in each organization when no role was requested. */
 const USUAL_AFFILIATIONS: readonly string[] = ['admin', 'fleet_operator'];
 
 /** The user of a request, from the token. */
@@ -25,9 +25,12 @@ export interface Viewer {
   organization: string | undefined;
   /** Observed: the roles in each organization; empty when the token does not contain them. */
   affiliations: { [organization: string]: readonly string[] };
-  /** Milliseconds since the epoch. */
+  /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
-  /** Milliseconds since the epoch, from the token. See `endOf`. */
+  /**
+   * When the token expires, in milliseconds since the epoch. `endOf` also considers the fault
+   * `expire`.
+   */
   expiresAt: number;
 }
 
@@ -43,7 +46,7 @@ export interface TokenOptions {
   organization?: string;
 }
 
-/** Longer than a working day, so that a token does not expire during tests by a person. */
+/** Longer than a working day, so that a token does not expire while a person tests with it. */
 const LIFETIME_SECONDS = 12 * 3600;
 
 /** Checked tokens are cached, because a benchmark uses the same token thousands of times. */

@@ -61,7 +61,8 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
     for (let [body] = queue; body !== undefined; [body] = queue) {
       const status = await post(body);
       const isTaken = status >= 200 && status < 300;
-      // Other client errors are permanent refusals; 408 and 429 ask for a retry.
+      // The statuses 408 and 429 ask for a retry. All other client errors are permanent refusals,
+      // so the alert is dropped.
       if (isTaken || (status >= 400 && status < 500 && status !== 408 && status !== 429)) {
         queue.shift();
         counts[isTaken ? 'delivered' : 'lost'] += 1;
@@ -74,9 +75,9 @@ export function openWebhook({ url: address, secret }: WebhookOptions) {
     /** Queues a JSON text. */
     send: (body: string) => {
       queue.push(body);
-      // The request in flight keeps its place in the queue.
+      // Drops the oldest waiting alert. The alert that is being sent stays in the queue.
       if (queue.length > MOST_WAITING) counts.lost += queue.splice(isBusy ? 1 : 0, 1).length;
-      // The promise is rejected when the sandbox closes the webhook.
+      // Ignores the rejection that happens when the sandbox closes the webhook.
       work().catch(() => {});
     },
     counts: () => ({ ...counts, waiting: queue.length }),

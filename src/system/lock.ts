@@ -6,9 +6,9 @@ import { hasCode, OWN_FILE_MODE, untilFree } from './folder.js';
 
 const LOCK_PAUSE_MS = 20;
 /**
- * The holder of a lock touches its file at the first interval. It counts as killed when it has not
- * touched the file for the second one. The second one is long, because a renewal of a token may
- * wait for the service while it holds the lock.
+ * The holder of a lock touches its file every LOCK_BEAT_MS. After LOCK_LIFE_MS without a touch, the
+ * holder counts as killed. The holder may keep the lock for longer than this, because a renewal of
+ * a token may wait for the service.
  */
 const LOCK_BEAT_MS = 500;
 const LOCK_LIFE_MS = 3_000;
