@@ -41,6 +41,7 @@ export function showFilter(filter: Filter): void {
   try {
     history.replaceState(history.state, '', address);
   } catch {
-    // The browser limits how often an address may change. The filter itself still works.
+    // The browser limits how often an address may change, and then throws an error. It is ignored,
+    // because the filter itself still works.
   }
 }

@@ -16,7 +16,7 @@ export interface PageCardOptions {
   onLocate(): void;
 }
 
-/** Fields in the head of the card. */
+/** Fields that the head of the card shows. */
 const IN_HEAD: readonly string[] = ['name', 'state', 'uuid', 'state_of_charge'];
 
 export function openCard(state: PageState, options: PageCardOptions) {
@@ -134,8 +134,8 @@ function placeOf({ position }: PageBicycle): string {
 }
 
 /**
- * Returns the text for the lock. The fields are undefined until they were read, and empty for a
- * moment of the past.
+ * Returns the text for the lock. `fields` is undefined until the fields were read, and empty while
+ * the page shows a moment of the past.
  */
 function lockOf(fields: FieldTexts | undefined): ComponentChild {
   if (fields === undefined) return '…';
@@ -153,7 +153,10 @@ function entry(name: ComponentChild, text: ComponentChild): ComponentChild[] {
   return [h('dt', null, name), h('dd', null, text)];
 }
 
-/** Of a link, the card shows the UUID, as on the terminal, because other commands accept it. */
+/**
+ * For a link, shows only its UUID, as on the terminal, because other commands accept a UUID as an
+ * argument.
+ */
 function fieldText(text: string): ComponentChild {
   const [, uuid] =
     /^https?:.*\/([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\/?$/i.exec(text) ??

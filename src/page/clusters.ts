@@ -20,10 +20,14 @@ interface Mark extends Point {
 }
 
 /**
- * The radius of a bicycle's mark, as a share of its size. There is empty space around its outline.
+ * The radius of a bicycle's mark, as a share of the mark's size. The outline does not fill the mark
+ * completely.
  */
 const MARK_RADIUS = 0.42;
-/** Each pass merges most of the overlapping marks. A few passes are enough for 100,000 bicycles. */
+/**
+ * The maximum number of passes. Each pass merges most of the overlapping marks, so a few passes are
+ * enough for 100,000 bicycles.
+ */
 const MOST_PASSES = 30;
 /**
  * The factor that combines the column and row of a cell into one key. It is larger than the number

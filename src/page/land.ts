@@ -22,7 +22,8 @@ export function styleOf(tiles: Tiles | null, zones: readonly PageZone[]): StyleS
         ? [geometry.coordinates]
         : [],
   );
-  // One feature per polygon, because MapLibre treats polygons with another orientation as holes.
+  // Each polygon is a feature of its own. Within one feature, MapLibre treats polygons with another
+  // orientation as holes.
   const features = polygons.map((rings): GeoJSON.Feature => {
     // The coordinates continue beyond the date line, because MapLibre draws them on both sides.
     const coordinates = rings.map((ring) => throughPole(unroll(ring, ring[0]?.[0] ?? 0)));
@@ -55,7 +56,8 @@ function layersOf(tiles: Tiles | null): LayerSpecification[] {
       id: 'borders',
       type: 'line',
       source,
-      // The rough coastline would cross the streets of a vector map.
+      // A vector map has precise streets, which the rough coastline would cross. It is therefore
+      // hidden when the user zooms in.
       maxzoom: tiles?.kind === 'vector' ? 8 : 24,
       paint: { 'line-color': readColour('coast'), 'line-width': 1 },
     },
@@ -81,7 +83,7 @@ export function paintLand(map: MapLibre, tiles: Tiles | null): void {
   }
 }
 
-/** Closes the outline of land around a pole at the pole. */
+/** If an outline of land goes around a pole, closes it at the pole. */
 function throughPole(ring: GeoJSON.Position[]): GeoJSON.Position[] {
   const [first, last] = [ring[0], ring.at(-1)];
   if (first === undefined || last === undefined || Math.abs((first[0] ?? 0) - (last[0] ?? 0)) < 180)

@@ -41,8 +41,8 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
     });
   };
   /**
-   * Loads the whole fleet after too many missed updates. fleet sends the same compressed copy to
-   * all pages.
+   * Loads the whole fleet after too many updates were missed. fleet sends the same compressed copy
+   * to all pages.
    */
   const renew = async (asker: EventSource) => {
     asker.close();

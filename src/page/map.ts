@@ -135,7 +135,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // After a change of the view, the names of its towns are drawn when the land below them is drawn.
+  // When the view has changed, the towns are named after the land below them was drawn.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
@@ -187,8 +187,8 @@ function fitCluster(map: MapLibre, cluster: PageCluster): void {
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';
-  // MapLibre treats an address with this ending as a classic script. A module script cannot start
-  // from a file on disk.
+  // MapLibre treats an address that ends like this as a classic script. A page from disk cannot
+  // start a module script.
   return `${URL.createObjectURL(new Blob([source], { type: 'text/javascript' }))}#.cjs`;
 }
 

@@ -31,7 +31,7 @@ export interface PageMapState {
 }
 
 const SCALE_PIXELS = 110;
-/** Elements farther outside the map are not drawn. */
+/** Elements that are more than this far outside the map are not drawn. */
 const BEYOND_PIXELS = 60;
 
 export function drawOverlay(

@@ -20,10 +20,10 @@ export interface OpenPage {
   readonly map: FleetMap | undefined;
   readonly table: PageTable;
   readonly card: PageCard;
-  /** Redraws everything, once per frame. */
+  /** Requests a redraw of everything, at most once per frame. */
   draw(): void;
   drawGently(): void;
-  /** Redraws only the table, because the map was moved. */
+  /** Requests a redraw of the table only, because the map was moved. */
   list(): void;
 }
 

@@ -35,11 +35,14 @@ export interface Alerts {
 }
 
 export interface Tiles {
-  /** The URL with {z}, {x} and {y}. It is relative for the tiles of an archive. */
+  /**
+   * The URL of the tiles, with {z}, {x} and {y}. It is a relative URL when the tiles come from an
+   * archive.
+   */
   readonly url: string;
   readonly attribution: string;
   readonly kind: 'raster' | 'vector';
-  /** The zooms that an archive contains. */
+  /** The lowest and highest zoom for which the archive contains tiles. */
   readonly minZoom?: number;
   readonly maxZoom?: number;
 }
@@ -57,7 +60,10 @@ export interface Link {
   readonly sinceMs: number;
   readonly message: string | null;
   readonly gaps: number;
-  /** The service's count of bicycles, while the bicycles are read. */
+  /**
+   * The number of bicycles that the service counts. It is only set while the bicycles are being
+   * read.
+   */
   readonly total: number | null;
 }
 
@@ -85,7 +91,7 @@ export interface Update {
   readonly alerts: Alerts | null;
   /** Newest first. */
   readonly events: readonly FeedEntry[];
-  /** Null for a page from disk and for the past. */
+  /** Null for a page from disk and for a moment of the past. */
   readonly link: Link | null;
 }
 

@@ -22,8 +22,9 @@ const START_MS = performance.now();
 const MARK_PIXELS = 64;
 
 /*
- * A single float would be exact only to two metres. Therefore each position is sent in two floats.
- * The middle of the map is subtracted from each before they are added.
+ * One 32-bit float for a coordinate would have an error of two metres. Each coordinate is therefore
+ * split into two floats. The middle of the map is subtracted from both floats before they are
+ * added.
  */
 const VERTEX = `#version 300 es
 in vec2 high; in vec2 low; in float changed; in float look;
@@ -159,7 +160,7 @@ function openDrawing(gl: WebGL2RenderingContext) {
 function fillMarks({ gl, marks }: Drawing): void {
   const canvas = new OffscreenCanvas(MARK_PIXELS * LOOKS.length, MARK_PIXELS * 2);
   const pen = canvas.getContext('2d') as OffscreenCanvasRenderingContext2D;
-  // Outlines are in a square of 16.
+  // The outlines are drawn in a square of 16 by 16 units.
   pen.scale(MARK_PIXELS / 16, MARK_PIXELS / 16);
   for (const look of LOOKS) {
     const outline = new Path2D(OUTLINES[look]);
@@ -215,7 +216,7 @@ function drawPoints({ gl, program, array, marks }: Drawing, map: MapLibre, count
   gl.enable(gl.BLEND);
   gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const half = width / worldDots / 2;
-  // The repeated world is drawn at the sides where it is visible.
+  // The map repeats the world at both sides. The points are drawn once for each visible repetition.
   for (let turn = Math.floor(x - half); turn <= x + half; turn++) {
     gl.uniform1f(at('shift'), turn);
     gl.drawArrays(gl.POINTS, 0, count);

@@ -21,7 +21,7 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     isLive: link !== null,
     /** The connection of fleet to the service; null on a page from disk. */
     link,
-    /** The time since which fleet has not answered. */
+    /** Since when fleet has not answered. */
     lostMs: undefined as number | undefined,
     alerts: { rows: [], byType: [], note: null } as Alerts,
     /** Newest first. */
@@ -30,7 +30,7 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     sort: { field: 'charge', isDescending: false } as PageSort,
     /** The bicycles that match the filter. */
     matching: [] as readonly PageBicycle[],
-    /** The matching bicycles in the table. */
+    /** The bicycles that match the filter and appear in the table. */
     listed: [] as readonly PageBicycle[],
     chosen: undefined as PageBicycle | undefined,
   };

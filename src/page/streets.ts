@@ -9,7 +9,10 @@ import type { Tiles } from './payload.js';
 
 const SOURCE = 'tiles';
 const PROTOCOL = 'archive';
-/** These layers only show icons, which would have to be loaded from elsewhere. */
+/**
+ * These layers show only icons. They are left out, because the icons would have to be loaded from
+ * elsewhere.
+ */
 const ICON_LAYERS = /^(?:pois|roads_shields|roads_oneway)/;
 
 /** Returns the source of the tiles. */

@@ -163,7 +163,10 @@ function headOf(table: Table): ComponentChild {
   return h('div', { role: 'row', class: 'row row-head', 'aria-rowindex': 1 }, headers);
 }
 
-/** Draws a row. A row keeps its place, so that it can be clicked while values change. */
+/**
+ * Draws a row. The element of a row stays at its place when values change, so that the user can
+ * click it.
+ */
 function rowOf(
   { state: page, active }: Table,
   bicycle: PageBicycle,

@@ -9,7 +9,7 @@ import { extentOf, viewOf } from './view.js';
 const MOST = 18;
 const CHARACTER_PIXELS = 6.4;
 const HALF_HEIGHT_PIXELS = 9;
-/** The radius of the largest bubble. */
+/** The radius of the largest cluster bubble. */
 const BUBBLE_PIXELS = 32;
 
 let towns: Town[] | undefined;
@@ -30,7 +30,7 @@ export function chooseTowns(state: PageMapState): Town[] {
     const across = (name.length * CHARACTER_PIXELS) / 2 + 6;
     taken.push({ x: left, y: top + HALF_HEIGHT_PIXELS, across, down: HALF_HEIGHT_PIXELS });
   }
-  // A zone often has the name of its town.
+  // A zone often has the name of its town, so towns with the name of a shown zone are left out.
   const zoneNames = new Set(zones.map(({ name }) => name));
   const chosen: Town[] = [];
   placeTowns(towns, { view, extent, most: MOST }, (town, x, y) => {
