@@ -121,20 +121,23 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
 
 /** How many of the nearest stops construction and removal consider. */
 const MOST_NEIGHBOURS = 100;
-/** The fixed search tries a stop at about this many places. This takes about two seconds. */
+/**
+ * The maximum number of evaluations in a search without a time limit. An evaluation tries one place
+ * for a stop. So many evaluations take about two seconds.
+ */
 const EVALUATION_BUDGET = 250_000_000;
-/** Few stops need few steps. */
+/** The maximum number of steps for each stop, because a search with few stops needs few steps. */
 const STEPS_PER_STOP = 1_000;
 /**
  * The local search stops after this many evaluations. It reaches this number only with thousands of
  * stops.
  */
 const LOCAL_BUDGET = 60_000_000;
-/** How many evaluations it costs to find a neighbour in its tour. */
+/** Finding a neighbour in its tour counts as this many evaluations. */
 const SEARCHED_EVALUATIONS = 10;
 /** The search of near stops pauses after this many stops, so that the caller can run. */
 const STOPS_A_SLICE = 100;
-/** How many evaluations a tour costs in addition to its places. */
+/** A tour counts as this many evaluations, in addition to one for each of its places. */
 const TOUR_EVALUATIONS = 10;
 /** How many of the waiting stops a step tries to insert. */
 const MOST_TRIED = 30;
@@ -149,7 +152,8 @@ const GAP_SHARE = 0.01;
 /** The probability that a place for an insertion is skipped. */
 const BLINK_SHARE = 0.01;
 /**
- * The loss that is accepted at the start and at the end of the search, as a number of mean legs.
+ * The loss that is accepted at the start and at the end of the search, as a multiple of the mean
+ * length of a leg.
  */
 const START_LEGS = 0.4;
 const END_LEGS = 0.004;
@@ -602,7 +606,7 @@ class Search {
     this.#keepBest(this.#value());
   }
 
-  /** The mean leg, in metres or, for a balanced search, in seconds. */
+  /** Returns the mean length of a leg, in metres, or in seconds for a balanced search. */
   #meanLeg(legs: number): number {
     const values = this.#problem.isBalanced === true ? this.#durations : this.#tourCosts;
     return Math.max(1, values.reduce((sum, each) => sum + each, 0) / legs);
@@ -615,10 +619,10 @@ class Search {
     for (let tour = 0; tour < this.#tours.length; tour++) this.#measure(tour);
   }
 
-  /** The tours that a step has changed, as they were before the step. */
+  /** The tours that the current step has changed, as they were before this step. */
   #changed = new Map<number, number[]>();
 
-  /** Returns a copy of a tour, which this step may change. */
+  /** Returns a copy of a tour that this step may change. */
   #editable(tour: number): number[] {
     const stops = this.#tours[tour] as number[];
     if (this.#changed.has(tour)) return stops;
@@ -742,7 +746,7 @@ class Search {
     return isEmpty ? added : added - this.#leg(left, right);
   }
 
-  /** Returns the cheapest place for a stop, or undefined when it fits nowhere. */
+  /** Returns the cheapest place for a stop, or undefined when the stop fits into no tour. */
   #cheapestPlace(stop: number, isRandom: boolean): Place | undefined {
     const { capacity, maxSeconds, isBalanced } = this.#problem;
     const [start, end] = [this.#stops, this.#stops + 1];
