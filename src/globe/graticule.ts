@@ -36,7 +36,7 @@ export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const cos = Math.cos((latitudeOf(view.y) * Math.PI) / 180);
   const parallelStep = smallestStep((PARALLEL_DOTS / dotsPerDegree) * cos);
   const meridians: Tick[] = [];
-  // A drawing that is wider than the world has empty columns at both sides.
+  // A drawing that is wider than the world is empty at both sides. No meridians are drawn there.
   const across = Math.min(width, view.worldDots);
   const west = longitudeOf(view.x) - (across / 2 / view.worldDots) * 360;
   const last = Math.floor((west + (across / view.worldDots) * 360) / meridianStep);

@@ -80,8 +80,8 @@ export function latitudeOf(y: number): number {
 }
 
 /**
- * Returns how far east of the middle of the view a point is, the shorter way round: from -0.5 to
- * 0.5.
+ * Returns how far east of the middle of the view a point is, from -0.5 to 0.5. Takes the shorter
+ * way around the world, so a point to the west has a negative value.
  */
 export function eastOf(view: View, x: number): number {
   const east = x - view.x;
@@ -131,7 +131,7 @@ export interface Bounds {
 
 /**
  * Returns the smallest part of the world that contains all points. Needs at least one point. The
- * part leaves out the widest gap, from west to east, between two points.
+ * widest gap between neighbouring points, from west to east, is left outside this part.
  */
 export function boundsOf(points: readonly Point[]): Bounds {
   let [north, south] = [1, 0];
