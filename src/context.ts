@@ -21,12 +21,12 @@ import type { Now } from './terminal/typed-time.js';
 
 /** Everything that a process provides in addition to its arguments. */
 export interface World extends Streams {
-  /** Where signals and Node's warnings come from: the process, or an emitter in tests. */
+  /** The emitter of signals and of Node's warnings: the process, or an emitter in tests. */
   signals: Pick<NodeJS.EventEmitter, 'on' | 'off'>;
   /**
-   * Called at the end when something cannot be cancelled: output that its reader does not read, or
-   * a name server that does not answer. The process must not wait for these. (Node waits for its
-   * threads at the exit, and so still waits for the name server.)
+   * Called at the end of the process when something cannot be cancelled: output that its reader
+   * does not read, or a look-up at a name server that does not answer. The process should exit
+   * without it. (Node nevertheless waits for its threads, and so for the name server.)
    */
   abandon?(): void;
   clock: Clock;
@@ -97,8 +97,8 @@ export interface TalkFlags {
 }
 
 /**
- * The options that a command may override for a client of its own. `settings` replaces the settings
- * of the run.
+ * The options that a command may override when it opens its own client. `settings` replaces the
+ * settings of the run.
  */
 export type ClientOverrides = Partial<
   Omit<ClientOptions, 'network' | 'secrets' | 'readOnlyFailure'>
@@ -106,7 +106,7 @@ export type ClientOverrides = Partial<
   settings?: Settings;
 };
 
-/** The settings and stored tokens in which fleet looks for a token. */
+/** The settings and the stored tokens, which are the places where fleet looks for a token. */
 type TokenSettings = { stored: Stored; settings: Settings };
 
 /** The signals of a run. */
@@ -144,8 +144,8 @@ export interface Context extends Signals {
    */
   token(given?: TokenSettings): Promise<TokenSource>;
   /**
-   * Returns the connections of the process, which all clients and streams share. On the first call,
-   * `timeoutMs` replaces the timeout of the settings.
+   * Returns the network connections of the process, which all clients and streams share. On the
+   * first call, `timeoutMs` replaces the timeout in the settings.
    */
   network(timeoutMs?: number): Promise<Network>;
   /**
@@ -332,7 +332,10 @@ function openConnections(
   return { network, client, close };
 }
 
-/** Used for contexts outside a command, such as the context of the completion. */
+/**
+ * Refuses to run another command line. Contexts outside a command use it, such as the context of
+ * the completion.
+ */
 async function refuseLine(): Promise<never> {
   throw new FleetError('internal', 'fleet cannot run another command line here');
 }

@@ -60,8 +60,8 @@ export async function main(typed: readonly string[], world: World): Promise<numb
 const HELP_WORDS: readonly string[] = [...VERSION_FLAGS, '--help', '-h', 'help'];
 
 /**
- * Replaces an alias and adds the defaults of the command. `failure` is the error when this is not
- * possible.
+ * Replaces an alias and adds the defaults of the command. If this fails, returns the typed line and
+ * the error as `failure`.
  */
 async function expand(
   typed: readonly string[],
@@ -110,8 +110,9 @@ async function run(
 }
 
 /**
- * The first signal asks for an orderly end and the second one for an immediate end. The third ends
- * the process by default. SIGHUP is ignored when the caller ignores it, for example with `nohup`.
+ * Listens for signals. The first one asks for an orderly end, and the second one for an immediate
+ * end. Fleet does not handle a third one, so it ends the process. SIGHUP is ignored when the caller
+ * of fleet ignores it, for example with `nohup`.
  */
 function listenForSignals({ signals: source, env }: World, onFirst: () => void): Signals {
   const first = new AbortController();

@@ -42,7 +42,10 @@ import {
 } from './terminal/formats.js';
 import type { Io } from './terminal/io.js';
 
-/** The action of a verb. Its operands and options, which commander passes, can have any type. */
+/**
+ * The function that runs a verb. commander passes it the operands and options, whose types depend
+ * on the verb.
+ */
 type Action = (context: Context, ...given: unknown[]) => Promise<void>;
 /** Declares a noun and its verbs below the root. */
 type AddNoun = (program: Command, run: Run, verb?: string) => void;
@@ -109,7 +112,7 @@ const COMMAND_DOCUMENTS: { readonly [command: string]: readonly DocumentFormat[]
   stats: ['html'],
 };
 
-/** The default output of help texts: a pipe, which has no width. */
+/** The default output for help texts is a pipe, which has no width and no colours. */
 const PIPE: HelpScreen = { width: undefined, hasColors: false };
 
 /**
@@ -136,7 +139,7 @@ export async function runProgram(
       const action = async (context: Context) => ((await load()) as Action)(context, ...given);
       const { offline, to } = typed as OfflineFlags;
       if (offline === true) {
-        // For rounds, `--to` is the end of the tours and not a database.
+        // For `rounds`, `--to` names the end of the tours and not the database of a mirror.
         const address = command.name() === 'rounds' ? undefined : to;
         await (await import('./list/offline.js')).runOffline(opened.context, action, address);
       } else if (
@@ -174,8 +177,8 @@ export async function runProgram(
 }
 
 /**
- * Returns the command line for which a typed line stands. An alias is replaced, and the defaults of
- * the command are added. Throws a FleetError of kind `usage` for an alias with missing arguments.
+ * Returns the command line that a typed line means: replaces an alias, and adds the defaults of the
+ * command. Throws a FleetError of kind `usage` for an alias with missing arguments.
  */
 export async function expandTyped(
   argv: readonly string[],
