@@ -27,7 +27,10 @@ export interface AlertFeedOptions {
   readonly hasLargePages: boolean;
 }
 
-/** After a deletion, the pages are read again at most this many times. */
+/**
+ * If alerts were deleted while the pages were read, the pages are read again at most this many
+ * times.
+ */
 const REPEATS_LIMIT = 3;
 /**
  * Stops after this many consecutive pages without a new alert, because the service repeats its
@@ -44,7 +47,9 @@ const SEEN_VERSIONS = 20_000;
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 
-/** One reading of the list of alerts. The caller requests `query` and passes the page to `take`. */
+/**
+ * One pass through the list of alerts. The caller requests `query` and passes the page to `take`.
+ */
 export class AlertFeed {
   /** The query of the next page. */
   query: Query;
@@ -54,7 +59,7 @@ export class AlertFeed {
   /** The number of distinct versions of alerts so far. */
   versions = 0;
   /**
-   * The time of the last alert, in the field by which the list is ordered. Undefined once an alert
+   * The time of the last alert, in the field by which the list is ordered. Undefined after an alert
    * was out of order.
    */
   lastMs: number | undefined = Number.POSITIVE_INFINITY;
@@ -68,7 +73,7 @@ export class AlertFeed {
   #count: number | undefined;
   #hasShrunk = false;
   #repeats = 0;
-  /** The largest number of pages that earlier readings of this list had. */
+  /** The largest number of pages in earlier passes through this list. */
   #leastPages = 0;
 
   constructor(options: AlertFeedOptions) {
@@ -81,7 +86,7 @@ export class AlertFeed {
   }
 
   /**
-   * Whether the list does not end: pages repeat, or contain many more alerts than the service
+   * Whether the list is endless: its pages repeat, or contain many more alerts than the service
    * counts.
    */
   get isEndless(): boolean {
@@ -90,15 +95,15 @@ export class AlertFeed {
   }
 
   /**
-   * Whether to read the list again because it became shorter. An alert may have moved to a page
-   * that was already read.
+   * Whether the list must be read again, because it became shorter. An alert may have moved to a
+   * page that was already read.
    */
   get mustRepeat(): boolean {
     return this.#hasShrunk && this.#repeats < REPEATS_LIMIT;
   }
 
   /**
-   * Whether this reading has read as many pages as the earlier ones. It must not end before that,
+   * Whether this pass has read as many pages as the earlier ones. It must not end before that,
    * because the missed alert can be on any of these pages.
    */
   get hasRepeatedAll(): boolean {
@@ -132,14 +137,14 @@ export class AlertFeed {
   }
 
   /**
-   * Whether no alert can be missing. With a count, a deletion would be noticed. Without a count,
-   * this is certain only when the later pages had no new alert.
+   * Whether no alert can be missing. If the service sends a count, it shows deletions. Without a
+   * count, this is certain only when the later pages had no new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;
   }
 
-  /** Returns a new reading of the same list, from its first page. */
+  /** Returns a new pass through the same list, from its first page. */
   repeat(): AlertFeed {
     const feed = new AlertFeed(this.#options);
     feed.#repeats = this.#repeats + 1;
@@ -148,7 +153,7 @@ export class AlertFeed {
   }
 
   /**
-   * Notes that a page no longer exists, because the list became shorter. Observed: the service
+   * Records that a page no longer exists, because the list became shorter. Observed: the service
    * answers 404 to a page beyond the end of the list.
    */
   noteFailure(error: unknown): void {
@@ -168,7 +173,7 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
   return [['ordering', `-${order}`], ...filters, ...(hasLargePages ? [LARGE_PAGE] : [])];
 }
 
-/** The consumer's result for a page. */
+/** The consumer's decision after a page. */
 export interface PageResult {
   /** Whether the page had an alert that is new to the consumer. */
   readonly hasNews: boolean;

@@ -1,14 +1,14 @@
-// Reads the list of bicycles, newest first, at the start, and after a gap to find the changes in
-// it. Does no I/O.
+// Reads the list of bicycles, newest first: at the start, and after a gap to find the changes in
+// the gap. Does no I/O.
 //
 // After a gap, the list is read in the order `-modified`. All changes of the gap come before the
-// first bicycle that was modified well before the gap. The reading is complete there, or at the end
-// of the list. If only the system clock tells when the gap began, it is complete only at the end of
-// the list.
+// first bicycle that was modified well before the gap, so the result is complete at this bicycle or
+// at the end of the list. If only the system clock shows when the gap began, the result is complete
+// only at the end of the list.
 //
-// The list is read again, at most twice, if it changed meanwhile or is older than the pushed
-// messages. The result is incomplete if the list is not in order, if the page limit is reached, or
-// if it is unclear whether a bicycle changed.
+// The list is read again, at most twice, if it changed meanwhile or is older than the messages of
+// the live stream. The result is incomplete if the list is not in order, if the page limit is
+// reached, or if it is unclear whether a bicycle changed.
 
 import { type Bicycle, bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -21,9 +21,9 @@ import { BEFORE_ALL, DISORDER_MS, type KnownFleet, type Mark } from './known-fle
 import { type OnEnd, Reader, type Steps } from './reader.js';
 import { totalOf } from './whole-list.js';
 
-/** The result of a reading. */
+/** The result of reading the lists. */
 export interface EndedReading {
-  /** The report of the reading; undefined when it only read the counts of the lists. */
+  /** The report about the lists; undefined when only their counts were read. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
   /**
@@ -38,11 +38,13 @@ export interface EndedReading {
 /** A request to read the lists. */
 interface Missed {
   /**
-   * The data that was known when the gap began. Undefined for the first reading, because no message
-   * can be missing before it.
+   * The start of the gap. Undefined when the lists are read for the first time, because no message
+   * can be missing before.
    */
   readonly mark: Mark | undefined;
-  /** When the gap began, by the system clock; undefined for the first reading. */
+  /**
+   * When the gap began, by the system clock; undefined when the lists are read for the first time.
+   */
   readonly sinceWallMs: number | undefined;
   /**
    * The maximum number of pages for each organization. 0 means that only the counts of the lists
@@ -56,8 +58,8 @@ type CatchUpSteps<Result> = Steps<Page<Bicycle> | Bicycle, Result>;
 type Pass = ReturnType<typeof newPass>;
 
 /**
- * The minimum time between two readings. It keeps an unstable connection from causing readings all
- * the time.
+ * The minimum time between the starts of two reads of the lists. Without it, an unstable connection
+ * would cause them all the time.
  */
 const READING_PAUSE_MS = 10_000;
 /**
@@ -70,17 +72,17 @@ const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
 const AGAIN_PAUSE_MS = 2_000;
 const MOST_ATTEMPTS = 3;
 /**
- * The maximum number of passes. This number is needed only when bicycles are missing in some passes
- * and present in others.
+ * The maximum number of passes through the lists. So many are needed only when bicycles are missing
+ * in some passes and present in others.
  */
 const MOST_ABSENCE_ATTEMPTS = 20;
 /**
- * A bicycle counts as deleted when two readings with at least this pause lack it. The pause is
- * needed because a list can lag.
+ * A bicycle counts as deleted when two passes with at least this pause between them lack it. The
+ * pause is needed because a list can lag.
  */
 const LISTS_PAUSE_MS = 5_000;
 /**
- * How long the URL of a bicycle must answer 404 until the bicycle counts as deleted. Applies when
+ * A bicycle also counts as deleted after its URL has answered 404 for this time. This applies when
  * no complete list proves the deletion.
  */
 const REFUSALS_PAUSE_MS = 30_000;
@@ -89,17 +91,15 @@ const NO_ORDER = 'the list is not in the order of "modified"';
 const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-pages to be sure';
 
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
-  /**
-   * The data that was known when the current gap began. Set until the reading for this gap begins.
-   */
+  /** The start of the current gap. It is kept until the lists are read for this gap. */
   mark: Mark | undefined;
-  /** The next reading, if one was requested. */
+  /** The next request to read the lists, if there is one. */
   wanted: Omit<Missed, 'mark'> | undefined;
-  /** The request of the current or last reading. */
+  /** The current or last request to read the lists. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
-  /** When the next reading may begin, on the monotonic clock. */
+  /** When the lists may be read next, on the monotonic clock. */
   #dueMs = Number.NEGATIVE_INFINITY;
-  /** The number of consecutive readings that the service refused. */
+  /** How many times in a row the service refused to send the lists. */
   #refusals = 0;
   /** Whether the list was read at least once, up to the page limit. */
   #hasBaseline = false;
@@ -116,7 +116,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
-  /** Whether the current reading only reads the counts of the lists. */
+  /** Whether only the counts of the lists are being read now. */
   get isCounting(): boolean {
     return this.isReading && this.#sought.mostPages === 0;
   }
@@ -136,29 +136,30 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Requests a reading of at most `mostPages` pages for each organization. With 0, only the counts
-   * of the lists are read.
+   * Requests a read of the lists, with at most `mostPages` pages for each organization. With 0,
+   * only the counts of the lists are read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // Nothing was missing before an unreadable message, so its gap begins now.
+    // If no gap is known yet, a message could not be read. Nothing before this message is missing,
+    // so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
 
-  /** Cancels the readings, because another reading found the changes. */
+  /** Cancels all requests to read the lists, because a read of the whole list found the changes. */
   forget() {
     this.mark = undefined;
     this.wanted = undefined;
     this.stop();
   }
 
-  /** Begins the requested reading if it may begin now. */
+  /** Begins to read the lists if this was requested and the pause is over. */
   begin(now: Moment) {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
     const { mostPages } = this.wanted;
-    // If a gap came before the first reading, the reading compares the list with the bicycles that
-    // messages have shown so far.
+    // If a gap came before the lists were read for the first time, the lists are compared with the
+    // bicycles that messages have shown so far.
     const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
     if (mark !== undefined) this.#dueMs = now.monotonicMs + READING_PAUSE_MS;
@@ -166,7 +167,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.start(this.#read(this.#sought), now);
   }
 
-  /** Handles a response of the service. Ignores responses to earlier readings. */
+  /** Handles a response of the service. Ignores responses to requests of an earlier read. */
   take(answer: AnswerOf<'page' | 'bicycle' | 'failed'>, now: Moment) {
     if (answer.id !== this.id) return;
     if (answer.type === 'failed') this.#takeFailure(this.#sought, answer.error, now);
@@ -270,8 +271,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // The first reading continues to the page limit, because only known bicycles can be
-        // compared later.
+        // When the list is read for the first time, it is read to the page limit, because only
+        // known bicycles can be compared later.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -299,8 +300,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // The reading ended early, so the bicycles of --bicycle that come later in the list did not
-    // change.
+    // Enough of the list was read, so the bicycles of --bicycle on later pages did not change.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -320,7 +320,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const uuid = bicycleUuid(value);
       const modifiedMs = readTime(value.modified);
       // When the first pages are read again, known items are skipped. An item with a version is not
-      // skipped: within one second, only the version shows which of two replicas is newer.
+      // skipped. If two replicas of the service send the same item with times in the same second,
+      // only the version shows which one is newer.
       const isMet = uuid === undefined || list.met.has(uuid);
       const isOld = (modifiedMs ?? 0) <= list.floorMs && value.concurrency_version == null;
       const isSeen = list.look > 1 && isMet && isOld;
@@ -379,12 +380,12 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // A failed count is not retried, because the next comparison follows within minutes.
+    // A request for a count is not retried, because the next comparison follows within minutes.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // Keeps the start of the gap from the failed reading. A new start would be too late if the user
+    // The failed request keeps the start of its gap. A new start would be too late if the user had
     // set the system clock back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
@@ -393,8 +394,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * The results of all passes of a reading. `doubt` is a reason for an incomplete result that another
- * pass cannot remove.
+ * The results of all passes. `doubt` is a reason for an incomplete result that another pass cannot
+ * remove.
  */
 const newFound = () => ({
   pages: 0,
@@ -433,7 +434,7 @@ function newPass(
   };
 }
 
-/** The first pass in which a bicycle of --bicycle was missing. */
+/** The first pass that did not contain a bicycle of --bicycle. */
 interface Absence {
   readonly atMs: number;
   readonly isListed: boolean;
@@ -441,7 +442,10 @@ interface Absence {
   readonly mergedBefore: number;
 }
 
-/** The bicycles that were certainly deleted, and when another pass may show more of them. */
+/**
+ * Keeps the bicycles that were certainly deleted, and the time when another pass may show more of
+ * them.
+ */
 interface Judgement {
   readonly proven: readonly string[];
   readonly nextMs: number | undefined;
@@ -450,9 +454,9 @@ interface Judgement {
 const NOT_JUDGED: Judgement = { proven: [], nextMs: undefined };
 
 /**
- * Remembers which bicycles of --bicycle were missing. A bicycle was deleted when two consecutive
- * lists lack it, or when its URL answers 404 for long enough. A message about the bicycle resets
- * this.
+ * Records which bicycles of --bicycle were missing. A bicycle was deleted when two consecutive
+ * lists lack it, or when its URL answers 404 for long enough. A message about the bicycle starts
+ * this check again.
  */
 function openAbsences(mergedOf: (uuid: string) => number) {
   let known = new Map<string, Absence>();
@@ -509,8 +513,8 @@ function newList(organization: string, mark: Mark | undefined) {
 }
 
 /**
- * Returns the state of one reading from the first page on. Items older than `floorMs` are not
- * needed.
+ * Returns the state of one pass through a list, from the first page on. Items older than `floorMs`
+ * are not needed.
  */
 function newLook(look: number, floorMs: number) {
   return {
@@ -528,8 +532,8 @@ function isPast({ lastMs, floorMs }: List): boolean {
 }
 
 /**
- * Returns the service's count. A bare array without a link to a next page is the whole list, so its
- * length is the count.
+ * Returns the number of bicycles that the service counts. A bare array without a link to a next
+ * page is the whole list, so its length is the count.
  */
 function countOf({ count, next, items }: Page<Bicycle>): number | undefined {
   return count ?? (next === undefined ? items.length : undefined);

@@ -30,14 +30,17 @@ export interface FollowerOptions {
   seesAll?(): boolean;
 }
 
-/** A request of the follower. With `isCount`, it needs only the count of the page. */
+/**
+ * A request of the follower to the service. With `isCount`, the follower needs only the count on
+ * the page.
+ */
 export type ReadRequest =
   | { type: 'read-page'; organization: string; next?: Query | undefined; isCount?: true }
   | { type: 'read-bicycle'; uuid: string }
   /** A request for the whole list of an organization. */
   | { type: 'read-whole'; organization: string };
 
-/** A request with the id of the reading that sent it. */
+/** A request with the id of the read of the lists to which it belongs. */
 export type FollowerRequest = Readonly<ReadRequest & { id: number }>;
 
 /** The response to a request of the follower. */
@@ -57,7 +60,7 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly askedAt: number;
     }
   /**
-   * How the reading of the whole list compares with the known bicycles. A database sends this as an
+   * The result of comparing the whole list with the known bicycles. A database sends this as an
    * event.
    */
   | ({ readonly type: 'whole-met' } & Meeting)
@@ -92,7 +95,7 @@ export type FollowerEvent =
 
 export type FollowerOutput =
   | FollowerRequest
-  /** A bicycle of the first reading. It is not shown as a change. */
+  /** A bicycle from the first read of the list. It is not shown as a change. */
   | { readonly type: 'learned'; readonly bicycle: Bicycle }
   | { readonly type: 'caught-up'; readonly change: Change }
   | { readonly type: 'gone'; readonly uuid: string; readonly bicycle: Bicycle }
@@ -106,8 +109,8 @@ export type FollowerOutput =
       readonly retryInMs: number;
     }
   /**
-   * The list was read after a gap, or a comparison found changes. No further reading for this gap
-   * follows.
+   * The list was read after a gap, or a comparison found changes. The list is not read again for
+   * this gap.
    */
   | { readonly type: 'read'; readonly report: Report }
   | ClosedGap
@@ -118,7 +121,9 @@ export type Emit = (output: FollowerOutput) => void;
 
 /** The result of reading the lists. */
 export interface Report {
-  /** When the gap began, by the system clock; undefined for the first reading. */
+  /**
+   * When the gap began, by the system clock; undefined when the lists were read for the first time.
+   */
   readonly sinceWallMs: number | undefined;
   readonly pages: number;
   readonly changes: number;
@@ -140,9 +145,9 @@ export interface OpenDoubt {
   readonly reason: string;
 }
 
-/** A complete reading of the whole list. */
+/** The whole list was read completely. */
 export interface ProvenList {
-  /** When the reading began, by the system clock in milliseconds. */
+  /** When the first page was requested, by the system clock in milliseconds. */
   readonly atMs: number;
   /** The number of bicycles that the service counted; undefined when it sent no count. */
   readonly total: number | undefined;

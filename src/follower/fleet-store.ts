@@ -43,38 +43,38 @@ export interface Origin {
   /** Whether the message or list item contains `modified`. Messages may leave it out. */
   readonly saysModified: boolean;
   /**
-   * Whether the information comes from the first reading. New bicycles in that reading are not
+   * Whether the information comes from the first read of the list. New bicycles in it are not
    * changes.
    */
   readonly isFirstReading: boolean;
 }
 
-/** The comparison of a reading of the whole list with the known bicycles. */
+/** The result of comparing the whole list with the known bicycles. */
 export interface Meeting {
-  /** The number of distinct bicycles in the reading. */
+  /** The number of distinct bicycles in the list. */
   readonly met: number;
   /**
-   * The number of known bicycles that the reading does not contain. Bicycles that the list hides
-   * from this token do not count.
+   * The number of known bicycles that the list does not contain. Bicycles that the list hides from
+   * this token do not count.
    */
   readonly missing: number;
   /** The number of known bicycles. */
   readonly known: number;
 }
 
-/** The data that a store needs to compare a reading of the whole list. */
+/** The data that a store needs to compare the whole list with its bicycles. */
 export interface ListPass {
   readonly id: number;
   /**
-   * When the reading, or the reading that it confirms, began. A bicycle with a later message was
-   * not deleted.
+   * When the list was requested. If a second pass confirms the deletions of a first one, this is
+   * the start of the first pass. A bicycle with a later message was not deleted.
    */
   readonly started: Moment;
-  /** When the reading began, by the service's clock in milliseconds since the epoch. */
+  /** When the list was requested, by the service's clock in milliseconds since the epoch. */
   readonly serviceMs: number;
   /**
-   * The number of this pass through the pages. The pass that confirms a deletion has its own
-   * number.
+   * The number of this pass through the pages. The pass that confirms a deletion has another number
+   * than the first one.
    */
   readonly pass: number;
   /**
@@ -111,20 +111,20 @@ export interface FleetStore extends ListedStore {
   readonly isTable: boolean;
 }
 
-/** Compares readings of the whole list with the store, to find deleted bicycles. */
+/** Compares the whole list with the store, to find deleted bicycles. */
 export interface ListedStore {
-  /** Begins a reading of the whole list. Forgets the bicycles of the last reading. */
+  /** Begins a read of the whole list. Forgets which bicycles the previous read returned. */
   beginList(): void;
   /** Records the bicycles of a page that was read. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
-   * Compares the reading with the known bicycles. Returns undefined when the result comes later as
-   * an event.
+   * Compares the list with the known bicycles. Returns undefined when the result comes later as an
+   * event.
    */
   meet(pass: ListPass): Meeting | undefined;
   /**
-   * Marks known bicycles as gone if the reading does not contain them and no message about them
-   * arrived since it began. Returns those whose last data is known.
+   * Marks known bicycles as gone if the list does not contain them and no message about them
+   * arrived since the list was requested. Returns those whose last data is known.
    */
   removeMissing(pass: ListPass): readonly { uuid: string; bicycle: Bicycle }[];
 }

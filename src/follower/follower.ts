@@ -39,7 +39,7 @@ const CHECK_PAGES = 20;
 
 /**
  * The pause before the list is read a second time after a gap, because a list can lag. The pause
- * doubles while further readings find changes. A longer lag cannot be detected.
+ * doubles as long as the list still shows more changes. A longer lag cannot be detected.
  */
 const SECOND_LOOK_MS = 30_000;
 export const BEING_CHECKED = 'being checked (a list can lag, so it is read once more)';
@@ -56,9 +56,9 @@ export const FOLLOWER_STATES = [
   'comparing',
   /** Waits until every topic is connected. */
   'disconnected',
-  /** Must read a list, but has to wait before it may begin. */
+  /** Must read a list, but has to wait until a pause is over. */
   'behind',
-  /** Waits for the time of the second reading after a gap. */
+  /** Waits until it is time to read the list a second time after a gap. */
   'awaitingSecondLook',
   /** Only merges messages, until the next regular comparison. */
   'following',
@@ -72,7 +72,7 @@ interface SecondLook {
   readonly sinceWallMs: number | undefined;
   readonly pauseMs: number;
   readonly dueMs: number;
-  /** When the previous reading began, by the service's clock; undefined when unknown. */
+  /** When the list was previously requested, by the service's clock; undefined when unknown. */
   readonly beforeMs: number | undefined;
 }
 
@@ -81,7 +81,7 @@ interface Check {
   dueMs: number;
   /** When the last comparison with the list began. */
   comparedTo: Moment;
-  /** When the current reading was requested. It may miss later changes. */
+  /** When the list that is being read was requested. It may miss later changes. */
   askedAt: Moment;
   isChecking: boolean;
 }
@@ -94,24 +94,27 @@ export class Follower {
   readonly #whole: WholeList;
   readonly #gaps: GapLog;
   readonly #check: Check;
-  /** The last complete reading of the whole list. */
+  /** The last complete read of the whole list. */
   proven: ProvenList | undefined;
   /** Why changes of the last gap may be missing; undefined when none is missing. */
   doubt: OpenDoubt | undefined;
-  /** The planned second reading after a gap. */
+  /** The plan to read the list a second time after a gap. */
   #secondLook: SecondLook | undefined;
-  /** The second reading that is running. */
+  /** The second read of the list after a gap, while it is in progress. */
   #runningSecondLook: SecondLook | undefined;
   /** A report that is held back until the whole list was read. */
   #pendingReport: Report | undefined;
-  /** The service's count in the last reading. It is compared when not every bicycle is known. */
+  /**
+   * The service's count when the list was last read. It is compared when not every bicycle is
+   * known.
+   */
   #lastTotal: number | undefined;
   /**
    * Whether lists may be read. The follower first waits for the live stream, so that no change is
    * missed between the list and the first message.
    */
   #mayRead: boolean;
-  /** Whether the first reading of the whole list has not ended yet. */
+  /** Whether the first read of the whole list is still in progress. */
   #isFirstPending: boolean;
   /** When the next notice about contradictory versions may be printed, on the monotonic clock. */
   #loweredVersionsDueMs = Number.NEGATIVE_INFINITY;
@@ -179,7 +182,7 @@ export class Follower {
     return this.#gaps.open;
   }
 
-  /** The current or next reading of the whole list. */
+  /** The current or next read of the whole list. */
   get whole(): Readonly<Pick<WholeList, 'id' | 'isReading' | 'wanted' | 'progress'>> {
     return this.#whole;
   }
@@ -214,8 +217,8 @@ export class Follower {
     if (heardMs === undefined) return this.#schedule(now);
     // The earlier process may have been killed during a gap, which began before its last message.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // The reading begins at the last comparison, because messages may have left out changed fields
-    // since then.
+    // The changes are read from the time of the last comparison on, because messages may have left
+    // out changed fields since then.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -247,7 +250,10 @@ export class Follower {
     return change;
   }
 
-  /** Reports lower versions with newer times, at most once every CHECK_MS. */
+  /**
+   * Reports that bicycles arrived with a lower version but a newer time than before, at most once
+   * every CHECK_MS.
+   */
   #reportLoweredVersions(now: Moment) {
     if (this.known.loweredVersions === 0) return;
     this.known.loweredVersions = 0;
@@ -321,8 +327,8 @@ export class Follower {
     this.#mayRead = true;
     const wasConnected = lastLifeWallMs !== undefined;
     const startedAt = this.#gaps.startedAt;
-    // Before the first connection nothing can be missing in memory, because the first reading shows
-    // the current state. The data in a database may be outdated.
+    // Before the first connection, a store in memory cannot miss any changes, because the first
+    // read of the list shows the current state. The data in a database may be outdated.
     if (!wasConnected && !this.known.store.isTable) return;
     const fromMs = wasConnected ? event.monotonicMs - downMs : startedAt.monotonicMs;
     this.#begin(lastLifeWallMs ?? startedAt.wallMs, fromMs, error.message, wasConnected, now);
@@ -341,7 +347,7 @@ export class Follower {
     const sinceMs =
       sinceWallMs ?? (this.known.store.isTable ? this.#gaps.open?.startedMs : undefined);
     const isStart = sinceMs === undefined && this.#catchUp.mark === undefined;
-    // At the start, the first reading of the whole list shows the current state, so nothing else is
+    // At the start, the first read of the whole list shows the current state, so nothing else is
     // read.
     if (isStart && this.#options.isWhole) return;
     this.#want(sinceMs, now);
@@ -362,9 +368,12 @@ export class Follower {
     if (closed !== undefined) this.#emit(closed);
   }
 
-  // Methods that choose the next reading
+  // Methods that choose what to read next
 
-  /** Continues the current reading, or begins the next one. Only one reading runs at a time. */
+  /**
+   * Continues to read the current list, or begins to read the next one. Only one list is read at a
+   * time.
+   */
   #schedule(now: Moment) {
     switch (this.state) {
       case 'starting':
@@ -383,15 +392,15 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isConnected = this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // Without a connection, only the first reading is useful. Other readings would be repeated
-    // after the reconnect.
+    // Without a connection, only the first read of the list is useful. Any other one would be
+    // repeated after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // Changes until the first connection are missing, so this time counts as a gap.
+        // Changes from before the first connection are missing, so this time counts as a gap.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
-      // `mirror once` ends without waiting for a reading that may begin only later.
+      // `mirror once` ends here and does not wait for a list that may be read only later.
       if (isOnce) return this.#emit({ type: 'settled' });
     }
     if (!isConnected || this.#isFirstPending || (this.known.store.isTable && !this.known.isWhole))
@@ -406,7 +415,7 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  /** Requests the second reading when it is due, or together with the reading for a new gap. */
+  /** Requests the list a second time when it is due, or together with the list for a new gap. */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
     const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
@@ -418,8 +427,8 @@ export class Follower {
   }
 
   /**
-   * Plans a second reading after a gap was read completely, unless the service resent every
-   * message. Plans further readings as long as each one finds changes.
+   * Plans to read the list a second time after a gap was read completely, unless the service resent
+   * every message. Plans this again as long as the list shows more changes.
    */
   #planSecondLook(
     { sinceWallMs, newer, gone }: Report & Pick<EndedReading, 'newer'>,
@@ -429,8 +438,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // Changes after the previous reading do not show that its list lagged: their messages may
-    // simply not have arrived yet.
+    // Changes that happened after the previous read do not show that the list lagged. Their
+    // messages may simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -460,7 +469,8 @@ export class Follower {
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
     else {
       // The bicycles that were modified since the last comparison are read. This finds changed
-      // fields that messages leave out, such as links, and corrects a first list that lagged.
+      // fields that messages leave out, such as links. It also corrects the first list, if that
+      // list lagged.
       Object.assign(check, { isChecking: true, askedAt: now });
       this.#catchUp.missFrom(check.comparedTo.monotonicMs);
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
@@ -485,7 +495,7 @@ export class Follower {
     return `the service counts ${total} bicycles, and ${expected} are known`;
   }
 
-  // Methods for the results of readings
+  // Methods for the results of reading lists
 
   #endReading({ report, mark, newer, total }: EndedReading, now: Moment) {
     const check = this.#check;
@@ -508,7 +518,8 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // For a database, a reading counts as a comparison only if it begins at the last comparison.
+    // For a database, this counts as a comparison only if the read covers all changes since the
+    // last comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;
@@ -530,20 +541,20 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read recently because of this difference, but the difference remained.
-    // Another reading must wait.
+    // The whole list was read recently because of this difference, but the difference remained. The
+    // list must not be read again so soon.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);
   }
 
-  /** Emits the report of a reading. Leaves out a regular comparison without changes. */
+  /** Emits the report about a list. Leaves out a regular comparison without changes. */
   #report(report: Report, isChecking: boolean) {
     if (!isChecking || report.changes > 0 || report.gone > 0) this.#emitReading(report);
     else if (report.isComplete) this.#settle();
   }
 
-  /** Emits a report. It counts as incomplete while a second reading is planned. */
+  /** Emits a report. It counts as incomplete while the list must still be read a second time. */
   #emitReading(report: Report) {
     const isChecked = this.#secondLook === undefined || !report.isComplete;
     const checked = isChecked ? report : { ...report, isComplete: false, reason: BEING_CHECKED };
@@ -554,15 +565,16 @@ export class Follower {
   }
 
   /**
-   * Clears the doubt about missing changes, unless a gap is open or a second reading is planned.
+   * Records that no changes are missing, unless a gap is open or the list must still be read a
+   * second time.
    */
   #settle() {
     if (this.#secondLook === undefined && !this.#catchUp.isBehind) this.doubt = undefined;
   }
 
   /**
-   * Handles a complete reading of the whole list. It closes a gap that ended before the reading
-   * began.
+   * Handles the end of a complete read of the whole list. This closes a gap that ended before the
+   * list was requested.
    */
   #prove(started: Moment, total: number | undefined, now: Moment) {
     this.proven = { atMs: started.wallMs, total };
@@ -571,15 +583,15 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // After a long reading, the next comparison may be due already. It waits for the next step,
-      // because the results of this reading must be emitted first.
+      // Reading the whole list can take long, so that the next comparison is already due. The
+      // comparison waits for the next step, because the results of this list must be emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
-    // A list that was read soon after the gap may come from a replica that lags. Then the second
-    // reading stays planned, and the gap stays open.
+    // A list that was read soon after the gap may come from a replica that lags. The plan to read
+    // it a second time then remains, and the gap stays open.
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
@@ -595,7 +607,7 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // Counts are compared once more: a bicycle may have left between the two readings, or a
+    // The counts are compared once more. A bicycle may have left between the two passes, or a
     // repeated message may have kept a deleted bicycle.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const difference = isComparable ? this.#countDifference(total) : undefined;
@@ -603,7 +615,7 @@ export class Follower {
       this.#pendingReport = { ...report, gone: report.gone + gone };
       return this.#whole.want(difference, now);
     }
-    // The reading began before a later gap, so it lacks the changes of that gap.
+    // A later gap began after the list was requested, so the list lacks the changes of that gap.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);

@@ -32,7 +32,10 @@ export interface Change {
   readonly fields: readonly string[];
 }
 
-/** The data that was known when a gap began. List items are compared with it. */
+/**
+ * The start of a gap, on the monotonic clock and in the service's times. It decides which list
+ * items may contain changes from the gap.
+ */
 export interface Mark {
   /** When the gap began, on the monotonic clock. */
   readonly fromMs: number;
@@ -45,7 +48,10 @@ export interface Mark {
   readonly isProven: boolean;
 }
 
-/** A mark without a lower bound. With it, every list item is compared with the known data. */
+/**
+ * A gap whose start in the service's times is unknown, so that every list item is compared with the
+ * known data.
+ */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
   modifiedMs: Number.NEGATIVE_INFINITY,
@@ -63,7 +69,7 @@ export interface Comparison {
   readonly change: Change | undefined;
   /** Whether the bicycle was not known before and may have changed. */
   readonly isUnknown: boolean;
-  /** True when it cannot be decided whether the bicycle changed. */
+  /** True when it is unclear whether the bicycle changed. */
   readonly isUncertain: boolean;
   /** Whether the list is older than the data that was known before the list was requested. */
   readonly isStale: boolean;
@@ -150,8 +156,8 @@ function changedFields(before: Bicycle, after: Bicycle): string[] {
 }
 
 /**
- * Whether a message contains every known field. Then it replaces the known data without a copy.
- * Most messages do.
+ * Whether a message contains every known field. Then the message replaces the known data without a
+ * copy. This is the case for most messages.
  */
 function saysAll(message: Bicycle, before: Bicycle): boolean {
   for (const field in before) if (!Object.hasOwn(message, field)) return false;
@@ -225,7 +231,7 @@ export class KnownFleet {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
-  /** Returns the mark for a gap that began at `fromMs` on the monotonic clock. */
+  /** Returns the `Mark` of a gap that began at `fromMs` on the monotonic clock. */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
     // The date of a response is used only together with a known `modified`, because the push
@@ -387,8 +393,8 @@ export class KnownFleet {
 
   /**
    * Marks a bicycle of --bicycle as gone. Returns its known data, or undefined when it was not
-   * known. `listedAt` is the start of the reading that did not contain it. A later message shows
-   * that the bicycle came back.
+   * known. `listedAt` is the time when the list without this bicycle was requested. A later message
+   * shows that the bicycle came back.
    */
   remove(uuid: string, listedAt: Moment): Bicycle | undefined {
     const entry = this.store.get(uuid);

@@ -1,4 +1,4 @@
-// Runs readings of lists. A reading is a generator that yields requests and receives the responses.
+// Runs the generators that read lists. Such a generator yields requests and receives the responses.
 // Does no I/O.
 
 import type { Bicycle } from '../api/bicycle.js';
@@ -7,8 +7,8 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
- * The steps of a reading. Each step yields a request, a time on the monotonic clock until which to
- * wait, or undefined to wait for the next response to the last request.
+ * The steps of a generator that reads lists. Each step yields a request, a time on the monotonic
+ * clock until which to wait, or undefined to wait for the next response to the last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,
@@ -18,7 +18,7 @@ export type Steps<Answer, Result> = Generator<
 
 export type OnEnd<Result> = (result: Result, now: Moment) => void;
 
-/** Runs a reading. Only one can run at a time. */
+/** Runs a generator that reads lists. Only one can run at a time. */
 export class Reader<Answer, Result> {
   /** When the last response arrived. */
   protected now: Moment = { monotonicMs: 0, wallMs: 0 };
@@ -37,7 +37,7 @@ export class Reader<Answer, Result> {
     return this.#steps !== undefined;
   }
 
-  /** The id of the current reading. Responses with another id are ignored. */
+  /** The id of the current generator. Responses with another id are ignored. */
   get id(): number | undefined {
     return this.isReading ? this.lastId : undefined;
   }
@@ -48,7 +48,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Continues the reading after its pause. */
+  /** Continues the generator after its pause. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }
@@ -64,8 +64,9 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles a list item. Without `mark` it is only stored; with `mark` it is compared with the
-   * known data. `askedAt` is the number of messages that were merged before the list was requested.
+   * Handles a list item. With `mark`, the start of a gap, the item is compared with the known data;
+   * without it, the item is only stored. `askedAt` is the number of messages that were merged
+   * before the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)
@@ -76,7 +77,7 @@ export class Reader<Answer, Result> {
     return comparison;
   }
 
-  /** Cancels the reading. */
+  /** Stops the generator. */
   protected stop() {
     this.#steps = undefined;
   }

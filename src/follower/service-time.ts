@@ -1,4 +1,5 @@
-// Knows the service's clock from its responses, and which `modified` was the newest at each moment.
+// Estimates the service's clock from the responses. Also stores which `modified` was the newest one
+// at each moment.
 
 import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';
@@ -16,8 +17,8 @@ const DATE_SLACK_MS = 3_000;
 const MOST_STEPS = 2_000;
 
 /**
- * Knows the service's clock, and the newest `modified` at each moment. Times of the service are in
- * milliseconds since the epoch. `monotonicMs` is on the monotonic clock of this machine.
+ * Keeps the service's clock, and the newest known `modified` at each moment. Times of the service
+ * are in milliseconds since the epoch. `monotonicMs` is on the monotonic clock of this machine.
  */
 export class ServiceTime {
   /**

@@ -1,9 +1,9 @@
-// Reads the whole list, checks that the reading is complete, and finds deleted bicycles. Does no
+// Reads the whole list, checks that the result is complete, and finds deleted bicycles. Does no
 // I/O.
 //
-// A reading is complete when one pass returned as many bicycles as the service counts, and none of
-// them was older than the known data. A bicycle is gone when two complete readings lack it, and no
-// message about it arrived since the first one began.
+// The result is complete when one pass through all pages returned as many bicycles as the service
+// counts, and none of them was older than the known data. A bicycle is gone when two complete
+// passes lack it, and no message about it arrived since the first one began.
 
 import { bicycleUuid } from '../api/bicycle.js';
 import type { FleetError } from '../errors.js';
@@ -16,16 +16,19 @@ import { type OnEnd, Reader, type Steps } from './reader.js';
 /** The result of reading the whole list. */
 export interface WholeResult {
   readonly gone: number;
-  /** Why the reading is incomplete; undefined for a complete reading. */
+  /** Why the result is incomplete; undefined for a complete result. */
   readonly reason: string | undefined;
   /**
-   * The sum of the service's counts of all lists. Undefined when a list has no count or the reading
+   * The sum of the service's counts of all lists. Undefined when a list has no count or the result
    * is incomplete.
    */
   readonly total: number | undefined;
 }
 
-/** Called after a complete reading. The known data is then at least as new as its start. */
+/**
+ * Called after the whole list was read completely. The known data is then at least as new as the
+ * start of the read.
+ */
 export type OnProven = (started: Moment, total: number | undefined, now: Moment) => void;
 
 /** A complete pass, with at least as many bicycles as the service counts. */
@@ -42,13 +45,14 @@ interface Wanted {
   readonly dueMs: number;
 }
 
-/** Reads the list at most this many times to get a complete pass. */
+/** To get a complete pass, the list is read at most this many times. */
 const MOST_PASSES = 3;
 const OLDER = 'the list was older than the pushed updates';
-/** The pause between the two readings that prove a deletion, because a list can lag. */
+/** The pause between the two passes that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
 /**
- * The first and the longest pause after failed readings, and (UNPROVEN) after incomplete readings.
+ * The first and the longest pause before the list is read again, after a failed request and
+ * (UNPROVEN) after an incomplete result.
  */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -57,15 +61,19 @@ const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList extends Reader<WholeAnswer, WholeResult> {
   readonly #onProven: OnProven;
-  /** The next reading, if one was requested. */
+  /** The next request to read the whole list, if there is one. */
   wanted: Wanted | undefined;
   /** The number of bicycles read so far, and the counts of the lists that are known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };
   #passes = 0;
-  /** The numbers of consecutive failed requests and of consecutive incomplete readings. */
+  /**
+   * The number of consecutive failed requests, and the number of consecutive incomplete results.
+   */
   #failures = 0;
   #unproven = 0;
-  /** When a differing count may cause the next reading, on the monotonic clock. */
+  /**
+   * When a count that differs may cause the next read of the whole list, on the monotonic clock.
+   */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -79,7 +87,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     this.#onProven = onProven;
   }
 
-  /** Requests a reading. It begins at once, unless a recent reading was incomplete. */
+  /** Requests the whole list. It is read at once, unless a recent result was incomplete. */
   want(reason: string, now: Moment) {
     if (this.isReading || this.wanted !== undefined) return;
     const dueMs = this.known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
@@ -88,12 +96,12 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
-  /** Whether a differing count may cause a reading now. */
+  /** Whether a count that differs may cause a read of the whole list now. */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins the requested reading. */
+  /** Begins to read the whole list, if this was requested. */
   begin(now: Moment) {
     this.wanted = undefined;
     this.start(this.#read(now), now);
@@ -106,13 +114,14 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   }
 
   /**
-   * Reads the list, and removes bicycles that are gone. A second reading must confirm that they are
+   * Reads the list, and removes bicycles that are gone. A second pass must confirm that they are
    * missing, because pages can shift and a list can lag.
    */
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The bicycles of the first reading stay recorded, because a bicycle in either reading exists.
+    // The bicycles of the first pass stay recorded, because a bicycle that appears in either pass
+    // exists.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -223,7 +232,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return isStale;
   }
 
-  /** Ends an incomplete reading. The pause before the next one grows each time. */
+  /** Handles an incomplete result. The pause before the list is read again grows each time. */
   #endUnproven(event: string, reason: string, again?: string): WholeResult {
     const inMs = doublingPauseMs(
       ++this.#unproven,
@@ -240,7 +249,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return { gone: 0, reason, total: undefined };
   }
 
-  /** Handles a failed request. The next reading starts again at the first page. */
+  /** Handles a failed request. The list is later read again from the first page. */
   #takeFailure(error: FleetError, now: Moment) {
     const inMs = doublingPauseMs(++this.#failures, FIRST_PAUSE_MS, LONGEST_PAUSE_MS);
     this.stop();
