@@ -254,7 +254,7 @@ function taskOfTarget(target: PlanTarget): Task {
   return { key: uuid ?? '', uuid, name, before, verb: verbOfTarget(target) };
 }
 
-/** Returns the outcome of a target that gets no request because of this error. */
+/** Returns the outcome of a target when this error prevents its request. */
 export function endOfDifference(error: FleetError): TaskEnd {
   return endOf(error.status === GONE ? 'gone' : 'changed', { error, isWell: true });
 }

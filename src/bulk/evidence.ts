@@ -66,7 +66,7 @@ export async function readStart(
   return {
     newest: typeof moment === 'string' && readTime(moment) !== undefined ? moment : null,
     isEmpty: items.length === 0,
-    // The `Date` header has whole seconds, so the milliseconds are removed.
+    // Removes the milliseconds, because the `Date` header has whole seconds.
     date: dateMs === undefined ? null : new Date(dateMs).toISOString().replace('.000Z', 'Z'),
     user,
   };
@@ -74,7 +74,7 @@ export async function readStart(
 
 /**
  * Returns the user of the run, from the token and from the service's `/me/`. Assumed: `/me/`
- * answers with the user as an object. When `/me/` fails, only the token names the user.
+ * answers with the user as an object. When `/me/` fails, the user is known only from the token.
  */
 async function readUser(context: Context, client: Client): Promise<Person[]> {
   const named = personOfToken(await (await context.token()).get());
@@ -150,8 +150,8 @@ async function readHistory(
 }
 
 /**
- * Searches the list for bicycles that could not be read at their own URLs. The list begins with the
- * newest changes.
+ * Searches the list for bicycles that the service did not return at their own URLs. The search
+ * begins at the newest changes.
  */
 async function findInList(
   client: Client,
@@ -205,9 +205,12 @@ export interface HistoryEntry {
 
 /** The service's data about a bicycle, read after all requests have certainly arrived. */
 export interface Evidence {
-  /** Undefined when the service does not show the bicycle. */
+  /** The bicycle now; undefined when the service does not show it. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
-  /** Undefined when the service has no history or does not show it to this user. */
+  /**
+   * The bicycle's history; undefined when the service has no history or does not show it to this
+   * user.
+   */
   history: readonly HistoryEntry[] | undefined;
 }
 
@@ -353,7 +356,8 @@ const LONGEST_NAME_CHARACTERS = 60;
  * - `untouched`: no new bicycle has a similar name.
  * - `unknown`: in all other cases, because a service can change the texts that it stores.
  *
- * @param candidates the newest bicycles, and whether they include all since the earliest start
+ * @param candidates the newest bicycles, and whether they include all bicycles since the earliest
+ * start of a run
  */
 export function decideCreations(
   doubts: readonly Doubt[],
@@ -361,7 +365,8 @@ export function decideCreations(
   { made }: Pick<ShownByAnswers, 'made'>,
 ): DecidedDoubt[] {
   const { isWhole } = candidates;
-  // Removes the bicycles that requests with an answer created, because they belong to other tasks.
+  // Leaves out bicycles that belong to other tasks, because the answers to those tasks show that
+  // they created the bicycles.
   const bicycles = candidates.bicycles.filter(({ uuid }) => !made.has(textOf(uuid) ?? ''));
 
   function decide(doubt: Doubt): TaskDecision {
@@ -518,8 +523,8 @@ export function isCertainlyLater(moment: unknown, other: string): boolean {
 
 /**
  * Returns the latest moment that is certainly before the run, or null when it is unknown. This is
- * the earlier of the newest change and the service's own time, because `modified` can be in the
- * future.
+ * the earlier one of two times: the newest change, and the service's own time. The newest change
+ * alone is not enough, because a wrong `modified` can be in the future.
  */
 export function lastMomentBefore({ newest, date }: Start): string | null {
   if (newest === null || date === null) return null;
@@ -529,7 +534,7 @@ export function lastMomentBefore({ newest, date }: Start): string | null {
 /** Identifier kinds, most reliable first. */
 const KINDS = ['uuid', 'id', 'email', 'username'] as const;
 
-/** Longer texts are not names of users. */
+/** A longer text is not treated as the name of a user. */
 const NAME_CHARACTERS = 300;
 
 /**

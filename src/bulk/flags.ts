@@ -6,7 +6,7 @@ import { collect, oneOf, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import { addInputFlags } from '../input/flags.js';
 
-/** The maximum of `--concurrency`. More requests in flight would burden the service. */
+/** The maximum of `--concurrency`. More requests in flight would overload the service. */
 const MOST_CONCURRENT = 64;
 
 /** Adds the flags of a command that can change many bicycles or alerts. */

@@ -10,7 +10,7 @@ import { count as countOf } from '../terminal/count.js';
 
 /**
  * From this number of consecutive failures on, all workers pause after each failure. The pause
- * grows with each failure. After further failures, run.ts stops the run.
+ * grows with each failure. After even more failures, run.ts stops the run.
  */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
@@ -159,8 +159,8 @@ export async function sendChange<Answer>(
   try {
     return await send(await context.client({ signal: givenUp }));
   } catch (thrown) {
-    // A program that ends by a signal prints no error, so the unknown outcome is printed as a
-    // notice.
+    // When a signal ends the program, no error is printed. The unknown outcome is therefore printed
+    // as a notice.
     if (isSignal(thrown)) await context.notice(thrown.message);
     throw thrown;
   } finally {

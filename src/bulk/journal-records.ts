@@ -42,7 +42,7 @@ export interface Before {
   version: string | null;
 }
 
-/** The time of a request, and the known state of its bicycle before it. */
+/** When a request was sent, and the state of its bicycle before the request, if known. */
 export interface Sending {
   start: Start;
   /** Milliseconds from the recorded start of the run to this request, on the monotonic clock. */
@@ -57,7 +57,7 @@ export interface ChangedValues {
 }
 
 /**
- * The values of each edited field before and after, as JSON texts that keep all digits. `before` is
+ * The values of each edited field before and after, as JSON text with all digits. `before` is
  * missing when the bicycle did not have the field.
  */
 export interface ChangedFields {
@@ -77,7 +77,7 @@ export interface RecordedRun {
 
 /** The records of one task, merged into one entry. */
 export interface JournalEntry {
-  /** The values of an edit for people; undefined for other commands. */
+  /** The values of an edit, as text for people; undefined for other commands. */
   values?: ChangedValues | undefined;
   /** The exact values of an edit, which an undo needs. */
   fields?: ChangedFields | undefined;
@@ -136,8 +136,8 @@ export function emptyJournal() {
     start: NO_START,
     startedAtMs: null as number | null,
     /**
-     * The latest date in any record, in milliseconds since the epoch; undefined without dated
-     * records.
+     * The latest time in any record, in milliseconds since the epoch; undefined when no record has
+     * a time.
      */
     latestAtMs: undefined as number | undefined,
     /**
@@ -153,7 +153,7 @@ export function emptyJournal() {
     damage: undefined as string | undefined,
     /**
      * The number of a line that is not a record. A crash can leave such a line at the end of the
-     * journal. The next run then begins after it.
+     * journal. The next run then appends its records after this line.
      */
     tornLine: undefined as number | undefined,
   };
@@ -187,7 +187,8 @@ export function lineOf(record: object): string {
 }
 
 /**
- * Parses a line. Returns the record and whether its checksum is right, or undefined for other text.
+ * Parses a line. Returns the record and whether its checksum is right, or undefined when the line
+ * is not a record.
  */
 function parseLine(line: string): { record: JournalRecord; isWhole: boolean } | undefined {
   try {
@@ -224,7 +225,7 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     checkFirst(bytes.toString('utf8', from), path);
 }
 
-/** Counts records that this run appended itself, so that they are not read again. */
+/** Skips records that this run appended itself, because it does not need to read them again. */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
   for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
@@ -259,8 +260,8 @@ function takeWhole(journal: Journal, record: JournalRecord, isHeader: boolean): 
 }
 
 /**
- * Checks the number of a record and notes missing records as damage. Each run numbers its records,
- * and its first record contains the number of records before it.
+ * Checks the number of a record. If records are missing, marks the journal as damaged. Each run
+ * numbers its records, and its first record contains the number of records before it.
  */
 function checkNumber(journal: Journal, record: JournalRecord): void {
   const { n, claim, after, accepts, run: id, beat, released } = record;
@@ -275,7 +276,7 @@ function checkNumber(journal: Journal, record: JournalRecord): void {
   journal.latestAtMs = undefined;
 }
 
-/** Notes when a run began, when it last wrote, and whether it recorded its end. */
+/** Stores when a run began, when it last wrote, and whether it recorded its end. */
 function noteRun({ runs }: Journal, { claim, released, run, start, at }: JournalRecord): void {
   const id = String(claim ?? released ?? run ?? '');
   if (id === '') return;
@@ -295,14 +296,12 @@ function noteRun({ runs }: Journal, { claim, released, run, start, at }: Journal
   });
 }
 
-/**
- * Accepts dates that are up to one day in the future, because the clocks of two machines can
- * differ.
- */
+/** Accepts times up to one day in the future, because the clocks of two machines can differ. */
 const LARGEST_CLOCK_DIFFERENCE_MS = DAY_MS;
 
 /**
- * Notes damage when a record has a future date, because the order of the records is then uncertain.
+ * Marks the journal as damaged when a record has a time in the future, because the order of the
+ * records is then uncertain.
  */
 export function checkDates(journal: Journal, nowMs: number): void {
   const { latestAtMs } = journal;

@@ -248,7 +248,7 @@ interface LastCheck {
   atMs: number;
   /** How long the process had been suspended in total until the check. */
   suspendedMs: number;
-  /** The number of bytes that are being appended now. */
+  /** The number of bytes that the process is appending at this moment. */
   writing: number;
 }
 
@@ -365,8 +365,8 @@ function openRecords(
     },
     /**
      * Returns why another run may have taken over the journal since the last check, or undefined
-     * when it certainly has not. With a reason, the run must write and check a record before the
-     * next request.
+     * when it certainly has not. If this returns a reason, the run must write and check a record
+     * before the next request.
      */
     whyUncertain,
     /** Records the result of a task. Resolves when the record is on the disk. */
@@ -450,8 +450,9 @@ async function readCounter(path: string): Promise<number | undefined> {
 }
 
 /**
- * Compares a journal with its counter file and notes missing records as damage. Throws a FleetError
- * of kind `usage` when the counter file shows records but the journal is missing or empty.
+ * Compares a journal with its counter file. If records are missing, marks the journal as damaged.
+ * Throws a FleetError of kind `usage` when the counter file shows records but the journal is
+ * missing or empty.
  */
 export async function checkCounter(journal: Journal, journalPath: string): Promise<void> {
   const path = await counterPathOf(journalPath);

@@ -14,7 +14,7 @@ import { escapeJson } from '../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
-/** Returns a result. Fields that are not given are null. */
+/** Returns a result with the known fields. All other fields are null. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,

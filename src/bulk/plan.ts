@@ -114,7 +114,7 @@ export interface BulkPlan {
   /** Prints the answer to a single task instead of its result. */
   show?(answer: HttpAnswer): Promise<void>;
   /**
-   * Further values that identify the journal, in addition to the command, the profile and the
+   * Additional values that identify the journal, in addition to the command, the profile and the
    * address.
    */
   identity?: { readonly [name: string]: string };
@@ -151,7 +151,7 @@ export interface TaskEnd {
   answer?: HttpAnswer | undefined;
   /** A notice for the user when the service stored a value in a different form. */
   notice?: string;
-  /** Whether the service gave an answer that shows that it works. A refusal also counts. */
+  /** Whether the answer shows that the service works. Even a refusal shows this. */
   isWell?: boolean;
   /** Whether the run must stop, because all other tasks would fail in the same way. */
   isFatal?: boolean;
@@ -160,7 +160,7 @@ export interface TaskEnd {
 /** A task in the queue of a run. A task that needs no request has its outcome from the start. */
 export interface Turn extends Task {
   end?: TaskEnd;
-  /** Whether an earlier request of the task may have been carried out. */
+  /** Whether the service may have carried out an earlier request of this task. */
   wasSent?: boolean;
 }
 
@@ -182,7 +182,7 @@ export type TaskDecision =
   | { kind: 'untouched' }
   /** Evidence proves that the change was carried out. `why` describes the evidence. */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
-  /** The evidence shows no outcome. `state` is the current state, or null when unknown. */
+  /** The evidence does not show the outcome. `state` is the current state, or null when unknown. */
   | { kind: 'unknown'; state: string | null; why: string };
 
 export type DecidedDoubt = Doubt & TaskDecision;

@@ -50,7 +50,10 @@ export async function openReporter(context: Context, { change, shape, tasks, sho
   const early = new Map<number, Ended>();
   let nextRow = 1;
   return {
-    /** Starts the clock and the progress line. The caller must ask all questions before. */
+    /**
+     * Starts the clock and the progress line. All questions must have been answered before this
+     * call.
+     */
     begin(): void {
       startedAt = clock.monotonicMs();
       const draw = () =>
@@ -125,8 +128,8 @@ function drawMeter(
 }
 
 /**
- * Opens the writer to stdout. It writes a table at the end, and every other format one result at a
- * time.
+ * Opens the writer to stdout. A table is written at the end. In any other format, each result is
+ * written when it arrives.
  */
 async function openWriter(context: Context, change: BulkChange, shape: Shape<Ended>) {
   const { flags } = context;
@@ -220,8 +223,8 @@ async function drawEndings(
 }
 
 /**
- * Throws for a column that results do not have. The output formats would notice it only after the
- * first request.
+ * Throws for a column that results do not have. Without this check, the output formats would throw
+ * only after the first request.
  */
 function checkColumns(columns: readonly string[], { fields, columns: shown }: Shape<Ended>): void {
   const words = [...fields, ...shown.map(({ header }) => header.toLowerCase())];

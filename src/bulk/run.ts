@@ -32,8 +32,8 @@ export interface BulkOptions {
 export type BulkRun = Awaited<ReturnType<typeof openRun>>;
 
 /**
- * Retries a request this often after 429 or without a connection. These retries take more than half
- * a minute.
+ * The maximum number of retries of a request after 429 or without a connection. So many retries
+ * take more than half a minute.
  */
 const BULK_PATIENCE = 8;
 
@@ -69,7 +69,7 @@ export async function openRun(options: BulkOptions) {
     const count = gate.inFlight();
     if (count > 0) void context.notice(waitingFor(count));
   });
-  // Up to 64 workers listen to these signals, so Node must not warn of a leak.
+  // Up to 64 workers listen to these signals. Without this call, Node would warn of a memory leak.
   setMaxListeners(0, over, givenUp);
   return {
     ...options,
@@ -94,12 +94,12 @@ export async function openRun(options: BulkOptions) {
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** False when the time was too short to report all unsent tasks. */
+    /** Whether all unsent tasks were reported. False when the time was too short. */
     isWhole: true,
   };
 }
 
-/** Reports the outcome of a task. Records the outcome in the journal if necessary. */
+/** Reports the outcome of a task. Also records it in the journal if necessary. */
 export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<void> {
   const { plan, journal, reporter } = run;
   const { change } = plan;
@@ -118,7 +118,8 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
   const about = { uuid: change.command === 'create' ? uuid : null, name: task.name ?? name, how };
   if (error !== undefined) run.lastError = error;
   if (!isBad(result.outcome)) {
-    // A state from evidence, not from an answer, may be the result of a later change.
+    // Only states from answers are used. A state from the service's data may be the result of a
+    // later change.
     if (result.state !== null && result.status !== null) run.shown.reached.add(result.state);
     if (about.uuid !== null) run.shown.made.add(about.uuid);
   }
@@ -137,7 +138,7 @@ export async function take(run: BulkRun, task: Task, ending: TaskEnd): Promise<v
 /**
  * Carries out the tasks and reports each one once. Never rejects; a failure stops the run. The
  * client decides about retries (cli.md section 4, promise 1). When the run stops, it waits for the
- * requests in flight. The remaining tasks get the outcome `not-sent`.
+ * requests in flight, and the remaining tasks get the outcome `not-sent`.
  */
 export async function send(run: BulkRun, turns: readonly Turn[]): Promise<void> {
   const { over, options, stop } = run;
