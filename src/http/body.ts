@@ -11,7 +11,9 @@ export const ANSWER_LIMIT_BYTES = 64 * 1024 * 1024;
  */
 export const ITEM_LIMIT_BYTES = 1024 * 1024;
 
-/** Reads at most this many bytes of an error response. They contain its message. */
+/**
+ * Reads at most this many bytes of an error response. The message is expected within these bytes.
+ */
 export const ERROR_BODY_LIMIT_BYTES = 64 * 1024;
 
 /** The error code for a body that exceeds its size limit. */

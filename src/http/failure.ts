@@ -40,7 +40,7 @@ const GENERAL_FIELDS = [
 /** Properties of an error body that do not contain its message, such as its code. */
 const FILING_FIELDS = ['code', 'status', 'type', 'instance', 'timestamp', 'path'];
 
-/** Messages below this depth are ignored. */
+/** Messages that are nested more deeply than this are ignored. */
 const DEPTH_LIMIT = 6;
 
 /**

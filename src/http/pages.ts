@@ -366,7 +366,7 @@ export async function* followPages<T>(
       const page: Page<T> = readPage<T>(answer);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
-      // An item without a uuid may be repeated on purpose, so it is always returned as fresh.
+      // An item without a uuid may be repeated on purpose, so it always counts as new.
       const fresh = page.items.filter((item) => seen.add(item) || !hasUuid(item));
       read.pages += 1;
       read.items += page.items.length;

@@ -11,7 +11,10 @@ export interface Route {
    * show only `proxy.origin`.
    */
   proxy: URL | undefined;
-  /** The reason for messages: the variable that names the proxy or excludes the address. */
+  /**
+   * The reason for this route, for messages: the variable that names the proxy or excludes the
+   * address.
+   */
   because: string;
 }
 

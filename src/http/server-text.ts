@@ -7,8 +7,8 @@ const WINDOW_CHARACTERS = 64 * 1024;
 const LINE_LENGTH_CHARACTERS = 500;
 
 /**
- * Reads at most this many characters to fill a line. It is more than the length of a line, because
- * white space is collapsed.
+ * Reads at most this many characters to fill a line. This is more than the length of a line,
+ * because white space is collapsed.
  */
 const LOOSE_LENGTH_CHARACTERS = 8 * LINE_LENGTH_CHARACTERS;
 

@@ -34,7 +34,8 @@ export interface StreamOptions extends ConnectionContext {
   /** Receives each event. `size` is its length in characters. */
   emit(event: StreamEvent, size?: number): void;
   /**
-   * Called when data arrived on a topic, after the events in it were emitted. Comments also count.
+   * Called when data arrived on a topic, even if it contains only comments. The events in the data
+   * were emitted before.
    */
   onLife?: ((topic: string) => void) | undefined;
 }

@@ -131,8 +131,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
       cancelTimeout();
       silence.end();
       signal.removeEventListener('abort', onAbort);
-      // The library starts a reconnect timer after its `error` event, so it must be closed after
-      // the event.
+      // The library starts a reconnect timer right after its `error` event. Closing the EventSource
+      // only after the event also stops this timer.
       queueMicrotask(() => source.close());
       resolve(ending);
     };
