@@ -63,7 +63,7 @@ export function readRecord(record: string, { names, delimiter }: Header, place: 
 
 /**
  * Returns the cells of a row by column name; empty cells are null. Throws UnreadableInput for a
- * cell with text in a column without a name. Ignores empty cells there.
+ * cell with text in a column without a name. Ignores empty cells in such a column.
  */
 export function cellsByName(
   names: readonly string[],

@@ -10,7 +10,9 @@ const LONGEST_LINE_CHARACTERS = 1024 * 1024;
  */
 const DOS_END_OF_FILE = /\x1A+$/;
 
-/** A DOS end-of-file character belongs to the text when at least this many lines follow it. */
+/**
+ * A DOS end-of-file character is treated as ordinary text when at least this many lines follow it.
+ */
 const MOST_HELD_LINES = 1000;
 
 /** One line of a text. */

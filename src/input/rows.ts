@@ -255,7 +255,7 @@ async function* readTextLines(
   if (open.length > 0) throw new UnreadableInput('incomplete JSON', place);
 }
 
-/** Joins the lines of an array in batches of this many texts. */
+/** The lines of an array are joined in batches of this many lines. */
 const LINES_AT_ONCE = 4096;
 
 async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void, undefined> {

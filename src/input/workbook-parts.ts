@@ -10,7 +10,7 @@ export class PackageError extends Error {}
 export interface SheetPart {
   readonly name: string;
   readonly isVisible: boolean;
-  /** False for a sheet that is only a chart or a dialog. */
+  /** Whether the sheet has cells. False for a sheet that is only a chart or a dialog. */
   readonly isWorksheet: boolean;
   /** The name of the sheet's entry in the zip archive. */
   readonly part: string;
