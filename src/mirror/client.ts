@@ -100,7 +100,7 @@ async function sendOne(database: Database, request: HttpRequest): Promise<HttpAn
 /** Returns the SQL condition for a query parameter, and the values of the condition. */
 type Filter = (values: readonly string[]) => readonly [condition: string, ...values: Value[]];
 
-/** A list that the mirror can answer. */
+/** A list that the mirror can provide. */
 interface List {
   /** The SQL table with a condition that every query uses. */
   readonly source: string;

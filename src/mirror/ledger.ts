@@ -141,8 +141,8 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // The mirror records each change immediately, so every change counts as shown, and changes from
-    // lists are not kept until their messages arrive.
+    // The mirror records each change immediately, so it does not need the fields that remember
+    // which changes `watch` has already shown.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
     else this.#update(entry, shown, origin, isPlausible);

@@ -171,7 +171,7 @@ function views({ utc, plain, seconds, now }: Dialect) {
   };
 }
 
-/** The tables and views that a mirror of every schema number has. */
+/** The tables and views that every mirror has, whatever its schema number. */
 const OWN = [
   'meta',
   'bicycles',

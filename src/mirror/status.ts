@@ -54,7 +54,8 @@ export async function readStatus(database: Database) {
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
-  // A writer records the same value for all its organizations, so each value counts once.
+  // A writer records the same value for all its organizations, so each writer's value is used only
+  // once.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
   const isHidden = states.some((state) => state?.seesAll === false);
