@@ -583,7 +583,7 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // Reading the whole list can take long, so that the next comparison is already due. The
+      // Reading the whole list can take so long that the next comparison is already due. The
       // comparison waits for the next step, because the results of this list must be emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }

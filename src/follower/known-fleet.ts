@@ -59,8 +59,8 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `askedAt` for a list that is older than its request, for example from a cache. Only
- * list items that are certainly newer than the known data are used.
+ * The value of `askedAt` for a list that is older than its request, for example because it comes
+ * from a cache. From such a list, only items that are certainly newer than the known data are used.
  */
 export const BEFORE_ALL = -1;
 
