@@ -9,8 +9,8 @@ import { changeLine, type ShownEntry } from '../views/watch.js';
 import type { Form, Stderr } from './stderr.js';
 
 /**
- * Returns whether a command prints lines or JSON lines. Ignores another format in the settings,
- * which is for lists. Throws a usage error for another format in a flag.
+ * Returns whether a command prints lines or JSON lines. A different format in the settings is
+ * ignored, because it is meant for lists. A different format in a flag throws a usage error.
  */
 export async function chooseLines(
   { settings, flags }: Context,
