@@ -27,7 +27,7 @@ export function startTally() {
     /** The first and the last total that the service sent; undefined when it sent none. */
     firstTotal: undefined as number | undefined,
     lastTotal: undefined as number | undefined,
-    /** Whether there are further items that were not shown. */
+    /** Whether the list has more items than the ones that were shown. */
     hasMore: false,
     /** The number of the next page, or undefined when its link contains no page number. */
     nextPage: undefined as number | undefined,
