@@ -43,8 +43,8 @@ export interface Column<T> extends ColumnFit {
    */
   programHeader?: string;
   /**
-   * The field of the service as a path with dots, or fleet's name for a column that consists of
-   * several fields.
+   * The field of the service that the column shows, as a path with dots. For a column that combines
+   * several fields, it is fleet's own name.
    */
   field: string;
   /** Returns the cell of a value. Default: the text of the field. */

@@ -108,7 +108,7 @@ function pickColumns<T>(
 
 /**
  * Throws (exit 2) for a column that neither the interface nor the first batch has. The error
- * contains the closest name and the list.
+ * contains the most similar name and the list of all names.
  */
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {
