@@ -9,7 +9,10 @@ const UNITS_MS = [
   [SECOND_MS, 's'],
 ] as const;
 
-/** A difference between the clocks of two machines that is not reported. */
+/**
+ * A time this close to now is shown as "just now", because the clocks of two machines may differ by
+ * this much.
+ */
 const JUST_NOW_MS = 5_000;
 
 /** Returns "just now", "42 s ago" or "3 min ago", and "in 3 min" for a time in the future. */

@@ -272,10 +272,10 @@ function spellingsOfForm(secret: string): string[] {
   const hex = bytes.toString('hex');
   return [
     secret,
-    // Names of headers arrive in lower case, and some services write in upper case.
+    // Some services repeat a secret in lower case (as the name of a header) or in upper case.
     secret.toLowerCase(),
     secret.toUpperCase(),
-    // Form data writes a space as a plus sign.
+    // In form data, a space in a secret becomes a plus sign.
     secret.replaceAll(' ', '+'),
     encodeURIComponent(secret),
     JSON.stringify(secret).slice(1, -1),
