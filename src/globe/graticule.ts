@@ -17,7 +17,7 @@ const STEPS_DEGREES = [
 ];
 
 export interface Tick {
-  /** In dots from the left or the top. */
+  /** The position of the line, in dots from the left or the top. */
   readonly at: number;
   readonly label: string;
 }
