@@ -166,7 +166,7 @@ export interface Context extends Signals {
    * ` for a warning; a terminal shows these as coloured marks.
    */
   notice(line: string): Promise<void>;
-  /** Registers work for the end of the command. It runs also after an error. */
+  /** Registers work for the end of the command. The work runs even after an error. */
   atEnd(work: () => Promise<void>): void;
   /** Runs another command line with its own streams. Resolves with its exit code. */
   runLine(argv: readonly string[], world: World): Promise<number>;
