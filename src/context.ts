@@ -122,7 +122,7 @@ export interface Signals {
   readonly urgentSignal: AbortSignal;
   /**
    * From now on a signal ends the process immediately. A command calls this before work that cannot
-   * be interrupted and leaves nothing incomplete.
+   * react to a signal, and that leaves nothing incomplete when it is killed.
    */
   leaveSignals(): void;
 }
@@ -316,7 +316,8 @@ function openConnections(
       clock,
       signal,
       ...overrides,
-      // Every client of the process is created here, so that no command can send a change.
+      // Every client of the process is created here. In a process that only reads, each of them
+      // refuses changes.
       readOnlyFailure: onlyReads ? ONLY_READS : readOnlyFailure(found),
     });
   };

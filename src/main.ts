@@ -77,8 +77,8 @@ async function expand(
 }
 
 /**
- * Waits until the operator closes the pager. Resolves with the signal that ended fleet in the
- * meantime, other than Ctrl-C, which is meant for the pager.
+ * Waits until the operator closes the pager. Resolves with a signal that ended fleet meanwhile.
+ * Ctrl-C does not count, because it is meant for the pager.
  */
 async function closePager(io: Io, { signal }: Signals): Promise<unknown> {
   const wasAborted = signal.aborted;
@@ -96,7 +96,8 @@ async function run(
   signals: Signals,
 ): Promise<unknown> {
   try {
-    // Scripts ask for the version at each start. It does not need commander.
+    // The version is printed without loading commander, because some scripts ask for it each time
+    // they start.
     const [word = '', ...others] = argv;
     const isVersion =
       VERSION_FLAGS.includes(word) && (others.length === 0 || others.join(' ') === '--json');

@@ -99,7 +99,7 @@ const WIDE = 'wide';
 const [TABLE, ...FILES] = FORMATS;
 const OUTPUTS = [TABLE, WIDE, ...FILES] as const;
 const MAP = 'map';
-/** The further formats of commands that draw. */
+/** The additional formats of commands that draw. */
 const DRAWN_FORMATS: { readonly [command: string]: readonly PictureFormat[] } = {
   [MAP]: ['svg', 'html'],
   rounds: ['html', 'gpx'],
@@ -407,7 +407,7 @@ async function usageErrorOf(
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
-/** Adds the line that the user probably meant to the error of a refused line. */
+/** If fleet can guess the line that the user meant, adds it to the error of the refused line. */
 async function withSuggestedLine(
   thrown: unknown,
   build: () => Promise<Command>,

@@ -36,7 +36,8 @@ export async function carryOut(
 ): Promise<void> {
   const { clock, signal, notice } = context;
   if (options.plan !== undefined) checkPlanFlag(options.plan, options);
-  // Fails before a journal is created when the settings contain no address of a service.
+  // Throws when the settings contain no address of a service. This check comes first, so that no
+  // journal is created then.
   await context.client();
   if (options.plan !== undefined) return writePlan(context, plan, options.plan, options);
   const binding = await bindingOf(context, plan);

@@ -183,7 +183,7 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The checks below are valid for the file only as it is at this moment.
+    // The checks below only describe the file at this moment. Later changes need a new check.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;

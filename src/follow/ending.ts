@@ -78,8 +78,8 @@ function endOf(reason: unknown): WatchEnd {
 }
 
 /**
- * Returns the error for the end of `--for`, or undefined. It is an error only together with
- * `--until`.
+ * Returns the error when the time of `--for` is over. Returns undefined without `--until`, because
+ * then this is the expected end of the command.
  */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;

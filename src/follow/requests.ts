@@ -24,8 +24,8 @@ const SUBJECT = 'the list of bicycles';
 /** The number of pages that are requested ahead, to hide the latency of the service. */
 const PAGES_AHEAD = 4;
 /**
- * List items count this many times their length in the queue, which keeps batches small. Larger
- * batches gain little, because a list arrives page by page.
+ * In the queue, the size of a list item is multiplied by this number, which keeps batches small.
+ * Larger batches gain little, because a list arrives page by page.
  */
 const ITEM_WEIGHT = 8;
 

@@ -249,8 +249,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
-        // Assumed: a service without URLs for bicycles also answers 404 or 405. So this counts only
-        // when such a URL worked before.
+        // Assumed: a service without URLs for bicycles also answers 404 or 405. Therefore a 404 or
+        // 405 counts only if such a URL worked before.
         pass.denied.add(uuid);
       }
     }

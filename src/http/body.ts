@@ -56,7 +56,9 @@ export function unpack(body: Readable, coding: string): Readable {
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 
-/** Reserves at most this much memory for a `Content-Length` before the bytes arrive. */
+/**
+ * Before the bytes of a body arrive, at most this much memory is reserved for its `Content-Length`.
+ */
 const MOST_RESERVED_BYTES = 1024 * 1024;
 
 /**
@@ -144,7 +146,7 @@ export async function readBeginning(body: Readable, limitBytes: number): Promise
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) if (!store.add(chunk)) break;
   } catch {
-    // The bytes before the error are returned.
+    // The error is ignored, because the bytes before it are still useful.
   }
   return store.bytes();
 }

@@ -142,8 +142,8 @@ function findCount(envelope: Envelope): number | undefined {
 
 /**
  * Whether the count of a page can be the total of the list. Some services send the number of items
- * on the page instead. This is certain when a next page exists although this page already has
- * `count` items.
+ * on the page instead. Returns false when this is certain: a next page exists although this page
+ * already has `count` items.
  */
 export function hasTotal({ count, items, next }: Page<unknown>): boolean {
   if (count === undefined) return false;

@@ -30,7 +30,7 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
     if (address.kind === 'sqlite') await files.stat(address.path);
     if ((await context.settings()).baseUrl.value === undefined) return undefined;
     mirror = await openChosen({ ...context, signal }, address);
-    // A mirror without a base URL may belong to another service.
+    // A mirror without a base URL is not used, because it may belong to another service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
   // If the mirror fails, the command uses the service.

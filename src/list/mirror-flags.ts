@@ -9,10 +9,10 @@ export const TO = [
   'database of the mirror: sqlite:PATH or postgres://… (default: from the profile)',
 ] as const;
 
-/** The flag that reads from the mirror. Commands with this flag also have `TO`. */
+/** The flag that reads from the mirror. Commands with this flag also have the flag `TO`. */
 export const OFFLINE = ['--offline', 'answer from the mirror; nothing is sent'] as const;
 
-/** Parses `--to`. A relative path begins at the current directory. Throws a usage error. */
+/** Parses `--to`. A relative path is relative to the current directory. Throws a usage error. */
 export function readTo(text: string): MirrorAddress {
   const parsed = parseMirrorAddress(text, process.cwd());
   if ('reason' in parsed) throw usageError(`--to: ${parsed.reason}`, parsed.hint);

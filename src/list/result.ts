@@ -15,7 +15,8 @@ export interface Result<T> {
   /** Writes rows. Waits while the output is blocked. */
   write(rows: readonly ListedItem<T>[]): Promise<void>;
   /**
-   * Writes the remaining output, and then the notes of the format and the given lines on stderr.
+   * Writes the remaining output. Then prints the notices of the output format and the given lines
+   * on stderr.
    */
   end(footer?: readonly string[]): Promise<void>;
 }

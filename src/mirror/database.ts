@@ -116,7 +116,7 @@ export function databaseOf(engine: Engine, signal: AbortSignal) {
     dialect: DIALECTS[engine.kind],
     transaction,
     close: engine.close,
-    /** Runs a read-only statement that the user wrote, without changing it. */
+    /** Runs a read-only statement exactly as the user wrote it. */
     query: (sql: string) => read(sql, [], true),
     /** Runs a statement of the program and returns its rows. Each `?` stands for a value. */
     async all(sql: string, values: readonly Value[] = []) {

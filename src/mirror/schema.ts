@@ -74,7 +74,7 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
 
 /**
  * Locks a row, so that no other process creates or drops tables of the mirror during the
- * transaction. Unlike an advisory lock, a read-only query cannot take this lock.
+ * transaction. An advisory lock is not used, because a read-only query could take it.
  */
 const ALONE = "SELECT value FROM meta WHERE key = 'schema' FOR UPDATE";
 

@@ -1,6 +1,6 @@
-// Groups bicycles that a map of this scale cannot separate. A pure function. Bicycles whose marks
-// would overlap become one cluster, so that the drawing order never decides which bicycles are
-// visible.
+// Groups bicycles that a map of this scale cannot separate. This is a pure function. Bicycles whose
+// marks would overlap become one cluster, so that the drawing order never decides which bicycles
+// are visible.
 
 import { type Bounds, boundsOf, type Point } from '../globe/projection.js';
 import { isPlaced, type PageBicycle } from './fleet.js';

@@ -1,5 +1,5 @@
 // Filters and sorts the bicycles of the page. It is fast enough to filter 100,000 bicycles after
-// every key.
+// every key press.
 
 import type { Bounds } from '../globe/projection.js';
 import { GROUPS, type Group, groupOf, type PageBicycle } from './fleet.js';
@@ -27,7 +27,7 @@ export function isEverything({ words, text }: Filter): boolean {
   return Object.keys(words).length === 0 && text === '';
 }
 
-/** Returns the bicycles that match at a moment, in their order. */
+/** Returns the bicycles that match the filter at this time, without changing their order. */
 export function filterFleet(
   bicycles: readonly PageBicycle[],
   filter: Filter,

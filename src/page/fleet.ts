@@ -99,7 +99,7 @@ export function isPlaced({ position }: PageRow): boolean {
   return typeof position !== 'string';
 }
 
-/** Returns the name of a bicycle, or the beginning of its UUID. */
+/** Returns the name of a bicycle. Without a name, returns the beginning of its UUID. */
 export function pageNameOf({ name, uuid }: Pick<PageRow, 'name' | 'uuid'>): string {
   return name ?? uuid.slice(0, 8);
 }

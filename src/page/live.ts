@@ -36,7 +36,8 @@ export function followFleet({ sequence, onUpdate, onFleet, onConnection }: PageL
     opened.addEventListener('open', () => onConnection(true));
     opened.addEventListener('error', () => {
       onConnection(false);
-      // The browser reconnects automatically, unless the answer of fleet was not a stream.
+      // The browser reconnects automatically, except after an answer of fleet that was not a
+      // stream.
       if (opened.readyState === EventSource.CLOSED) setTimeout(open, RETRY_MS);
     });
   };

@@ -8,7 +8,7 @@ import type { Payload } from './payload.js';
 
 async function start(): Promise<void> {
   const block = readBlock<Payload>('fleet');
-  // A served page does not contain the fleet.
+  // A served page does not contain the fleet, so the page requests it.
   const payload = block.link === null ? block : await askFleet<Payload>('fleet');
   const { tiles, link } = payload;
   useTimeZone(payload.timeZone);

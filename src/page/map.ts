@@ -204,7 +204,7 @@ function paddingOf({ clientWidth, clientHeight }: HTMLElement): number {
   return Math.min(PADDING_PIXELS, Math.floor(Math.min(clientWidth, clientHeight) / 5));
 }
 
-/** Options for a straight movement of the map to its target. */
+/** Options with which the map moves straight to its target. */
 function flightOf(container: HTMLElement) {
   return { padding: paddingOf(container), maxZoom: CLOSEST_FIT, linear: true, duration: 700 };
 }

@@ -60,8 +60,8 @@ export function drawOverlay(
     const transform = `translate(${left.toFixed(1)}px, ${top.toFixed(1)}px) translate(-50%, 3px)`;
     return h('span', { class: 'zone', style: { transform } }, name);
   });
-  // A bubble keeps its element while the number of bubbles is the same, so that it can be clicked
-  // while bicycles move.
+  // Reuses the elements as long as the number of bubbles stays the same, so that the user can click
+  // a bubble while bicycles move.
   const buttons = bubbles.map(({ cluster, text, title, label, background, size }, key) => {
     if (!isSeen(cluster)) return null;
     const attributes = {

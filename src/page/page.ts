@@ -68,7 +68,7 @@ function openMapOrSay(
     return openMap(state, { container, tiles, onFirstPaint, ...on });
   } catch (error) {
     document.documentElement.classList.add('has-no-map');
-    // MapLibre may have left its own message in the element.
+    // Empties the element, because MapLibre may have left its own message in it.
     container.replaceChildren();
     sayFailure(container, NO_MAP, hasWebGl() ? error : undefined);
     onFirstPaint();
@@ -165,7 +165,7 @@ function listen({ state, map, card, list, draw }: OpenPage): void {
   byId('fit').addEventListener('click', () => map?.fit());
   byId('nearer').addEventListener('click', () => map?.zoom(1));
   byId('farther').addEventListener('click', () => map?.zoom(-1));
-  // The map reads its colours only when it is created.
+  // The map must be painted again, because it reads its colours only when it is created.
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => map?.paint());
   document.addEventListener('keydown', (event) => {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();

@@ -135,7 +135,7 @@ const STEPS_PER_STOP = 1_000;
 const LOCAL_BUDGET = 60_000_000;
 /** Finding a neighbour in its tour counts as this many evaluations. */
 const SEARCHED_EVALUATIONS = 10;
-/** The search of near stops pauses after this many stops, so that the caller can run. */
+/** The search for near stops pauses after this many stops, so that the caller can run. */
 const STOPS_A_SLICE = 100;
 /** A tour counts as this many evaluations, in addition to one for each of its places. */
 const TOUR_EVALUATIONS = 10;
@@ -168,7 +168,7 @@ const EVALUATIONS_A_SLICE = 500_000;
  */
 const TOTAL_WEIGHT = 0.01;
 const SEED = 0x2f6e2b1;
-/** A smaller gain is a rounding error. */
+/** A gain that is smaller than this is treated as a rounding error. */
 const LEAST_GAIN = 1e-7;
 
 /**
@@ -403,7 +403,10 @@ class Search {
     return at < stops.length ? (stops[at] as number) : this.#stops + 1;
   }
 
-  /** Replaces the stops of a tour if they fit into the hours. */
+  /**
+   * Replaces the stops of a tour, unless its duration would exceed the limit. Returns whether the
+   * stops were replaced.
+   */
   #replace(tour: number, stops: number[]): boolean {
     const { maxSeconds } = this.#problem;
     if (this.#hasTimes) {

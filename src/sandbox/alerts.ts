@@ -65,7 +65,7 @@ export function makeAlert(
   };
 }
 
-/** Returns the subject in the shape of section 2.4. */
+/** Returns the fields about a bicycle as the subject of an alert, in the form of section 2.4. */
 function bicycleSubject(fleet: ServedFleet, row: BicycleRow, alertType: string): Subject {
   const { uuid, name, lock, bleid, latitude, longitude, state_of_charge: charge } = row.body;
   const bicycle = linkTo(fleet, 'bicycles', uuid);

@@ -188,7 +188,10 @@ function actionHandler({ fleet, faults }: ServedApiOptions): Handler {
   };
 }
 
-/** Observed: an operator may rent or reserve for another user, with a link in the body. */
+/**
+ * Observed: an operator may rent or reserve for another user. The body then contains a link to this
+ * user.
+ */
 function riderOf(body: { [field: string]: unknown }, viewer: Viewer): string {
   const { user } = body;
   if (viewer.role === 'renter' || typeof user !== 'string') return viewer.subject;

@@ -102,7 +102,10 @@ function check(
   throw new Problem(400, { non_field_errors: [{ message, code: 'unique' }] });
 }
 
-/** Section 4.2. Throws a 400 Problem that names every invalid field, or a 403 Problem. */
+/**
+ * Parses a creation (section 4.2). Throws a 400 Problem that names every invalid field, or a 403
+ * Problem.
+ */
 export function readNewBicycle(
   fleet: ServedFleet,
   body: Body,

@@ -26,7 +26,7 @@ export interface ApiRequest {
   /** The path of the request below the prefix, without the query. */
   path: string;
   query: URLSearchParams;
-  /** The uuid in the path in lower case; '' without one. */
+  /** The uuid in the path, in lower case; '' when the path has none. */
   uuid: string;
 }
 

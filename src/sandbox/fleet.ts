@@ -198,7 +198,7 @@ export function runTransition(
   return true;
 }
 
-/** Observed: the history calls a return `return_`. */
+/** Observed: in the history, the transition `return` is called `return_`. */
 function nameInHistory({ isObserved }: FleetService, transition: ServedTransition): string {
   return isObserved && transition === 'return' ? 'return_' : transition;
 }

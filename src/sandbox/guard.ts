@@ -18,8 +18,8 @@ export function refusalOf(
       'misdirected_request',
     );
   }
-  // A browser sends an Origin with a request to another origin, and the sandbox has no web pages of
-  // its own.
+  // A request with an Origin comes from a web page. The sandbox has no web pages of its own, so
+  // this page belongs to another server.
   if (headers.origin !== undefined) {
     return refuse(
       403,

@@ -34,7 +34,8 @@ export function readPageNumber(query: URLSearchParams, lastPage: number): number
 }
 
 /**
- * Returns the number of items on a page. Observed: values that are not a number from 1 are ignored.
+ * Returns the number of items on a page. Observed: a value is ignored if it is not a number of at
+ * least 1.
  */
 export function readPageSize(query: URLSearchParams, usual: number, isObserved: boolean): number {
   const text = isObserved ? (lastOf(query, 'page_size') ?? '') : '';

@@ -1,4 +1,4 @@
-// Locks work, so that only one process on this machine does it at a time.
+// Lets only one process on this machine do a certain piece of work at a time.
 
 import { closeSync, promises as files, lstatSync, openSync, rmSync } from 'node:fs';
 import { every, sleep, systemClock } from './clock.js';

@@ -9,7 +9,7 @@ import { type Clock, sleep } from './clock.js';
 /** The time between two heartbeats of a run. */
 export const BEAT_MS = 1500;
 
-/** A longer interval in a record is not believed, because the file can be damaged. */
+/** A longer interval in a record is reduced to this value, because the file can be damaged. */
 const LONGEST_BEAT_MS = 60_000;
 
 /** A holder counts as dead when it wrote no record for this many of its intervals. */
@@ -97,8 +97,8 @@ export interface LockOptions {
 }
 
 /**
- * Takes the lock for the run `id`. When another holder has not released the lock, this watches it
- * for two of its intervals on this machine's monotonic clock. Other clocks, process IDs and host
+ * Takes the lock for the run `id`. If another holder has not released the lock, watches this holder
+ * for two of its intervals, on this machine's monotonic clock. Other clocks, process IDs and host
  * names do not matter. Throws a FleetError of kind `usage` when the other run is alive.
  */
 export async function takeLock(file: LockedFile, id: string, options: LockOptions): Promise<void> {

@@ -262,7 +262,7 @@ function longestFirst(spellings: Iterable<string>): string[] {
  */
 function spellingsOf(secret: string): string[] {
   const forms = ['NFC', 'NFD', 'NFKC'].map((form) => secret.normalize(form));
-  // UTF-8 that a program read as Latin-1.
+  // Another program may have read the UTF-8 bytes of the secret as Latin-1.
   const misread = Buffer.from(secret).toString('latin1');
   return [...new Set([secret, ...forms, misread])].flatMap(spellingsOfForm);
 }

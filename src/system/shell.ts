@@ -37,7 +37,7 @@ const isWindows = process.platform === 'win32';
 
 /** The time between SIGTERM and SIGKILL. */
 const KILL_AFTER_MS = 1_000;
-/** How long to wait for the last output. */
+/** How long to wait for the last output after the command has ended. */
 const LAST_OUTPUT_MS = 500;
 
 /** Runs a command. Never rejects, and does not wait for background processes of the command. */
@@ -84,7 +84,8 @@ export function runShell(command: string, options: ShellOptions): Promise<ShellE
       cancelNext = clock.after(LAST_OUTPUT_MS, () => settle({ code, killedBy }));
     });
     child.on('close', (code, killedBy) => settle({ code, killedBy }));
-    // A command may exit or close its stdin without reading the input.
+    // This error is ignored, because a command may exit or close its stdin without reading the
+    // input.
     child.stdin.on('error', () => {});
     child.stdin.end(input);
     if (signal.aborted) onAbort();

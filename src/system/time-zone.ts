@@ -34,7 +34,8 @@ export const MACHINE_ZONE: TimeZone = {
 
 /** Returns the usual spelling of an IANA name, or undefined when the zone does not exist. */
 export function canonicalTimeZone(text: string): string | undefined {
-  // Some versions of Node accept `+02:00`. Such a zone does not follow daylight saving time.
+  // Some versions of Node accept `+02:00`. It is refused here, because such a zone does not follow
+  // daylight saving time.
   if (!/^[a-z]/i.test(text.trim())) return undefined;
   try {
     const typed = text.trim();

@@ -10,7 +10,7 @@ import type { UnescapedText } from './unescape.js';
 export const PART_LENGTH = 10;
 
 /**
- * The length from which a part counts even when most of its characters are neither letters nor
+ * A part of at least this length counts even when most of its characters are neither letters nor
  * digits.
  */
 const LITERAL_LENGTH = 12;

@@ -11,7 +11,7 @@ export interface UnescapedText {
   starts: readonly number[];
 }
 
-/** Returns a text that is not decoded yet. */
+/** Wraps a text that is not decoded yet. */
 export function undecoded(text: string): UnescapedText {
   return { text, starts: Array.from({ length: text.length + 1 }, (_, index) => index) };
 }

@@ -21,7 +21,7 @@ export interface WholeFileOptions {
    * those of the umask.
    */
   mode?: number;
-  /** Throws an error with the code EEXIST when the file exists. */
+  /** Whether to throw an error with the code EEXIST when the file exists. */
   isNew?: boolean;
   /**
    * Whether the caller holds a lock on the file. The draft then has a fixed name, so that it

@@ -44,7 +44,7 @@ export function colorLevel(
   return /-256(color)?$/.test(env['TERM'] ?? '') ? 2 : 1;
 }
 
-/** Returns the paint for a colour level. */
+/** Returns the functions that colour text at this colour level. */
 export async function loadPaint(level: ColorLevel): Promise<Paint> {
   if (level === 0) return NO_PAINT;
   const { Chalk } = await import('chalk');

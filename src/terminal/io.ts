@@ -42,7 +42,9 @@ export interface Output extends Omit<Delivery, 'beginEnd'> {
   width(): number | undefined;
   /** Returns the height of the terminal; 24 when it reports none or 0. */
   height(): number;
-  /** Whether the output can show Unicode. A terminal may not, by its locale or kind. */
+  /**
+   * Whether the output can show Unicode. Some terminals cannot, depending on their locale or type.
+   */
   readonly hasUnicode: boolean;
   /** Whether lines can be redrawn. This is not possible in a pipe or with `TERM=dumb`. */
   readonly canRedraw: boolean;
@@ -141,7 +143,7 @@ function openOutput(
   };
 }
 
-/** The pause before writing to a full non-blocking pipe is tried again. */
+/** How long to wait before writing again to a non-blocking pipe that was full. */
 const FULL_PIPE_MS = 10;
 
 /**

@@ -64,7 +64,8 @@ async function ask(
   const { createInterface } = await import('node:readline/promises');
   const { stdin, stderr } = io.streams;
   const paint = await loadPaint(io.stderr.colorLevel);
-  // The question contains names of the service, and readline writes it without hiding secrets.
+  // Secrets are hidden here, because the question contains names from the service, and readline
+  // writes it unchanged.
   const shown = io.secrets.hide(message);
   const prompt = `${paint.green('?')} ${paint.bold(shown)}${choices} `;
   const isShown = echo === stderr;
@@ -195,7 +196,10 @@ function openKeys(stdin: TerminalInput, onGone: () => void, onlyFirstLine: boole
   };
 }
 
-/** Returns where the first line ends, with its line break. Returns the length without a line break. */
+/**
+ * Returns the index after the first line and its line break, or the length if there is no line
+ * break.
+ */
 function endOfLine(chunk: Buffer | string): number {
   const ends = ['\r', '\n'].map((end) => chunk.indexOf(end)).filter((at) => at !== -1);
   if (ends.length === 0) return chunk.length;

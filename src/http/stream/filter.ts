@@ -10,7 +10,7 @@
 // depend on the size of the chunks. Texts are decoded as latin1, so their length is their number of
 // bytes.
 
-/** The position in a stream and other information, apart from the data of its events. */
+/** The position in a stream, and other information that is not the data of an event. */
 export interface StreamPosition {
   /** The id of the last complete event, as latin1; '' when no event had an id. */
   lastEventId: string;

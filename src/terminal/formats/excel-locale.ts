@@ -1,4 +1,5 @@
-// How Excel reads csv in the user's locale: the separator of values and the decimal sign of numbers.
+// Determines how Excel reads csv in the user's locale: the separator of values and the decimal sign
+// of numbers.
 
 export interface ExcelLocale {
   separator: string;
