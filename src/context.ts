@@ -362,10 +362,10 @@ export const ANONYMOUS = fixedToken('');
  * mark.
  */
 async function showNotice(line: string, { isJson, stderr }: Io): Promise<string> {
-  // A notice may repeat a token that the user typed in the wrong place.
+  // Hides tokens, because a notice may repeat one that the user typed in the wrong place.
   const shown = hideJwts(line);
   const { mark, text } = splitMark(shown);
-  // The mark for success is for terminals only.
+  // The mark for success is shown only on terminals.
   const plain = mark === 'done' ? text : shown;
   if (isJson) return escapeJson(JSON.stringify({ notice: plain.startsWith('! ') ? text : plain }));
   if (!stderr.isTerminal || mark === undefined) return clean(plain);

@@ -135,8 +135,8 @@ function wasReported({ error, attempt, retryInMs, monotonicMs }: Lost, reported:
 }
 
 /**
- * Returns a function that writes lines. Drops lines while too much output is unwritten, and reports
- * their number later.
+ * Returns a function that writes lines. Drops lines while too much output is waiting to be written,
+ * and reports their number later.
  */
 function openBounded(write: (text: string) => Promise<void>, sayLeftOut: (lines: number) => void) {
   let waiting = 0;

@@ -1,5 +1,5 @@
-// Web Mercator: maps places to points of a square world, and views of that world to dots. Also the
-// distance of two places.
+// Web Mercator: maps places to points of a square world, and views of that world to dots. Also
+// computes the distance between two places.
 
 /**
  * The mean radius of the earth (IUGG). Distances on this sphere are within 0.5 % of the ellipsoid.
@@ -50,7 +50,7 @@ export function worldY(latitude: number): number {
   return 0.5 - Math.log(Math.tan(Math.PI / 4 + (latitude * Math.PI) / 360)) / (2 * Math.PI);
 }
 
-/** Returns the distance of two places on a great circle in metres (haversine formula). */
+/** Returns the distance between two places on a great circle in metres (haversine formula). */
 export function greatCircleMetres(
   [startEast, startNorth]: readonly [longitude: number, latitude: number],
   [endEast, endNorth]: readonly [longitude: number, latitude: number],

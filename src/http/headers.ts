@@ -42,8 +42,8 @@ export function traceOf(headers: Headers): Trace {
 const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 
 /**
- * Matches the names of headers that contain secrets. The names are needed because programs that
- * hide secrets rarely recognise a value such as `JWT …`.
+ * Matches the names of headers that contain secrets. Secret headers are recognised by their names,
+ * because values such as `JWT …` rarely look like secrets to other programs.
  */
 const SECRET_HEADERS =
   /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;

@@ -52,7 +52,7 @@ interface RequestWords {
 
 /** How a request is sent, retried and cancelled. */
 interface RequestCourse {
-  /** Cancels this request. It replaces the client's signal. */
+  /** A signal that cancels this request. It is used instead of the client's signal. */
   signal?: AbortSignal;
   /**
    * The maximum size of the response after decompression; 64 MB by default. A larger response fails

@@ -1,4 +1,4 @@
-// Parses JSON from outside the program. Invalid and too deeply nested text is a typed error.
+// Parses JSON from outside the program. Invalid or too deeply nested text throws a typed error.
 
 import { breaksOff, findExcess } from './text.js';
 

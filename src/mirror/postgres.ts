@@ -1,5 +1,5 @@
 // Connects to PostgreSQL and compatible databases. Uses one connection for statements, and a
-// separate connection for each reading of many rows.
+// separate connection for each query that reads many rows.
 
 import type { Socket } from 'node:net';
 import type { CustomTypesConfig, FieldDef } from 'pg';

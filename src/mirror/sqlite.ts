@@ -82,7 +82,7 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {
-        // A damaged connection has already reported an error.
+        // The error is ignored, because a damaged connection has already reported one.
       }
     },
   };

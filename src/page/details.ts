@@ -21,7 +21,7 @@ async function unpack(packed: string): Promise<(string | null)[]> {
   ).json();
 }
 
-/** Returns the fields of the bicycle at an index of the columns. */
+/** Returns the fields of one bicycle. `place` is the index of its row in the columns. */
 export function fieldsAt(columns: Columns, place: number): FieldTexts {
   return columns.map(([field, texts]) => [field, texts[place] ?? null]);
 }

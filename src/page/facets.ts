@@ -1,4 +1,5 @@
-// The filters of the page. They are also charts: counts by state, charge and silence.
+// The filters of the page. They are also charts: counts by state, by charge, and by the time since
+// the last position.
 
 import { type ComponentChild, type ComponentChildren, h, render } from 'preact';
 import { BICYCLE_STATES } from '../api/bicycle.js';

@@ -1,8 +1,8 @@
-// The groups of charge and silence, for the terminal and the page.
+// The groups by charge and by the time since the last position, for the terminal and the page.
 
 import { DAY_MS, HOUR_MS } from '../system/time-units.js';
 
-/** The groups of silence, shortest first. */
+/** The groups by the time since the last position, shortest first. */
 const SILENCES = [
   ['within an hour', HOUR_MS],
   ['within a day', DAY_MS],

@@ -11,7 +11,7 @@ export interface SliderOptions {
   onPast(payload: Payload): void;
 }
 
-/** The time without movement of the slider after which the fleet is requested. */
+/** The fleet is requested when the user has not moved the slider for this time. */
 const REST_MS = 150;
 
 export function openSlider({ fromMs, following, onPast }: SliderOptions): void {

@@ -119,7 +119,7 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
   return sum + legMetres(problem, last, problem.stops + 1);
 }
 
-/** How many of the nearest stops construction and removal consider. */
+/** Construction and removal consider at most this many of the nearest stops. */
 const MOST_NEIGHBOURS = 100;
 /**
  * The maximum number of evaluations in a search without a time limit. An evaluation tries one place
@@ -552,7 +552,10 @@ class Search {
     return false;
   }
 
-  /** Returns by how much a tour changes when another stop takes a position. */
+  /**
+   * Returns by how much the cost of a tour changes when the stop at a position is replaced by
+   * another one.
+   */
   #changeWith(stops: readonly number[], at: number, stop: number): number {
     const [before, old, after] = [
       this.#placeAt(stops, at - 1),

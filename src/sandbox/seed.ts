@@ -144,7 +144,7 @@ function seedZone(random: Random, organizations: readonly Organization[], city: 
 }
 
 function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: number): BicycleRow {
-  // One in twenty bicycles is of the second organization.
+  // One in twenty bicycles belongs to the second organization.
   const owner = index % 20 === 13 ? 1 : 0;
   const city = pick(random, (owner === 1 ? SECOND_CITIES : MAIN_CITIES) ?? CITIES);
   const uuid = randomUuid(random);

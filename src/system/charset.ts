@@ -32,8 +32,8 @@ export type Decoded =
   | { charset: string; problem: 'unknown-charset' | 'invalid-bytes' };
 
 /**
- * Decodes bytes. An invalid byte is a problem and is not replaced. A byte order mark decides the
- * character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
+ * Decodes bytes. Reports an invalid byte as a problem, and does not replace it. A byte order mark
+ * decides the character set and is removed. `charset` is any label of the WHATWG Encoding Standard.
  */
 export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
   const mark = BYTE_ORDER_MARKS.find((each) =>

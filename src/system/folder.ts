@@ -75,7 +75,7 @@ export function fromGitBash(path: string): string {
 
 /**
  * Whether Windows reserves the name for a device, in every folder and with every extension: `NUL`,
- * `con.txt`. It also accepts the superscript digits of `COM¹`.
+ * `con.txt`. Also returns true for names with superscript digits, such as `COM¹`.
  */
 export function isDeviceName(path: string, platform = process.platform): boolean {
   return (

@@ -20,7 +20,7 @@ import { hasCode } from './folder.js';
 export interface NamedFileOptions {
   signal: AbortSignal;
   clock: Clock;
-  /** The longest time without data; 0 for no limit. */
+  /** How long to wait when no data arrives; 0 for no limit. */
   silenceMs: number;
 }
 
@@ -37,7 +37,7 @@ const NONBLOCK = constants.O_NONBLOCK ?? 0;
 /**
  * Opens a path without blocking, because a blocked thread could not be stopped and would keep the
  * program from ending. When it opens a named pipe for writing, it waits for a reader. Throws errors
- * of the system, the signal's reason, and an Error after the longest time without data.
+ * of the system, the signal's reason, and an Error when it has waited for too long.
  */
 async function openWithoutBlocking(
   path: string,
@@ -75,7 +75,7 @@ function mustWait(stats: Stats): boolean {
 /**
  * Opens a file for reading. `isRegular` is false for a pipe or a device, which can be read only
  * once. `chunks` yields the bytes as they arrive. Both throw errors of the system, the signal's
- * reason, and an Error after the longest time without data.
+ * reason, and an Error when no data arrives for too long.
  */
 export async function openNamedFile(path: string, options: NamedFileOptions) {
   const { fd, stats } = await openWithoutBlocking(path, constants.O_RDONLY, {
@@ -120,7 +120,7 @@ async function* chunksOf(
 export interface NamedOutput {
   /**
    * Resolves when the bytes are written. Rejects with an error of the system, the signal's reason,
-   * or an Error after the longest time without progress.
+   * or an Error when no bytes are written for too long.
    */
   write(bytes: Buffer): Promise<void>;
   close(): Promise<void>;

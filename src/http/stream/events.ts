@@ -1,4 +1,4 @@
-// The events of a live stream, as immutable values with times.
+// The events of a live stream. Each event is an immutable value with the time at which it happened.
 //
 // There are two clocks. `…WallMs` and `atMs` come from the system clock, in milliseconds since the
 // epoch. This clock may jump, so its times are only printed. Durations come from the monotonic

@@ -39,9 +39,9 @@ const CELL_STYLES = [
 
 export interface SheetLayout {
   readonly name: string;
-  /** Undefined for a sheet without a header. */
+  /** The texts of the header; undefined for a sheet without a header. */
   readonly header: readonly string[] | undefined;
-  /** In characters. */
+  /** The width of each column in characters. */
   readonly columnWidths: readonly number[];
   /** The number of rows, without the header. */
   readonly rowCount: number;
