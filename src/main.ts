@@ -187,7 +187,8 @@ function isOutputError(thrown: unknown): boolean {
 }
 
 async function report(error: FleetError, io: Io, isVerbose: boolean): Promise<void> {
-  // A token that was typed in the wrong place is not registered as a secret yet.
+  // Tokens are hidden here, because a token that was typed in the wrong place is not known as a
+  // secret yet.
   const lines = io.isJson
     ? [escapeJson(hideJwts(errorJson(error, io.secrets.hide)))]
     : errorLines(error).map(hideJwts).map(clean);

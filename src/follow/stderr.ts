@@ -38,8 +38,8 @@ const HIDDEN_IN_CHARACTERS = 64 * KEPT_CHARACTERS;
 /** The indent of wrapped lines: they continue below the text, after the time. */
 const BEHIND_CLOCK = ' '.repeat('00:00:00 '.length);
 /**
- * A continuing outage is reported again when the pause between attempts has become this many times
- * longer, and at most once a minute.
+ * An outage that continues is reported again when the pause between attempts is at least this many
+ * times as long as at the last report. There is at most one report a minute.
  */
 const REPORT_PAUSE_MS = 60_000;
 const LONGER_PAUSE = 4;
