@@ -177,7 +177,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
   if (list === undefined) return refuse(request);
   const isOwn: Filter = (wanted) => {
     const stranger = wanted.find((each) => !held.includes(each));
-    const hint = held.length === 0 ? undefined : `it holds ${held.join(', ')}`;
+    const hint = held.length === 0 ? undefined : `it contains ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
     // If the mirror contains only one organization, this condition is left out, because every row
