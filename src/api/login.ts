@@ -158,7 +158,7 @@ function findCause(
   if (/inactive|disabled|deactivated|not active/i.test(text))
     return {
       reason: 'the account is not active',
-      hint: 'ask those who run the service to activate the account',
+      hint: 'ask the operators of the service to activate the account',
     };
   if (status === 401 || /credentials|password/i.test(text))
     return {
@@ -173,7 +173,7 @@ function findCause(
   if (status === 403)
     return {
       reason: 'this account may not log in, or it is locked for some minutes',
-      hint: 'wait some minutes and log in again, or ask those who run the service',
+      hint: 'wait a few minutes and log in again, or ask the operators of the service',
     };
   return {
     reason: 'its reason is not shown, because the answer may quote the password',

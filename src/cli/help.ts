@@ -110,8 +110,8 @@ function unfold(text: string): string {
 const TERM = /^ +(?:- |\d+\. |\S+(?: \S+)* {2,})/;
 
 /**
- * Wraps a line. After a term or a bullet, the further lines are indented to the column where its
- * text starts.
+ * Wraps a line. After a term or a bullet, the continuation lines are indented to the column in
+ * which the text starts.
  */
 function wrapHelp(text: string, width: number): string[] {
   const term = TERM.exec(text)?.[0] ?? '';

@@ -8,7 +8,7 @@ import { ReaderStopped } from '../terminal/delivery.js';
 import type { WatchEnd } from '../views/connection.js';
 import type { EndOptions } from './flags.js';
 
-/** The reason with which requests and jq are cancelled at the end. */
+/** The reason of the abort signal that cancels requests and jq when a watch ends. */
 export const OVER = new FleetError('interrupted', 'the watch is over');
 
 /** The event that ends a command: Ctrl-C, another signal, the end of `--for`, or a failure. */

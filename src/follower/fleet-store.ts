@@ -105,8 +105,8 @@ export interface FleetStore extends ListedStore {
   /** Whether the store is full. A full store evicts a known bicycle for each new one. */
   isFull(): boolean;
   /**
-   * Whether the store is a database table. A table also stores the links in list items, which
-   * messages of the same version lack. `watch` does not show links as changes.
+   * Whether the store is a database table. Only a table needs the links of a bicycle. Lists contain
+   * these links, but messages do not. `watch` does not show links as changes.
    */
   readonly isTable: boolean;
 }

@@ -300,7 +300,7 @@ function isHarmless(name: string, value: string): boolean {
   return HARMLESS.some(([names, values]) => names.test(name) && values.test(value));
 }
 
-/** Returns the headers that cannot repeat a secret of the request. */
+/** Returns the headers of a response that can be shown, because they cannot contain a secret. */
 function harmlessHeaders(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).filter(([name, value]) => isHarmless(name, value)),

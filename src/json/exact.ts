@@ -129,7 +129,9 @@ export function readExact(json: string, refusesRepeatedKeys = false): unknown {
   return root[0];
 }
 
-/** Returns the value of a row, with exact numbers if its text contains any. */
+/**
+ * Returns the value of a row. Numbers that a double cannot reproduce become ExactNumber values.
+ */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
   // Callers check the type of each field, so an exact number may take the place of a plain one.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;

@@ -230,7 +230,7 @@ async function readTls(find: Find, host: string, signal: AbortSignal): Promise<T
     if (ca !== undefined) new X509Certificate(ca);
     createSecureContext(tls);
   } catch (error) {
-    const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to files in PEM that belong together';
+    const hint = 'set PGSSLROOTCERT, PGSSLCERT and PGSSLKEY to matching PEM files';
     throw configError(
       `PostgreSQL's files for TLS cannot be used: ${messageOf(error)}`,
       hint,

@@ -159,7 +159,7 @@ describe.concurrent('exclusive use of the state file', () => {
       await first.stop();
     }));
 
-  test('a suspended watch stops when another watch took over its state file, and names it', () =>
+  test('a suspended watch stops when another watch has taken over its state file, and names that watch', () =>
     withAlertService(async (service) => {
       const path = join(service.folder, 'state');
       const first = await watch(service, ['--state-file', path]);

@@ -286,7 +286,7 @@ describe.concurrent('a second run with the same journal', () => {
     });
   });
 
-  test('does not use a state as a target state when no response confirmed it, as after --unknown done', async () => {
+  test('does not treat a state as confirmed after `--unknown done`, because no response showed it', async () => {
     await withRun({ service: 'interface', bicycles: 100 }, async (sandbox, path) => {
       const [settled = '', moved = ''] = inState(sandbox, 'available', 2);
       await leave(sandbox, path, [settled, asBefore(sandbox, moved)]);

@@ -218,7 +218,7 @@ test('the sum of the counts of all states is the number of bicycles', () => {
   expect(gather(fleet.all, 512 * 2 ** 4).clusters.length).toBeGreaterThan(100);
 });
 
-test('sends many bicycles in parts, including a field that only a late bicycle has', async () => {
+test('sends many bicycles in parts, including a field that only one of the last bicycles has', async () => {
   const bicycles: { uuid: string; name: string; late?: string }[] = Array.from(
     { length: 2_500 },
     (_, index) => ({ uuid: `u${index}`, name: `n${index}` }),

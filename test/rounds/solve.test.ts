@@ -153,7 +153,7 @@ describe('the search for short tours', () => {
     }
   });
 
-  test('the option balance shortens the longest tour', () => {
+  test('the longest tour is shorter with the option `isBalanced`', () => {
     const problem = { ...planar(scattered(60, 8000)), vans: 4, stopSeconds: 100 };
     const shortest = solveTours(problem);
     const balanced = solveTours({ ...problem, isBalanced: true });

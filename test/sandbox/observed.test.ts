@@ -204,7 +204,7 @@ test('names the available transitions when it refuses one, and allows put_in_mai
   expect(byRenter.status).toBe(403);
 });
 
-test('dry_run answers 204 or the refusal and changes nothing', async () => {
+test('a request with dry_run changes nothing, and gets 204 or the same refusal as a real request', async () => {
   const uuid = bicycleIn(sandbox(), 'available');
   const before = [sandbox().bicycle(uuid), sandbox().actionCount(uuid)];
   const allowed = await act(uuid, { type: 'rent', dry_run: true });

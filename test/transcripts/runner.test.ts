@@ -77,7 +77,7 @@ describe('a transcript', () => {
     expect(await update(text)).toBe(text);
   });
 
-  test('the first update of a new transcript writes the output of each terminal', async () => {
+  test('an update of a transcript without outputs writes the output of each terminal into it', async () => {
     const lines = [
       '[first] $ echo one; sleep 1000',
       'one',

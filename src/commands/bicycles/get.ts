@@ -1,4 +1,5 @@
-// `fleet bicycles get`: shows all fields of one bicycle, on a terminal with its newest alerts.
+// `fleet bicycles get`: shows all fields of one bicycle. On a terminal, it also shows the newest
+// alerts.
 
 import { BICYCLE, type Bicycle } from '../../api/bicycle.js';
 import { readOne } from '../../api/read-one.js';

@@ -58,9 +58,9 @@ function fold(text: string): string {
 export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Whether a short beginning of a UUID is also a part of the bicycle's name. Serial numbers and
- * bleids often contain hexadecimal digits, so they are compared only when the text has only decimal
- * digits.
+ * Whether a text that matches the beginning of the UUID is also a part of the bicycle's name. The
+ * text is also compared with serial number and bleid when it has only decimal digits. Otherwise too
+ * many would match, because they often contain hexadecimal digits.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);

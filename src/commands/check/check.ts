@@ -109,7 +109,7 @@ function checkFlags(options: CheckOptions): void {
       exec !== undefined ? '--exec' : post !== undefined ? '--post' : stateFile && '--state-file';
     if (flag !== undefined)
       throw usageError(
-        `${flag} acts when the result of a check changes, which needs --every`,
+        `${flag} works only with --every: it acts when the result of a check changes`,
         'add --every 60s',
       );
     if (options.for !== undefined)

@@ -98,8 +98,8 @@ const PRUNE_MS = 3_600_000;
  */
 const MOST_PAGES = 200;
 /**
- * How far a list can be ahead of a message that has not arrived yet. A message that is older than
- * that was sent a second time.
+ * The maximum delay of a message whose change a list has already shown. A message with a longer
+ * delay was sent a second time.
  */
 const OVERTAKEN_MS = 60_000;
 const LATE = 'messages came late: the list had shown newer changes';

@@ -56,7 +56,10 @@ export async function planRounds(
   const { from, to = from, vans = 1, capacity, hours, balance = false } = options;
   const { stop = DEFAULT_STOP_MINUTES, speed = DEFAULT_KMH } = options;
   if (from === undefined)
-    throw usageError('--from is needed: where the vans start', 'for example --from 52.52,13.405');
+    throw usageError(
+      '--from is required: the place where the vans start',
+      'for example --from 52.52,13.405',
+    );
   checkFlags(operand, options);
   if (options.plan !== undefined) refuseExistingPlan(options.plan);
   const form = await chooseRoundForm(context);

@@ -81,7 +81,7 @@ export async function wordQuestion(
 /** Throws when the profile is read-only or the board shows a replay. */
 export async function refuseToAct(context: Context, isReplay: boolean): Promise<void> {
   if (isReplay)
-    throw new FleetError('usage', 'a replay shows the past, so that nothing can be changed here');
+    throw new FleetError('usage', 'a replay shows the past, so nothing can be changed here');
   await refuseIfReadOnly(context);
 }
 

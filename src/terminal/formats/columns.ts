@@ -10,8 +10,8 @@ import { MISSING, readPath, textOf } from '../values.js';
 import type { RendererTools, Shape } from './renderer.js';
 
 /**
- * Assumed: fields with these names contain times. The interface names `created`, `modified` and
- * `latest_gps_timestamp`.
+ * Assumed: fields with these names contain times. The interface documents only the fields
+ * `created`, `modified` and `latest_gps_timestamp`.
  */
 const TIME_FIELD = /(?:^|[._])(?:created|modified|timestamp|at|time)$/;
 
