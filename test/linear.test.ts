@@ -3,6 +3,7 @@
 
 import { expect, test } from 'vitest';
 import { isUuid, wholeUuid } from '../src/api/links.js';
+import { holdsSecret } from '../src/commands/api/secret-fields.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
 import { redact, redactQuery, traceOf } from '../src/http/headers.js';
@@ -23,7 +24,7 @@ import {
 import { matches, parseCondition } from '../src/list/where.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { MACHINE_ZONE } from '../src/system/time-zone.js';
-import { hideTyped } from '../src/system/typed-secrets.js';
+import { hideInOutput, hideTyped, holdsNamedSecret } from '../src/system/typed-secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -208,6 +209,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   redact: (text) => redact({ [text]: text }),
   redactQuery: (text) => redactQuery(`?token=${text}`),
   hideTyped: (text) => hideTyped([text])(text),
+  holdsSecret: (text) => holdsSecret([], text),
   readRetryAfter: (text) => readRetryAfter(text, 0),
   clean,
   cleanMultiline,

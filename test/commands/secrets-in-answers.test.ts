@@ -94,6 +94,77 @@ test.each([
   expect(run.stderr).not.toMatch(/T-w-o|Two words/);
 });
 
+const FORM = ['-H', 'Content-Type: application/x-www-form-urlencoded'];
+const XML = ['-H', 'Content-Type: application/xml'];
+const YAML = ['-H', 'Content-Type: application/yaml'];
+const PARTS = ['-H', 'Content-Type: multipart/form-data; boundary=a'];
+
+test.each([
+  ['a form', FORM, 'email=a%40example.com&password=Two+words+9'],
+  ['a form with an encoded name', FORM, 'user%5Bpassword%5D=Two+words+9'],
+  ['an XML element', XML, '<login><password>Two words 9</password></login>'],
+  ['an XML attribute', XML, '<login password="Two words 9"/>'],
+  ['YAML', YAML, 'password: Two words 9\n'],
+  [
+    'a multipart body',
+    PARTS,
+    '--a\r\nContent-Disposition: form-data; name="password"\r\n\r\nTwo words 9\r\n--a--',
+  ],
+  ['JSON with an escaped name', [], '{"p\\u0061ssword": "Two words 9"}'],
+  ['JSON with the name api_key', [], '{"api_key": "Two words 9"}'],
+  ['JSON with the name privateKey', [], '{"service": {"privateKey": "Two words 9"}}'],
+  ['JSON with the name pwd', [], '{"pwd": "Two words 9"}'],
+])(
+  '`api` shows no password in %s with -v and -i, also when the answer quotes it',
+  async (_format, flags, body) => {
+    const { url } = await openServer((response, asked) => {
+      response.writeHead(400, { 'Content-Type': 'text/plain' }).end(`not valid: ${asked.body}`);
+    });
+    const run = await runFleet(
+      ['api', '/login/', '-X', 'POST', '-v', '-i', '--input', '-', ...flags],
+      { env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN }, stdin: Readable.from([body]) },
+    );
+    expect([run.code, run.stderr]).toEqual([6, expect.stringContaining('its answer is not shown')]);
+    expect(run.stdout + run.stderr).not.toMatch(/Two.words/);
+  },
+);
+
+test('`api` does not quote the answer to a query with a password from stdin', async () => {
+  const { url } = await openServer((response, { path }) => {
+    const target = `https://other.example/?next=${encodeURIComponent(path)}`;
+    response.writeHead(302, { Location: target }).end();
+  });
+  const run = await runFleet(['api', '/login/', '-X', 'GET', '-v', '-i', '-F', 'password=@-'], {
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN },
+    stdin: Readable.from(['Two words 9']),
+  });
+  expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('redirects')]);
+  expect(run.stdout + run.stderr).not.toMatch(/Two.*words/);
+});
+
+test('`api -i` hides the value of a secret header that the answer quotes', async () => {
+  const { url } = await openServer((response, { headers }) => {
+    response.writeHead(400, { 'Content-Type': 'text/plain' }).end(JSON.stringify(headers));
+  });
+  const run = await runFleet(['api', '/x/', '-i', '-H', 'X-Client-Secret: Two words 9'], {
+    env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN },
+  });
+  expect(run.stdout).toContain('"x-client-secret":"[hidden]"');
+  expect(run.stdout + run.stderr).not.toContain('Two words');
+});
+
+test('`api` quotes the answer to a request whose names only resemble those of secrets', async () => {
+  const { url } = await openServer((response) => {
+    response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"detail": "no"}');
+  });
+  for (const name of ['key', 'author', 'keyboard', 'spin', 'design', 'opinion']) {
+    const run = await runFleet(['api', '/x/', '-f', `${name}=1`], {
+      env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN },
+    });
+    expect([name, run.stderr]).toEqual([name, expect.stringContaining('POST /x/: no')]);
+  }
+});
+
 test.each(['HTTP_PROXY', 'http_proxy'])(
   'hides the password of the proxy in %s when the proxy repeats it',
   async (variable) => {

@@ -35,6 +35,7 @@ import {
   typedField,
 } from './fields.js';
 import type { ApiOptions } from './flags.js';
+import { addSecretHeaders, holdsSecret } from './secret-fields.js';
 
 interface Resource {
   uuid?: unknown;
@@ -86,18 +87,25 @@ export async function callApi(context: Context, path: string, options: ApiOption
   const fields = await readFields(context, options);
   const body = await readBody(context, method, fields, options.input, headers['content-type']);
   const isQuery = isSafe(method) || options.input !== undefined;
+  const query = isQuery ? queryOf(fields) : [];
+  // The links to further pages contain the whole query.
+  const wholeQuery = [...new URLSearchParams(search), ...query];
+  addSecretHeaders(headers, context.io.secrets);
   const request: HttpRequest = {
     method,
     ...address,
-    query: isQuery ? queryOf(fields) : [],
+    query,
     ...(body === undefined ? {} : { body }),
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     subject: `${method} ${address.path}`,
-    isSecret: hasPassword(body),
+    // The answer can quote the secret in any encoding, so an error does not show the answer.
+    isSecret: holdsSecret(
+      wholeQuery.map(([name]) => name),
+      body,
+    ),
   };
   if (options.paginate === true) {
-    // The query is set only for the first page, because the links to further pages contain it.
-    const first = { ...request, query: [...new URLSearchParams(search), ...queryOf(fields)] };
+    const first = { ...request, query: wholeQuery };
     return printList(context, { shape: ANYTHING, requests: [first], format }, { all: true });
   }
   if (!isSafe(method))
@@ -108,17 +116,6 @@ export async function callApi(context: Context, path: string, options: ApiOption
     format,
     options.include === true,
   );
-}
-
-/** Matches a JSON field whose name suggests a password or a token. */
-const SECRET_FIELD = /"[^"]*(?:passw|passphrase|secret|token|\bpin\b|otp)[^"]*"\s*:/i;
-
-/**
- * Whether a body contains a password or a token. An error then hides the answer, because the answer
- * may quote the secret in any encoding.
- */
-function hasPassword(body: HttpRequest['body']): boolean {
-  return typeof body === 'string' && SECRET_FIELD.test(body);
 }
 
 function checkFlags(method: string, { input, paginate, include }: ApiOptions): void {

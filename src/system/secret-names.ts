@@ -1,0 +1,18 @@
+// Recognises the names of secrets, such as `api_key`.
+
+/** Matches words of the names of secrets, in lower case and separated by dashes. */
+const SECRET_WORDS =
+  /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt)(?![a-z])|-auth$|api-?key|-key$/;
+
+/** A longer text is not a name. */
+const LONGEST_NAME = 100;
+
+/** Whether the value of this name is a secret, such as a password, a token or a key. */
+export function isSecretName(name: string): boolean {
+  if (name.length > LONGEST_NAME) return false;
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
+    .replace(/[_\s]/g, '-')
+    .toLowerCase();
+  return SECRET_WORDS.test(words);
+}
