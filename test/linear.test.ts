@@ -209,6 +209,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   redact: (text) => redact({ [text]: text }),
   redactQuery: (text) => redactQuery(`?token=${text}`),
   hideTyped: (text) => hideTyped([text])(text),
+  hideInOutput,
   holdsSecret: (text) => holdsSecret([], text),
   readRetryAfter: (text) => readRetryAfter(text, 0),
   clean,

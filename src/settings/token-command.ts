@@ -1,8 +1,8 @@
 // Runs the command that prints the access token.
 
 import { configError, lastingError } from '../errors.js';
-import { hideLikelyTokens } from '../system/secrets.js';
 import { describeEnd, readShellLines, runShell } from '../system/shell.js';
+import { hideInOutput } from '../system/typed-secrets.js';
 import { readExpiry, readToken } from './parse-token.js';
 import {
   TOKEN_LIMIT_BYTES,
@@ -87,8 +87,9 @@ async function runTokenCommand(place: TokenPlace, input: TokenInput): Promise<st
         if (output.length > TOKEN_LIMIT_BYTES) tooMuch.abort();
       });
       readShellLines(stderr, LINE_LIMIT_CHARACTERS, (line) => {
-        // A command with tracing (set -x) may print the token on stderr before fleet knows it.
-        lastLine = hideLikelyTokens(line.trim());
+        // A command with tracing (set -x, curl -v) may print a password, or the token before fleet
+        // knows it. An error of the command goes to results and logs.
+        lastLine = hideInOutput(line.trim());
         void notice(lastLine);
       });
     },

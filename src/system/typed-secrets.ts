@@ -1,5 +1,6 @@
-// Finds secrets that the user typed: tokens in the wrong place, passwords in addresses, and values
-// of names such as `api_key`. They are hidden on stderr, but not in requests and results.
+// Finds secrets that fleet does not know: tokens in the wrong place, passwords in addresses, and
+// values of names such as `api_key`. Secrets that the user typed are hidden on stderr, but not in
+// requests and results.
 
 import { HIDDEN, likelyTokensIn } from './secrets.js';
 
@@ -31,20 +32,51 @@ export function hideTyped(words: readonly string[]): (text: string) => string {
     const isOfFlag = SECRET_FLAG.test(words[at - 1] ?? '') && !/^-|[:/]/.test(word);
     return isOfFlag ? [word] : secretsIn(word.slice(0, SEARCHED_CHARACTERS));
   });
-  const secrets = new Set(
-    found
-      .filter((secret) => secret.length >= SHORTEST && !PLAIN_WORD.test(secret))
-      .flatMap((secret) => [secret, inUrl(secret)]),
-  );
-  const longestFirst = [...secrets].sort((one, other) => other.length - one.length);
-  return (text) => longestFirst.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+  const secrets = longestFirst(longestFirst(found).flatMap((secret) => [secret, inUrl(secret)]));
+  return (text) => hideAll(text, secrets);
 }
 
-function secretsIn(word: string): string[] {
-  const captured = [NAMED_VALUE, ...PASSWORDS].flatMap((pattern) =>
-    [...word.matchAll(pattern)].map(([, secret = '']) => secret),
+/** Matches `token: expired` in a message. A value in quotes or with a digit may be a secret. */
+const PROSE = /:\s+[A-Z]?[a-z]+[.!]?$/;
+
+/**
+ * Hides the likely tokens, the passwords in addresses and the values of names such as `api_key` in
+ * a line that a command of the operator printed.
+ */
+export function hideInOutput(line: string): string {
+  const found = piecesOf(line).flatMap((piece) => secretsIn(piece, PROSE));
+  return hideAll(line, longestFirst(found));
+}
+
+/** Returns overlapping pieces of a text, so that searching a long text takes linear time. */
+function piecesOf(text: string): string[] {
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length; from += SEARCHED_CHARACTERS / 2) {
+    pieces.push(text.slice(from, from + SEARCHED_CHARACTERS));
+  }
+  return pieces;
+}
+
+/** Returns the secrets that are hidden, the longest first. */
+function longestFirst(found: readonly string[]): string[] {
+  const secrets = new Set(
+    found.filter((secret) => secret.length >= SHORTEST && !PLAIN_WORD.test(secret)),
   );
-  return [...likelyTokensIn(word), ...captured];
+  return [...secrets].sort((one, other) => other.length - one.length);
+}
+
+function hideAll(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
+}
+
+/** Returns the secrets in a text, without the values of names that `ignored` matches. */
+function secretsIn(text: string, ignored?: RegExp): string[] {
+  const captured = [NAMED_VALUE, ...PASSWORDS].flatMap((pattern) =>
+    Array.from(text.matchAll(pattern), ([match, secret = '']) =>
+      ignored?.test(match) === true ? '' : secret,
+    ),
+  );
+  return [...likelyTokensIn(text), ...captured];
 }
 
 /**

@@ -281,6 +281,23 @@ describe('a token command', () => {
     expect(notices.length).toBeGreaterThan(2);
   });
 
+  it.each([
+    ['> Authorization: Basic YW5uOlMzY3JldA==', '> Authorization: Basic [hidden]'],
+    ['{"access_token": "S3-cret", "expires": 60}', '{"access_token": "[hidden]", "expires": 60}'],
+    ['+ CLIENT_SECRET=S3-cret', '+ CLIENT_SECRET=[hidden]'],
+    ['cannot open https://ann:S3-cret@vault/', 'cannot open https://ann:[hidden]@vault/'],
+    ['token: expired', 'token: expired'],
+  ])(
+    'hides secrets in the line %s on the stderr of a token command, also in its error',
+    async (line, shown) => {
+      const script = join(folder, 'token.sh');
+      await writeFile(script, `cat >&2 <<'END'\n${line}\nEND\nexit 1\n`);
+      const source = await openCommand(`sh ${script}`);
+      await expect(source.get()).rejects.toThrow(`failed with exit code 1: ${shown}`);
+      expect(notices).toEqual([shown]);
+    },
+  );
+
   it('a token command is stopped by the signal that ends fleet', async () => {
     const source = await openCommand('sleep 20; echo late');
     const waiting = source.get();
