@@ -210,6 +210,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   redactQuery: (text) => redactQuery(`?token=${text}`),
   hideTyped: (text) => hideTyped([text])(text),
   hideInOutput,
+  holdsNamedSecret,
   holdsSecret: (text) => holdsSecret([], text),
   readRetryAfter: (text) => readRetryAfter(text, 0),
   clean,

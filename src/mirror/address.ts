@@ -3,6 +3,8 @@
 import { join, posix, win32 } from 'node:path';
 import { configError } from '../errors.js';
 import { fromGitBash, isDeviceName, isWholePath } from '../system/folder.js';
+import { isSecretName } from '../system/secret-names.js';
+import { holdsNamedSecret } from '../system/typed-secrets.js';
 
 /**
  * The address of a mirror's database. It contains no secret, because a password in it is refused.
@@ -30,15 +32,7 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
-/**
- * Matches the names of URL parameters that contain secrets, in libpq or in other programs.
- * `passfile` also matches, but contains only a path.
- */
-const SECRET_PARAMETER = /passw|pwd|secret|token/i;
-/**
- * Matches a server's address after `sqlite:`. Errors must not quote it, because it may contain a
- * password.
- */
+/** Matches the address of a server after `sqlite:`. Errors must not quote it. */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =
@@ -65,7 +59,8 @@ export function parseMirrorAddress(
       hint: isPath ? `did you mean sqlite:${trimmed}?` : FORMS,
     };
   }
-  if (path === '' || path.includes('\0') || path === ':memory:' || IS_SERVER.test(path))
+  const isOther = IS_SERVER.test(path) || holdsNamedSecret(path);
+  if (path === '' || path.includes('\0') || path === ':memory:' || isOther)
     return { reason: 'sqlite: needs the path of a file', hint: FORMS };
   if (path.startsWith('~'))
     return {
@@ -97,8 +92,12 @@ function parsePostgres(url: string): ParsedAddress {
       hint: `${FORMS}; the password is not a part of the address`,
     };
   }
-  if (!Object.keys(parameters).some((name) => SECRET_PARAMETER.test(name)))
-    return { value: { kind: 'postgres', url } };
+  const isSecret = ([name, value]: [string, string]) => {
+    if (name === 'user' && value.includes(':')) return true;
+    // A value can contain a secret too: options=-c%20app.password=…
+    return (isSecretName(name) && name !== 'require_auth') || holdsNamedSecret(value);
+  };
+  if (!Object.entries(parameters).some(isSecret)) return { value: { kind: 'postgres', url } };
   return {
     reason: 'the address of a database must not hold a password: process lists show it',
     hint: PASSWORD_HINT,

@@ -57,6 +57,11 @@ function piecesOf(text: string): string[] {
   return pieces;
 }
 
+/** Whether a text contains the value of a name such as `api_key`. */
+export function holdsNamedSecret(text: string): boolean {
+  return text.slice(0, SEARCHED_CHARACTERS).search(NAMED_VALUE) !== -1;
+}
+
 /** Returns the secrets that are hidden, the longest first. */
 function longestFirst(found: readonly string[]): string[] {
   const secrets = new Set(

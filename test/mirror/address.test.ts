@@ -27,6 +27,11 @@ test.each([
     'postgresql:///fleet?host=/run/postgresql',
   ],
   ['postgres://ann@/fleet?host=/run/a', undefined, 'postgres://ann@/fleet?host=/run/a'],
+  [
+    'postgres://db/fleet?options=-c%20search_path=fleet&require_auth=scram-sha-256&passfile=/a',
+    undefined,
+    'postgres://db/fleet?options=-c%20search_path=fleet&require_auth=scram-sha-256&passfile=/a',
+  ],
 ])('accepts the mirror URL %s', (text, folder, shown) => {
   const parsed = parseMirrorAddress(text, folder);
   expect('value' in parsed && showMirrorAddress(parsed.value)).toBe(shown);
@@ -44,6 +49,11 @@ test.each([
   ['postgres://host/fleet?user=ann&passwd=s3cret', /must not hold a password/],
   ['postgres://host/fleet?PWD=s3cret', /must not hold a password/],
   ['postgres://host/fleet?sslpassword=s3cret', /must not hold a password/],
+  ['postgres://host/fleet?api_key=s3cret', /must not hold a password/],
+  ['postgres://host/fleet?options=-c%20app.password%3Ds3cret', /must not hold a password/],
+  ['postgres://host/fleet?options=-c+app.secret=s3cret', /must not hold a password/],
+  ['postgres://ann%3As3cret@host/fleet', /must not hold a password/],
+  ['sqlite:/var/lib/fleet.db?password=s3cret', /needs the path of a file/],
   ['sqlite:postgres://ann:s3cret@host/fleet', /needs the path of a file/],
   ['sqlite://ann:s3cret@host/fleet', /needs the path of a file/],
   ['sqlite:ann:s3cret@host', /needs the path of a file/],
