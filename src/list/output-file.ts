@@ -3,6 +3,7 @@
 import { constants, promises as files } from 'node:fs';
 import type { Context } from '../context.js';
 import { FleetError, reasonOf } from '../errors.js';
+import { OWN_FILE_MODE } from '../system/folder.js';
 import type { NamedOutput } from '../system/named-file.js';
 import { followLinks, openWholeFile } from '../system/whole-file.js';
 
@@ -17,7 +18,8 @@ export async function openTarget(context: Context) {
   return target;
 }
 
-async function openFile(context: Context, file: string | undefined) {
+/** @param newMode the permissions of a file that does not exist yet. Default: those of the umask. */
+async function openFile(context: Context, file: string | undefined, newMode?: number) {
   if (file === undefined)
     return { write: context.io.stdout.write, async end() {}, async discard() {} };
   const { signal } = context;
@@ -47,7 +49,8 @@ async function openFile(context: Context, file: string | undefined) {
       discard: async () => output.close().catch(() => {}),
     };
   }
-  const draft = await attempt(() => openWholeFile(path));
+  const isModeSet = before === undefined && newMode !== undefined;
+  const draft = await attempt(() => openWholeFile(path, isModeSet ? { mode: newMode } : {}));
   return {
     write: (text: string | Buffer) => attempt(() => draft.write(text)),
     end: () => attempt(draft.end),
@@ -76,14 +79,21 @@ export async function writeResult(context: Context, text: string | Buffer): Prom
 }
 
 /**
- * Writes a text or bytes to a file, or to stdout when no file is named. Throws like `openTarget`.
+ * Writes a secret to stdout or to the file of `--file`. Only the owner can read a new file. The
+ * permissions of an existing file are kept, because the operator has chosen them.
  */
+export async function writeSecret(context: Context, text: string): Promise<void> {
+  await writeWhole(context, context.flags.file, text, OWN_FILE_MODE);
+}
+
+/** Writes a text to a file, or to stdout without a file name. Throws like `openTarget`. */
 export async function writeWhole(
   context: Context,
   file: string | undefined,
   text: string | Buffer,
+  newMode?: number,
 ): Promise<void> {
-  const target = await openFile(context, file);
+  const target = await openFile(context, file, newMode);
   try {
     await target.write(text);
     await target.end();

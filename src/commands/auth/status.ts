@@ -5,7 +5,7 @@ import type { Context } from '../../context.js';
 import { FleetError } from '../../errors.js';
 import { isObject } from '../../json/parse.js';
 import { printReport } from '../../list/change-report.js';
-import { isScreen, writeResult } from '../../list/output-file.js';
+import { isScreen, writeResult, writeSecret } from '../../list/output-file.js';
 import { resolveSettings, type Settings } from '../../settings/resolve.js';
 import { deleteToken, isRenewable, loadStored } from '../../settings/store.js';
 import { readClaims, readExpiry } from '../../settings/token.js';
@@ -18,7 +18,7 @@ import { age } from '../../terminal/time.js';
 /** `fleet auth token`: prints the access token, for other programs. */
 export async function printToken(context: Context): Promise<void> {
   const source = await context.token();
-  await writeResult(context, `${await source.get()}\n`);
+  await writeSecret(context, `${await source.get()}\n`);
 }
 
 /** `fleet auth logout`: removes the stored token of a profile. */
