@@ -24,7 +24,12 @@ import {
 import { matches, parseCondition } from '../src/list/where.js';
 import { hideJwts, openSecrets } from '../src/system/secrets.js';
 import { MACHINE_ZONE } from '../src/system/time-zone.js';
-import { hideInOutput, hideTyped, holdsNamedSecret } from '../src/system/typed-secrets.js';
+import {
+  hideInOutput,
+  hideInSetting,
+  hideTyped,
+  holdsNamedSecret,
+} from '../src/system/typed-secrets.js';
 import { cut, pad, widthOf } from '../src/terminal/cells.js';
 import { clean, cleanMultiline, escapeJson } from '../src/terminal/clean.js';
 import { FORMATS, openRenderer, type Shape } from '../src/terminal/formats.js';
@@ -210,6 +215,7 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   redactQuery: (text) => redactQuery(`?token=${text}`),
   hideTyped: (text) => hideTyped([text])(text),
   hideInOutput,
+  hideInSetting,
   holdsNamedSecret,
   holdsSecret: (text) => holdsSecret([], text),
   readRetryAfter: (text) => readRetryAfter(text, 0),

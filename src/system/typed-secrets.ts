@@ -36,6 +36,11 @@ export function hideTyped(words: readonly string[]): (text: string) => string {
   return (text) => hideAll(text, secrets);
 }
 
+/** Hides the secrets in the text of a setting, which can be a command line of the operator. */
+export function hideInSetting(text: string): string {
+  return hideTyped([text, ...text.slice(0, SEARCHED_CHARACTERS).split(/\s+/)])(text);
+}
+
 /** Matches `token: expired` in a message. A value in quotes or with a digit may be a secret. */
 const PROSE = /:\s+[A-Z]?[a-z]+[.!]?$/;
 

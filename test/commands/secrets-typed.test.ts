@@ -115,3 +115,31 @@ test('errors still repeat values that are not secrets', async () => {
     expect(stderr).toContain(`"${value}"`);
   }
 });
+
+test.each([
+  ['token_command', 'curl -d client_secret=S3-cret https://id.example/', 'client_secret=[hidden]'],
+  ['token_command', 'vault login --password S3-cret', '--password [hidden]'],
+  ['token_command', 'curl https://ann:S3-cret@id.example/', 'ann:[hidden]@'],
+  [
+    'defaults.alerts watch.exec',
+    "curl -H 'X-Api-Key: S3-cret' https://a.example/",
+    'X-Api-Key: [hidden]',
+  ],
+  [
+    'defaults.alerts watch.post',
+    'https://hooks.example/T0/S3-cret-of-the-hook',
+    'example/T0/[hidden]',
+  ],
+])(
+  '`config list` hides the secret in %s = %s, and `config get` prints it',
+  async (key, value, shown) => {
+    const env = { FLEET_CONFIG_DIR: newFolder() };
+    expect((await runFleet(['config', 'set', key, value], { env })).code).toBe(0);
+    for (const flags of [[], ['--json']]) {
+      const { stdout } = await runFleet(['config', 'list', ...flags], { env });
+      expect(stdout).toContain(shown);
+      expect(stdout).not.toContain('S3-cret');
+    }
+    expect((await runFleet(['config', 'get', key], { env })).stdout).toBe(`${value}\n`);
+  },
+);

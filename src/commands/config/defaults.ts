@@ -5,9 +5,12 @@ import { findBelow, namesBelow, takesValue } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, FleetError, messageOf, usageError } from '../../errors.js';
+import { addSecretsOf } from '../../follow/post.js';
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
+import { openSecrets } from '../../system/secrets.js';
+import { hideInSetting } from '../../system/typed-secrets.js';
 import { commandName, findFlag, isNeverDefault, PLACE_FLAGS } from '../alias/expand.js';
 
 /** The parts of a key such as `defaults.bicycles list.output`. */
@@ -82,17 +85,24 @@ function storedKey(
   return { ...key, command: commandName(findCommand(program, key.command)) };
 }
 
-/** Returns the defaults as rows of `config list`. */
+/** Returns the defaults as rows of `config list`, without secrets. `config get` prints them whole. */
 export async function defaultRows(env: NodeJS.ProcessEnv) {
   const { defaults } = await loadLineSettings(env);
   return [...defaults].flatMap(([command, flags]) =>
     Object.entries(flags).map(([flag, value]) => ({
       key: `defaults.${command}.${flag}`,
-      value: String(value),
+      value: hideInDefault(String(value)),
       origin: 'settings',
       from: 'defaults',
     })),
   );
+}
+
+/** The address of a webhook is often its secret. */
+function hideInDefault(value: string): string {
+  const secrets = openSecrets();
+  if (URL.canParse(value)) addSecretsOf(new URL(value), secrets);
+  return secrets.hide(hideInSetting(value));
 }
 
 function findCommand(program: Command, name: string): Command {

@@ -5,6 +5,7 @@ import { printReport } from '../../list/change-report.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
+import { hideInSetting } from '../../system/typed-secrets.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
 import { defaultRows } from './defaults.js';
 
@@ -19,7 +20,8 @@ export async function listSettings(context: Context): Promise<void> {
   const explained = Object.values(settings);
   const rows = explained.map(({ key, shown, origin, from }) => ({
     key,
-    value: shown,
+    // People paste this list into bug reports. `config get` prints the whole command.
+    value: key === 'token_command' && shown !== null ? hideInSetting(shown) : shown,
     origin,
     from,
   }));
