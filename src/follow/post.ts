@@ -28,7 +28,7 @@ const PASSING_STATUSES: readonly number[] = [408, 425, 429];
  */
 const SHORTEST_SECRET = 16;
 
-/** Adds the long parts of a webhook's URL to the hidden secrets, because they are often secret. */
+/** Hides the long parts of the address of a webhook or a server, because they are often its secret. */
 export function addSecretsOf(url: URL, secrets: Secrets): void {
   for (const part of [...url.pathname.split('/'), url.search.slice(1)]) {
     if (part.length >= SHORTEST_SECRET) secrets.add(part);

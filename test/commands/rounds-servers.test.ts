@@ -350,3 +350,21 @@ describe('--solver', () => {
     expect(stderr).toContain('a tour exceeds --hours');
   });
 });
+
+test.each([
+  ['--router', '/key-of-the-hosted-router'],
+  ['--solver', '/key-of-the-hosted-solver/'],
+  ['--solver', '/?api_key=key-of-the-hosted-solver'],
+])('hides the key in the address of %s %s when the server repeats it', async (flag, path) => {
+  const answers: Answer[] = [
+    (response, asked) => sendJson(response, 400, { message: asked.path, error: asked.path }),
+    (response, asked) => sendJson(response, 200, { code: `${'x'.repeat(190)}${asked.path}` }),
+  ];
+  for (const answer of answers) {
+    const server = await openServer(answer);
+    const { stderr } = await rounds([flag, server.url + path]);
+    expect(stderr).toContain('cannot be used');
+    expect(stderr).toContain('[hidden]');
+    expect(stderr).not.toContain('key-of-');
+  }
+});

@@ -2,6 +2,7 @@
 // version 1.
 
 import type { Context } from '../../context.js';
+import { addSecretsOf } from '../../follow/post.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import type { Spot } from './distances.js';
@@ -51,6 +52,7 @@ export async function readRouterMatrix(
   input: RouterInput,
 ): Promise<RouterMatrix | undefined> {
   const { router, spots, metres: straight, secondsPerMetre } = input;
+  addSecretsOf(router, context.io.secrets);
   const metres = new Int32Array(straight.length);
   const seconds = new Int32Array(straight.length);
   const blocks = blocksOf(spots.length);
@@ -148,7 +150,7 @@ async function readBlock(
 ): Promise<{ durations: Table; distances: Table }> {
   const url = addressOf(router, spots, block);
   const answer = await askServer(context, { url, limitMs: BLOCK_LIMIT_MS, signal });
-  if (answer['code'] !== 'Ok') throw codeFailure(answer['code']);
+  if (answer['code'] !== 'Ok') throw codeFailure(context, answer['code']);
   return {
     durations: readTable(answer['durations'], 'durations', block, LONGEST_SECONDS),
     distances: readTable(answer['distances'], 'distances', block, LONGEST_METRES),

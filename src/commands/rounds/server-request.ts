@@ -49,15 +49,23 @@ export async function askServer(
       timeoutMs: limitMs,
     };
     const answer = await readWhole(dispatcher, request, { clock, milliseconds: limitMs });
-    return readAnswer(answer.status, answer.body.toString('utf8'));
+    return readAnswer(context, answer.status, answer.body.toString('utf8'));
   } catch (error) {
     context.signal.throwIfAborted();
     if (error instanceof ServerFailure) throw error;
-    throw new ServerFailure(reasonOf(error).slice(0, LONGEST_REASON_CHARACTERS));
+    throw new ServerFailure(quoteReason(context, reasonOf(error)));
   }
 }
 
-function readAnswer(status: number, text: string): { [field: string]: unknown } {
+/**
+ * Prepares a text of the server for an error. The server may repeat a key in its address, which is
+ * hidden before the text is cut.
+ */
+export function quoteReason({ io }: Context, text: string): string {
+  return io.secrets.hide(text).slice(0, LONGEST_REASON_CHARACTERS);
+}
+
+function readAnswer(context: Context, status: number, text: string): { [field: string]: unknown } {
   let value: unknown;
   try {
     value = parseJson(text);
@@ -70,14 +78,14 @@ function readAnswer(status: number, text: string): { [field: string]: unknown } 
   // OSRM sends the reason in the field "message", and VROOM in "error".
   const fields: { [field: string]: unknown } = isObject(value) ? value : {};
   const reason = fields['message'] ?? fields['error'];
-  const shown = typeof reason === 'string' ? `: ${reason.slice(0, LONGEST_REASON_CHARACTERS)}` : '';
+  const shown = typeof reason === 'string' ? `: ${quoteReason(context, reason)}` : '';
   throw new ServerFailure(`HTTP ${status}${shown}`);
 }
 
-/** Returns the error for an answer with an unexpected code. */
-export function codeFailure(code: unknown): ServerFailure {
-  // String() would throw for an object whose "toString" is not a function. JSON.stringify can show
-  // such an object.
+/** Makes the failure for an answer with an unexpected code. */
+export function codeFailure(context: Context, code: unknown): ServerFailure {
+  // JSON.stringify can also show an object with a "toString" of its own, with which String() would
+  // fail.
   const shown = typeof code === 'string' ? code : JSON.stringify(code ?? 'none');
-  return new ServerFailure(`its answer has the code ${shown.slice(0, LONGEST_REASON_CHARACTERS)}`);
+  return new ServerFailure(`its answer has the code ${quoteReason(context, shown)}`);
 }

@@ -1,6 +1,7 @@
 // Sends the stops to a VROOM server, which orders them into tours, and checks its answer.
 
 import type { Context } from '../../context.js';
+import { addSecretsOf } from '../../follow/post.js';
 import { isObject } from '../../json/parse.js';
 import {
   legMetres,
@@ -9,7 +10,7 @@ import {
   type Tours,
   tourSeconds,
 } from '../../rounds/solve.js';
-import { askServer, codeFailure, ServerFailure } from './server-request.js';
+import { askServer, codeFailure, quoteReason, ServerFailure } from './server-request.js';
 
 /** The time limit for the answer. */
 const SOLVER_LIMIT_MS = 60_000;
@@ -25,6 +26,7 @@ export async function askSolver(
   problem: RoutingProblem,
 ): Promise<Tours | undefined> {
   const body = JSON.stringify(requestOf(problem));
+  addSecretsOf(solver, context.io.secrets);
   try {
     const answer = await askServer(context, {
       url: solver,
@@ -32,7 +34,7 @@ export async function askSolver(
       limitMs: SOLVER_LIMIT_MS,
       signal: context.signal,
     });
-    return readTours(answer, problem);
+    return readTours(context, answer, problem);
   } catch (error) {
     context.signal.throwIfAborted();
     if (!(error instanceof ServerFailure)) throw error;
@@ -82,10 +84,16 @@ function requestOf(problem: RoutingProblem): object {
  * Checks the answer and returns its tours. Each stop must be visited once or be unassigned, and
  * each tour must be within the limits.
  */
-function readTours(answer: { [field: string]: unknown }, problem: RoutingProblem): Tours {
+function readTours(
+  context: Context,
+  answer: { [field: string]: unknown },
+  problem: RoutingProblem,
+): Tours {
   const { code, error, routes, unassigned = [] } = answer;
   if (code !== 0)
-    throw typeof error === 'string' ? new ServerFailure(error.slice(0, 200)) : codeFailure(code);
+    throw typeof error === 'string'
+      ? new ServerFailure(quoteReason(context, error))
+      : codeFailure(context, code);
   if (!Array.isArray(routes) || !Array.isArray(unassigned))
     throw new ServerFailure('its answer has no list of routes');
   const tours = Array.from({ length: problem.vans }, (): number[] => []);
