@@ -49,8 +49,25 @@ const PROSE = /:\s+[A-Z]?[a-z]+[.!]?$/;
  * a line that a command of the operator printed.
  */
 export function hideInOutput(line: string): string {
-  const found = piecesOf(line).flatMap((piece) => secretsIn(piece, PROSE));
+  const found = piecesOf(line).flatMap((piece) => [
+    ...secretsIn(piece, PROSE),
+    ...urlSafeTokensIn(piece),
+  ]);
   return hideAll(line, longestFirst(found));
+}
+
+/** Matches a word in the alphabet of URL-safe base64. */
+const URL_SAFE_WORD = /^["']?(?:[^\s"'=]{1,60}=)?["']?([\w-]{32,})["']?$/;
+
+/**
+ * Returns the words that may be random bytes in URL-safe base64, which dashes divide. Addresses
+ * stay, because the user may have to open them for a login.
+ */
+function urlSafeTokensIn(text: string): string[] {
+  return text.split(/[\s,;]+/).flatMap((word) => {
+    const token = URL_SAFE_WORD.exec(word.slice(0, SEARCHED_CHARACTERS))?.[1] ?? '';
+    return [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(token)) ? [token] : [];
+  });
 }
 
 /** Returns overlapping pieces of a text, so that searching a long text takes linear time. */

@@ -286,10 +286,12 @@ describe('a token command', () => {
     ['{"access_token": "S3-cret", "expires": 60}', '{"access_token": "[hidden]", "expires": 60}'],
     ['+ CLIENT_SECRET=S3-cret', '+ CLIENT_SECRET=[hidden]'],
     ['cannot open https://ann:S3-cret@vault/', 'cannot open https://ann:[hidden]@vault/'],
-    ['token: expired', 'token: expired'],
+    ['+ echo q7Xw-Lk2_Vb93hTr-0pZs5Nd8_Yc4JmEa1', '+ echo [hidden]'],
+    ['open https://id.example/q7Xw-Lk2_Vb93hTr-0pZs5Nd8_Yc4JmEa1', undefined],
+    ['token: expired', undefined],
   ])(
     'hides secrets in the line %s on the stderr of a token command, also in its error',
-    async (line, shown) => {
+    async (line, shown = line) => {
       const script = join(folder, 'token.sh');
       await writeFile(script, `cat >&2 <<'END'\n${line}\nEND\nexit 1\n`);
       const source = await openCommand(`sh ${script}`);
