@@ -18,7 +18,7 @@ export async function openTarget(context: Context) {
   return target;
 }
 
-/** @param newMode the permissions of a file that does not exist yet. Default: those of the umask. */
+/** @param newMode the permissions of a new file. Default: the permissions that the umask allows */
 async function openFile(context: Context, file: string | undefined, newMode?: number) {
   if (file === undefined)
     return { write: context.io.stdout.write, async end() {}, async discard() {} };
@@ -86,7 +86,7 @@ export async function writeSecret(context: Context, text: string): Promise<void>
   await writeWhole(context, context.flags.file, text, OWN_FILE_MODE);
 }
 
-/** Writes a text to a file, or to stdout without a file name. Throws like `openTarget`. */
+/** Writes a text to a file, or to stdout when no file is named. Throws like `openTarget`. */
 export async function writeWhole(
   context: Context,
   file: string | undefined,

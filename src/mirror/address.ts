@@ -32,7 +32,10 @@ export function defaultAddress(folder: string | undefined, profile: string): Mir
 
 const SQLITE = /^sqlite:(?:\/\/(?=\/))?(.*)$/is;
 const POSTGRES = /^postgres(?:ql)?:\/\//i;
-/** Matches the address of a server after `sqlite:`. Errors must not quote it. */
+/**
+ * Matches a server's address after `sqlite:`. Errors must not quote it, because it may contain a
+ * password.
+ */
 const IS_SERVER = /:\/\/|^(?:\/\/)?[^\s/@]*:[^\s@]*@/;
 const FORMS = 'write sqlite:PATH or postgres://USER@HOST:PORT/DATABASE';
 const PASSWORD_HINT =

@@ -4,7 +4,7 @@
 const SECRET_WORDS =
   /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt)(?![a-z])|-auth$|api-?key|-key$/;
 
-/** A longer text is not a name. */
+/** The maximum length of a name. A longer text is data. */
 const LONGEST_NAME = 100;
 
 /** Whether the value of this name is a secret, such as a password, a token or a key. */

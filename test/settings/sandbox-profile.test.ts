@@ -50,7 +50,7 @@ it('does not change the profile of a user that has the name "sandbox", and print
     .split('\n')
     .map((line) => JSON.parse(line).notice);
   expect(notices[0]).toBe(
-    `the profile "sandbox" was not saved: it contains another service, ${REAL}, and is left as it is`,
+    `the profile "sandbox" was not saved: it holds another service, ${REAL}, and is left as it is`,
   );
   expect(notices[1]).toMatch(/^in another terminal: export FLEET_BASE_URL=http:/);
   expect(JSON.parse(run.stdout).profile).toBeNull();

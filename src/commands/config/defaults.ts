@@ -98,7 +98,7 @@ export async function defaultRows(env: NodeJS.ProcessEnv) {
   );
 }
 
-/** The address of a webhook is often its secret. */
+/** Flags whose value is the address of a webhook, which often contains its secret. */
 function hideInDefault(value: string): string {
   const secrets = openSecrets();
   if (URL.canParse(value)) addSecretsOf(new URL(value), secrets);
