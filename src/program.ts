@@ -445,7 +445,7 @@ export async function buildProgram(
     .exitOverride()
     .configureOutput({
       writeOut: writeFitted,
-      // Receives the first help page when the command line has no command.
+      // commander writes the first help page to stderr when the command line has no command.
       writeErr: writeFitted,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),

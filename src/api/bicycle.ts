@@ -44,8 +44,8 @@ export type Bicycle = { [field in TextField]?: string | null } & {
   [field in NumberField]?: number | string | null;
 } & {
   /**
-   * Read this field with `bicycleUuid`, because a service may send a number here. This must not end
-   * a watch with an error.
+   * Usually a text, but some services send a number. Code must read it with `bicycleUuid`, so that
+   * a number does not end a watch with an error.
    */
   uuid?: unknown;
   /**

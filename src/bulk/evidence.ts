@@ -107,7 +107,7 @@ export async function lookUpActions(
     const now = await readNow(client, resource, task.key);
     evidence.set(task.key, { now, history: await readHistory(client, resource, task.key) });
   }
-  // The search in the list is skipped for users who may act on bicycles but not list them.
+  // Some users may act on bicycles but not list them. A refused list is therefore ignored.
   await ifOffered(findInList(client, resource, evidence));
   const targets = reached.size > 0 || target === undefined ? reached : new Set([target]);
   const decide = ({ task, entry }: Doubt) =>
@@ -251,8 +251,8 @@ export function decideAction(
 }
 
 /**
- * Returns the reason for an unknown outcome when the journal does not contain the state before the
- * request.
+ * Returns the reason for an unknown outcome, in words for the user. Used when the journal does not
+ * contain the target's state before the request.
  */
 function whyUnknownBefore(history: Evidence['history']): string {
   if (history === undefined || history.length === 0) return 'it was changed since';
@@ -277,7 +277,8 @@ function provesAction(
   const began = [start.newest, start.date].map(readTime).filter((one) => one !== undefined);
   if (moment === undefined || began.length === 0) return false;
   if (!isSameTransition(transition, name) || !isOneOf(by, start.user)) return false;
-  // The start of the run is the later of two times: the newest change, and the service's own time.
+  // The journal has two times of the service for the start of the run: the newest `modified` and
+  // the `Date` of the answer. The later one is used.
   const beganMs = Math.max(...began);
   // An entry in the same second as the start proves nothing: this user may have made the same
   // transition before the run.

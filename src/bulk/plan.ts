@@ -180,7 +180,10 @@ export function verbOf({ verb }: Pick<ChangeKind, 'verb'>, task: Pick<Task, 'ver
 export type TaskDecision =
   /** The change was certainly not carried out and can be sent. */
   | { kind: 'untouched' }
-  /** Evidence proves that the change was carried out. `why` describes the evidence. */
+  /**
+   * The change was carried out. `how` says where the proof comes from, and `why` describes it for
+   * the user.
+   */
   | { kind: 'done'; uuid?: string | null; state: string | null; how: How; why: string }
   /** The evidence does not show the outcome. `state` is the current state, or null when unknown. */
   | { kind: 'unknown'; state: string | null; why: string };

@@ -17,7 +17,7 @@ export function createOption<const Usage extends string>(
   return new Option(flags, description) as unknown as TypedOption<Usage>;
 }
 
-/** The type of the flags of a command before any flag was added. */
+/** The flags of a command that has not declared any flags yet: an object without keys. */
 export type NoFlags = Record<never, never>;
 
 /** Makes each flag optional, so that callers can pass undefined for a flag that was not set. */

@@ -104,7 +104,10 @@ const FLAGS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([meant, typed]) => typed.split(' ').map((word) => [word, meant] as const)),
 );
 
-/** Flags of other tools that fleet does not need, by the command. */
+/**
+ * Flags that users know from other tools and that fleet does not need, keyed by command name. A
+ * suggested command line leaves them out.
+ */
 const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   watch: ['-f', '--follow'],
   doctor: ['--fix'],
@@ -269,7 +272,10 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   return [];
 }
 
-/** Adds the words of the user that the pattern does not contain to a suggestion. */
+/**
+ * Adds the remaining words of the user to a suggested command line. A placeholder `<transition>` or
+ * `<action>` stays last. A suggested guide (`help NAME`) gets no further words.
+ */
 function addRest(line: readonly string[], rest: readonly string[]): string[] {
   const last = line.at(-1) ?? '';
   if (last === '<transition>' || last === '<action>') return [...line.slice(0, -1), ...rest, last];

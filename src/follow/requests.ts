@@ -24,7 +24,7 @@ const SUBJECT = 'the list of bicycles';
 /** The number of pages that are requested ahead, to hide the latency of the service. */
 const PAGES_AHEAD = 4;
 /**
- * In the queue, the size of a list item is multiplied by this number, which keeps batches small.
+ * Multiplies the size of each list item in the queue, so that batches of list items stay small.
  * Larger batches gain little, because a list arrives page by page.
  */
 const ITEM_WEIGHT = 8;
@@ -79,8 +79,9 @@ async function readWhole(
   // to another page while the pages are read.
   const query: Query = [['ordering', 'created'], ['organization', organization], LARGE_PAGE];
   const request = { path: BICYCLE.listPath, query, subject: SUBJECT };
-  // The number of merged messages when each of the last pages arrived. A page is requested up to
-  // PAGES_AHEAD pages ahead, so the oldest of these numbers is a safe number for its request.
+  // For each of the last pages, the number of messages that were merged before it arrived. A page
+  // is requested up to PAGES_AHEAD pages ahead. The oldest of these numbers is therefore a lower
+  // bound for the moment of its request.
   const mergedAt = [known.merged];
   try {
     for await (const page of client.pages<Bicycle>(request, {

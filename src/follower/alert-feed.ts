@@ -137,8 +137,9 @@ export class AlertFeed {
   }
 
   /**
-   * Whether no alert can be missing. If the service sends a count, it shows deletions. Without a
-   * count, this is certain only when the later pages had no new alert.
+   * Whether the passes prove that no alert was missed. With a count, the count must not have
+   * fallen, because a fall shows a deletion. Without a count, the later pages must not have had a
+   * new alert.
    */
   isProven(hasNewsOnLaterPages: boolean): boolean {
     return this.#count === undefined ? !hasNewsOnLaterPages : !this.#hasShrunk;

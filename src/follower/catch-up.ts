@@ -27,8 +27,8 @@ export interface EndedReading {
   readonly report?: Report;
   readonly mark: Mark | undefined;
   /**
-   * The `modified` times of the changes that are newer than the known data. An entry is undefined
-   * when the change has no `modified`.
+   * The `modified` time of each change that was newer than the known data; undefined for a change
+   * without `modified`.
    */
   readonly newer: readonly (number | undefined)[];
   /** The sum of the service's counts of all lists, or undefined when one of them is unknown. */
@@ -140,8 +140,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    * only the counts of the lists are read.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
-    // If no gap is known yet, a message could not be read. Nothing before this message is missing,
-    // so the gap begins now.
+    // Without a known gap, the reason is a message that could not be read. Everything before it
+    // arrived, so the gap begins now.
     if (sinceWallMs !== undefined) this.missFrom(now.monotonicMs);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
   }
@@ -271,8 +271,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         this.#takePage(pass, list, page, mergedBefore);
         next = page.next;
         if (missing?.size === 0) return list.total;
-        // When the list is read for the first time, it is read to the page limit, because only
-        // known bicycles can be compared later.
+        // The first read continues up to the page limit. Later reads can compare only bicycles that
+        // are already known.
       } while (
         next !== undefined &&
         list.pages < mostPages &&
@@ -300,7 +300,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       pass.unsound ??= `it showed ${met} of ${list.total} bicycles`;
     else if (next !== undefined && !isPast(list))
       found.doubt ??= list.lastMs === undefined ? NO_ORDER : BOUND_REACHED;
-    // Enough of the list was read, so the bicycles of --bicycle on later pages did not change.
+    // The pages that were read cover the whole gap, so bicycles on later pages did not change. The
+    // bicycles of --bicycle that were not found are on later pages and are not missing.
     else if (next !== undefined && organization === this.options.organizations.at(-1))
       for (const uuid of missing ?? []) if (!pass.denied.has(uuid)) missing?.delete(uuid);
     return list.total;
@@ -394,8 +395,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
 }
 
 /**
- * The results of all passes. `doubt` is a reason for an incomplete result that another pass cannot
- * remove.
+ * Returns the empty result to which each pass adds its own result. `doubt` is a reason why the
+ * result is incomplete that another pass cannot remove.
  */
 const newFound = () => ({
   pages: 0,

@@ -66,8 +66,9 @@ export interface Meeting {
 export interface ListPass {
   readonly id: number;
   /**
-   * When the list was requested. If a second pass confirms the deletions of a first one, this is
-   * the start of the first pass. A bicycle with a later message was not deleted.
+   * When the list was requested. If this pass confirms the deletions that an earlier pass found,
+   * `started` is the start of the earlier pass. A bicycle with a later message does not count as
+   * deleted.
    */
   readonly started: Moment;
   /** When the list was requested, by the service's clock in milliseconds since the epoch. */
@@ -118,8 +119,8 @@ export interface ListedStore {
   /** Records the bicycles of a page that was read. */
   addListed(uuids: readonly string[], pass: number): void;
   /**
-   * Compares the list with the known bicycles. Returns undefined when the result comes later as an
-   * event.
+   * Compares the list with the known bicycles. A store in memory returns the result. A database
+   * returns undefined, and its result follows later as an event.
    */
   meet(pass: ListPass): Meeting | undefined;
   /**
@@ -130,8 +131,8 @@ export interface ListedStore {
 }
 
 /**
- * Whether a list of only available bicycles would hide this bicycle: a message set another state,
- * and no list has confirmed it.
+ * Whether a list that contains only available bicycles would omit this bicycle. This is the case
+ * when a message set another state and no list has confirmed that state.
  */
 export function isHidden({ bicycle, isStatePushed }: KnownBicycle): boolean {
   return isStatePushed && bicycle.state !== 'available';

@@ -60,7 +60,7 @@ export const FOLLOWER_STATES = [
   'behind',
   /** Waits until it is time to read the list a second time after a gap. */
   'awaitingSecondLook',
-  /** Only merges messages, until the next regular comparison. */
+  /** Merges messages. Nothing is read before the next regular comparison with the list. */
   'following',
 ] as const;
 
@@ -518,8 +518,8 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // For a database, this counts as a comparison only if the read covers all changes since the
-    // last comparison.
+    // In memory, each complete read counts as a comparison. In a database, it counts only if the
+    // read covers all changes since the last comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;

@@ -42,8 +42,8 @@ export interface Mark {
   /** The lower bound of `modified` for changes since then, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /**
-   * Whether the lower bound comes from the service's times, not from the system clock, which may be
-   * wrong.
+   * Whether `modifiedMs` comes from times that the service sent. Otherwise it comes from the system
+   * clock, which may be wrong.
    */
   readonly isProven: boolean;
 }
@@ -231,7 +231,10 @@ export class KnownFleet {
     if (!this.store.isFull()) this.isWhole = true;
   }
 
-  /** Returns the `Mark` of a gap that began at `fromMs` on the monotonic clock. */
+  /**
+   * Returns the start of a gap on each clock, with the lower bound for its changes. The gap began
+   * at `fromMs` on the monotonic clock.
+   */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
     // The date of a response is used only together with a known `modified`, because the push
@@ -338,8 +341,9 @@ export class KnownFleet {
       changedFields(item, before).length > 0;
     const modifiedMs = readTime(after.modified);
     const latestMs = latestOf(after.modified);
-    // The bicycle is known only from a list that was read after the gap began. That list may
-    // already have contained its change.
+    // No message about this bicycle arrived, and the list with its known data was read after the
+    // gap began. That list may already have contained a change from the gap, so comparing the data
+    // cannot show the change.
     const isUnseen = entry.isSilent && entry.touchedMs > mark.fromMs;
     const isSwallowed = isUnseen && (latestMs === undefined || latestMs >= mark.modifiedMs);
     const isBack = entry.goneMs !== undefined;
@@ -459,16 +463,17 @@ export class KnownFleet {
   }
 
   /**
-   * Whether a list shows a lower version, without an older time, long after the bicycle's last
-   * change. This happens when a service was restored within the second of the change. The times
-   * then cannot tell the versions apart.
+   * Whether a list shows a lower version long after the last change, although its `modified` is not
+   * older. This happens when the service was restored to a state in the same second as the change,
+   * so that the times are equal.
    */
   #hasLowVersionForLong(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const version = versionOf(item);
     if (version === undefined || entry.version === undefined || version >= entry.version)
       return false;
     const isOlder = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) < 0;
-    // Before the service's time is known, the age is measured with the monotonic clock.
+    // The age of the known data by the service's clock. If its time is not known yet, the monotonic
+    // clock is used.
     const ageMs =
       entry.modifiedMs === undefined || !this.time.isTold
         ? now.monotonicMs - entry.touchedMs

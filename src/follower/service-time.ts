@@ -1,5 +1,5 @@
-// Estimates the service's clock from the responses. Also stores which `modified` was the newest one
-// at each moment.
+// Estimates the service's clock from the responses. Also keeps a history of the newest known
+// `modified`, so that its value at a past moment can be looked up.
 
 import type { AnswerDate } from '../http/types.js';
 import type { Moment } from '../system/clock.js';

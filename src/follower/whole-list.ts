@@ -215,7 +215,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return { stale, hasFallen };
   }
 
-  /** Handles a page. Returns true when a bicycle on it is older than the known data. */
+  /**
+   * Merges the bicycles of a page into the known data. Returns true when one of them is older than
+   * the known data, because the list is then stale.
+   */
   #takePage({ items, askedAt }: AnswerOf<'whole-page'>, pass: number, followed: string): boolean {
     const uuids: string[] = [];
     let isStale = false;

@@ -25,7 +25,10 @@ export interface Point {
   readonly y: number;
 }
 
-/** A part of the world that is drawn, with its middle. The dots are square. */
+/**
+ * The visible part of the world: the point in its middle, and the scale. The scale is the same in
+ * both directions, because the dots of a drawing are square.
+ */
 export interface View extends Point {
   /** The width of the whole world in dots. */
   readonly worldDots: number;

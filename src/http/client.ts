@@ -45,8 +45,8 @@ export interface ClientLimits {
    */
   deadlineMs?: number | undefined;
   /**
-   * The number of items per page (`--page-size`). `openPageSizer` decides which requests contain
-   * it.
+   * The number of items per page (`--page-size`). It is added only to requests for lists; see
+   * `openPageSizer`.
    */
   pageSize?: number | undefined;
   /** The maximum number of retries of a request. */

@@ -35,7 +35,10 @@ class ConnectionStream extends Duplex {
       });
   }
 
-  /** undici calls `read` unless it is paused, so a delayed error can be reported here. */
+  /**
+   * Reports a delayed error of the socket after the received bytes were read. undici calls this
+   * method whenever it is not paused.
+   */
   override read(size?: number): unknown {
     const chunk: unknown = super.read(size);
     if (chunk === null && this.#failure !== undefined) this.destroy(this.#failure);

@@ -9,8 +9,8 @@ import { FleetError } from '../errors.js';
 const NOT_OFFERED = ['auth', 'not-found', 'rejected'];
 
 /**
- * Returns the result, or undefined when the service does not offer the resource. An error is thrown
- * instead when `isUnknown` returns false for it.
+ * Returns the result, or undefined when the service does not offer the resource. With `isUnknown`,
+ * only errors for which it returns true count as "not offered"; other errors are thrown.
  */
 export async function ifOffered<T>(
   asked: Promise<T>,

@@ -30,8 +30,8 @@ export interface TryState {
 
 export type RetryDecision =
   /**
-   * Do not send the request again. `askedMs` is the pause that the service asked for, if fleet does
-   * not wait that long; the error then reports it.
+   * Do not send the request again. `askedMs` is set when the service asked for a longer pause than
+   * fleet waits. The error then reports this pause.
    */
   | { next: 'give-up'; askedMs?: number }
   /** Send the request again at once with a newer token. This does not count as a retry. */

@@ -3,7 +3,7 @@
 
 /** How a number in a cell is read. */
 export type NumberReading =
-  /** Read the stored number. The format only rounds or groups it, or adds a unit. */
+  /** The stored number is the value. The format only rounds or groups it, or adds a unit. */
   | { readonly kind: 'number' }
   /** Read an integer with leading zeros or literal text, as in `00000` or `"AB-"0000`. */
   | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
@@ -138,8 +138,8 @@ function readingOfValue(sections: readonly (readonly Token[])[], value: number):
 }
 
 /**
- * Returns how a number is read when conditions on its value select the section. Refuses the format
- * unless all sections are read in the same way.
+ * Returns how a number is read when the sections of a format have conditions, such as `[>=100]`.
+ * The sections must all be plain numbers or all be dates. Any other format is refused.
  */
 function readingWithConditions(readings: readonly NumberReading[]): NumberReading {
   const [first = NUMBER] = readings;

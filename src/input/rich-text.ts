@@ -11,8 +11,8 @@ export class RichText {
   #run: string | undefined;
 
   /**
-   * Handles the start of an element. `inside` contains the open elements between the container and
-   * this element.
+   * Handles the start of an element in a container (`<si>` or `<is>`). `inside` contains the
+   * elements that are open between the two.
    */
   open(element: XmlElement, inside: readonly XmlElement[]): void {
     const isRun = inside.length === 1 && inside[0]?.name === 'r';

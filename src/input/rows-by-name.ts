@@ -51,8 +51,8 @@ export function namesOf(fields: { [field: string]: unknown }): Name[] {
 const MATCHES = ['exact', 'guarded', 'trimmed'] as const;
 
 /**
- * Returns the key under which a text is looked up. Only the key `trimmed` ignores white space at
- * the ends.
+ * Returns the lookup key of a text for one kind of match. For `trimmed`, white space at both ends
+ * of the text is ignored.
  */
 function keyOf(match: (typeof MATCHES)[number], field: string, text: string): string {
   return `${match} ${field} ${match === 'trimmed' ? text.trim() : text}`;

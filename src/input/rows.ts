@@ -269,7 +269,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
     place ??= line.place;
     batch.push(line.text, line.end);
     if (batch.length >= LINES_AT_ONCE) {
-      // One long text needs less memory than many lines.
+      // Joins the lines from time to time, because one long text needs less memory than many lines.
       parts.push(batch.join(''));
       batch = [];
     }
@@ -316,7 +316,7 @@ interface UsedCells {
   columns: readonly boolean[];
 }
 
-/** An error names at most this many merged ranges. */
+/** The maximum number of ranges of merged cells that an error lists. */
 const SHOWN_RANGES = 10;
 
 /**

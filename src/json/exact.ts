@@ -133,7 +133,8 @@ export function readExact(json: string, refusesRepeatedKeys = false): unknown {
  * Returns the value of a row. Numbers that a double cannot reproduce become ExactNumber values.
  */
 export function exactValue<T>(row: { readonly json: string; readonly value: T }): T {
-  // Callers check the type of each field, so an exact number may take the place of a plain one.
+  // The result may contain exact numbers where the type says `number`. Callers check the type of
+  // each field, so this is safe.
   return needsExactReading(row.json) ? (readExact(row.json) as T) : row.value;
 }
 

@@ -43,7 +43,8 @@ export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // JavaScript engines word their messages differently, and the messages quote the text.
+    // The message of the JavaScript engine is dropped: its wording depends on the engine, and it
+    // quotes the text.
     throw new JsonError('syntax', breaksOff(text));
   }
 }

@@ -127,7 +127,7 @@ function openSource<T extends { uuid?: unknown }>(
         try {
           await readOn();
         } catch (thrown) {
-          // The page may be missing in this list but exist in a longer one.
+          // This list may be shorter than the other lists, so the missing page is not an error yet.
           if (!(thrown instanceof FleetError) || thrown.kind !== 'not-found' || !isLaterPage)
             throw thrown;
           notFound = thrown;

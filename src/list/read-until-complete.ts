@@ -37,7 +37,8 @@ export async function* readItems<T extends { uuid?: unknown }>(
   let isCounted = true;
   const missing = () => Math.max(0, (total ?? 0) - tally.read);
   const first = wanted === undefined ? { ahead: 0 } : limit === undefined ? {} : { limit };
-  // If the first page to read is a later page of the list, the number of missing items is unknown.
+  // When the request begins at a later page, the service's total does not show how many items are
+  // missing.
   const startsLater =
     request.query?.some(([name, value]) => name === 'page' && value !== '1') === true;
   for (let reading = 1; ; reading += 1) {

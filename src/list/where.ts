@@ -190,7 +190,8 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
   const limit = momentOf(wanted, now);
   const value = limit === undefined ? undefined : readTime(found);
   if (limit !== undefined && value !== undefined) return value - limit;
-  // A word such as `monday` may also be a text, but an ISO 8601 time or `-2h` is always a time.
+  // A word such as `monday` may be an ordinary text, so it is compared as one when the value is not
+  // a time. An ISO 8601 time or an age such as `-2h` is never compared as a text.
   if (typeof found !== 'string' || (limit !== undefined && FORMAL_TIME.test(wanted)))
     return undefined;
   return found === wanted ? 0 : found < wanted ? -1 : 1;

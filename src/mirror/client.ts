@@ -214,8 +214,8 @@ function place(database: Database, query: Query, fields: readonly string[]) {
       throw usageError(`--offline cannot order by "${name}"`, `it orders by ${fields.join(', ')}`);
     return `${orderOf(name, database.dialect)} ${field.startsWith('-') ? 'DESC' : 'ASC'} NULLS LAST`;
   });
-  // The last column has the same direction as the column before it, so that an index can provide
-  // the order.
+  // The order ends with `uuid`, in the same direction as the column before it, so that the database
+  // can read the rows from an index.
   const last = orders.at(-1)?.includes(' DESC') === true ? 'DESC' : 'ASC';
   return {
     order: [...orders, `uuid ${last}`].join(', '),

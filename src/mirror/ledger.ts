@@ -18,7 +18,7 @@ export type WriteStep =
   | { readonly type: 'listed'; readonly uuids: readonly string[]; readonly pass: number }
   /**
    * `mark-gone` marks the bicycles that a read of the whole list did not return. `verify` compares
-   * a read of the whole list with the table, after the batch was written.
+   * such a read with the table after the batch was written.
    */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
@@ -91,8 +91,9 @@ const LEAVING_MS = 10_000;
  */
 const REENTERED_STATE = 'in_maintenance';
 /**
- * Stores at most this many bicycles that left a state, for the next writer. In practice, fewer
- * bicycles wait for their new state at the same time.
+ * The maximum number of bicycles without a new state that are stored for the next writer: they left
+ * a state, and no message contained the new one. In practice, there are fewer of them at the same
+ * time.
  */
 const MOST_LEAVING = 5_000;
 
@@ -112,8 +113,8 @@ export class Ledger implements FleetStore {
   #size = 0;
   #found = 0;
   /**
-   * When a bicycle last had a new `modified` or version but the same values as before, by the
-   * system clock. A value must have changed and changed back, and these two changes were missed.
+   * When a bicycle last arrived with a new `modified` or version but unchanged values (system
+   * clock). A value was then changed and changed back, and both changes were missed.
    */
   #undoneMs = Number.NEGATIVE_INFINITY;
 
@@ -216,8 +217,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Forgets that a bicycle left a state, because that message was repeated and the bicycle had
-   * already reached another state.
+   * Forgets that a bicycle left a state. Called when the message about this was a repeated one, and
+   * the bicycle had already reached another state.
    */
   settle(uuid: string) {
     if (this.#leaving.get(uuid)?.isRecorded === false) this.#leaving.delete(uuid);
@@ -278,8 +279,8 @@ export class Ledger implements FleetStore {
       entry.raw = undefined;
       if (known.merged === 0) this.#entries.delete(uuid);
     }
-    // The rows have the column order of BICYCLE_COLUMNS and CHANGE_COLUMNS. The steps must be
-    // written in this order.
+    // The values in the rows are in the order of BICYCLE_COLUMNS and CHANGE_COLUMNS. The caller
+    // must write the steps in the order of the array.
     const writes = { bicycles, changes: this.#changes, steps: this.#steps };
     this.#changes = [];
     this.#steps = [];

@@ -133,7 +133,10 @@ function statementsFor(number: number | undefined, dialect: Dialect): string[] {
   return [...made, NAMES, ...upgrade(dialect)];
 }
 
-/** Returns an SQL expression for a value of the bicycle's next change of state. */
+/**
+ * Returns SQL for a value of the first change of state after the row `s`. `what` is the SQL of this
+ * value; `n` is the row of that change.
+ */
 function next(what: string): string {
   return `(SELECT ${what} FROM changes n WHERE n.bicycle = s.bicycle AND n.field = 'state' AND n.at >= s.at AND (n.at > s.at OR n.id > s.id)
     ORDER BY n.at, n.id LIMIT 1)`;

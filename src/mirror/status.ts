@@ -8,8 +8,9 @@ import { databaseTime, isAlive, type Lease, readLeases } from './writers.js';
 /** A mirror that is further behind the service than this is not up to date. */
 export const MOST_BEHIND_MS = 10_000;
 /**
- * The maximum age of the last read of the whole list, when the role does not see every bicycle. To
- * such a role, only a read of the whole list shows deletions.
+ * The maximum age of the last read of the whole list, for a token whose role does not see every
+ * bicycle. Such a token notices a deletion only when it reads the whole list, so an older mirror is
+ * not up to date.
  */
 export const MOST_LIST_AGE_MS = 10 * 60_000;
 
@@ -26,8 +27,8 @@ function conditionOf(lease: Lease, now: string) {
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
   const behindMs = state?.behindMs ?? 0;
-  // The delay is also subtracted when the writer has ended, because the last messages were already
-  // this old when they arrived.
+  // The delay is subtracted even when the writer has ended. The last messages were late when they
+  // arrived, so the mirror has all data only up to this earlier time.
   return {
     ...lease,
     isWritten,
@@ -54,8 +55,8 @@ export async function readStatus(database: Database) {
   const asOfMs = writers.length === 0 ? undefined : known(Math.min(...moments));
   const behindMs = Math.max(0, ...writers.map((each) => each.behindMs));
   const isBehind = behindMs > MOST_BEHIND_MS;
-  // A writer records the same value for all its organizations, so each writer's value is used only
-  // once.
+  // A writer stores the same `proven` value for each of its organizations. The map keeps one value
+  // per writer, so that totals do not count it twice.
   const proven = [...new Map(states.map((state) => [state?.owner, state?.proven])).values()];
   const provenMs = known(Math.min(...proven.map((each) => each?.atMs ?? Number.NaN)));
   const isHidden = states.some((state) => state?.seesAll === false);

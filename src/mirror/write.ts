@@ -1,5 +1,5 @@
-// The database functions of the mirror's writer. The writer resumes at its start, and then writes
-// one transaction for each batch.
+// The database functions of the mirror's writer. When it starts, the writer reads the position of
+// the last writer and continues from there. It then writes each batch in one transaction.
 
 import type { Alert } from '../api/alert.js';
 import type { Resumed } from '../follower/events.js';

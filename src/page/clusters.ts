@@ -138,7 +138,7 @@ function cellOf(x: number, y: number, pixels: number): number {
   return Math.floor(x / pixels) * ROW + Math.floor(y / pixels);
 }
 
-/** Moves the positions before the cut so that they come after all others. */
+/** Moves a position west of the cut by one world to the east, so that the map begins at the cut. */
 function turned(x: number, seam: number): number {
   return x < seam ? x + 1 : x;
 }

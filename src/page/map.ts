@@ -170,7 +170,10 @@ function regather(state: PageMapState): void {
   nameTowns(state);
 }
 
-/** Chooses the towns whose names are shown, unless the land of this view is not drawn yet. */
+/**
+ * Chooses the towns whose names are shown. Does nothing while MapLibre still loads the land of this
+ * view.
+ */
 function nameTowns(state: PageMapState): void {
   if (state.map.isSourceLoaded(LAND)) state.towns = chooseTowns(state);
 }

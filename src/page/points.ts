@@ -79,7 +79,8 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
     },
     render() {
       if (drawing === undefined || drawn === undefined) return;
-      // MapLibre knows the state of WebGL only while MapLibre itself draws.
+      // The buffers are filled only here. At other times, MapLibre does not expect changes of the
+      // WebGL state.
       if (isStale) fillBuffer(drawing, drawn);
       if (isUnpainted) fillMarks(drawing);
       isStale = false;

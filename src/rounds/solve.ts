@@ -79,8 +79,8 @@ export interface Tours {
 
 export interface SearchLimits {
   /**
-   * Returns how much of the time has passed, from 0 to 1. Default: the search has a fixed number of
-   * steps.
+   * Returns the share of the time limit that has passed, from 0 to 1. When it is not set, the
+   * search ends after a fixed number of steps.
    */
   readonly elapsed?: () => number;
 }
@@ -133,7 +133,7 @@ const STEPS_PER_STOP = 1_000;
  * stops.
  */
 const LOCAL_BUDGET = 60_000_000;
-/** Finding a neighbour in its tour counts as this many evaluations. */
+/** The search for the place of a neighbour in its tour takes as long as this many evaluations. */
 const SEARCHED_EVALUATIONS = 10;
 /** The search for near stops pauses after this many stops, so that the caller can run. */
 const STOPS_A_SLICE = 100;
@@ -141,11 +141,15 @@ const STOPS_A_SLICE = 100;
 const TOUR_EVALUATIONS = 10;
 /** How many of the waiting stops a step tries to insert. */
 const MOST_TRIED = 30;
-/** The length of the longest removed string, and the mean number of removed stops. */
+/**
+ * The maximum number of stops in a string (consecutive stops of a tour that are removed together),
+ * and the mean number of stops that a step removes.
+ */
 const LONGEST_STRING = 10;
 const MEAN_REMOVED = 10;
 /**
- * The probability that a string has a gap, and the probability that a gap is longer by one stop.
+ * The probability that a string is split, so that some stops in its middle stay in the tour. Then
+ * the probability that their number stops growing, tested for each further stop.
  */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;
@@ -157,10 +161,7 @@ const BLINK_SHARE = 0.01;
  */
 const START_LEGS = 0.4;
 const END_LEGS = 0.004;
-/**
- * After this many evaluations, which take a few milliseconds, the caller of the search can run
- * again.
- */
+/** After this many evaluations (a few milliseconds), the search returns control to its caller. */
 const EVALUATIONS_A_SLICE = 500_000;
 /**
  * The weight of the total duration in a balanced search. It decides between tours that are equally
@@ -213,14 +214,18 @@ class Search {
   readonly #size: number;
   readonly #costs: Int32Array;
   /**
-   * The costs by the place at which a leg ends, so that both look-ups of an insertion read one row.
+   * The costs with rows and columns swapped. An insertion looks up the legs to and from a stop.
+   * With both tables, each look-up reads only the row of this stop.
    */
   readonly #costsTo: Int32Array;
   readonly #demands: Float64Array;
   /** The nearest stops of each stop, nearest first. */
   readonly #neighbours: Int32Array[] = [];
   readonly #random = createRandom(SEED);
-  /** Whether durations limit the tours or decide which tours are better. */
+  /**
+   * Whether the search needs durations, because they limit the tours or decide which tours are
+   * better.
+   */
   readonly #hasTimes: boolean;
   /** The cost of a stop that no tour visits. It is above the cost of any detour. */
   readonly #absentCost: number;
@@ -384,8 +389,8 @@ class Search {
         sliceEnd = this.#evaluations + EVALUATIONS_A_SLICE;
         yield share;
       }
-      // Moves between tours are judged by distance, so they cannot tell whether the longest tour
-      // becomes shorter.
+      // A balanced search skips the moves between tours. They are judged by distance, which does
+      // not show whether the longest tour becomes shorter.
       if (isBalanced) continue;
       for (let stop = 0; stop < this.#stops && this.#evaluations < limit; ) {
         if (this.#relocate(stop) || this.#exchange(stop)) isBetter = true;
@@ -646,7 +651,10 @@ class Search {
     for (const stop of absent) this.#tourOf[stop] = -1;
   }
 
-  /** Removes strings of stops around a random stop. Returns the stops that were waiting before. */
+  /**
+   * Removes strings (consecutive stops of a tour) near a random stop. Returns the stops that were
+   * in no tour before, so that the step can be undone.
+   */
   #removeStrings(): { absent: number[] } {
     const before = { absent: this.#absent };
     this.#absent = this.#absent.slice();
@@ -674,7 +682,7 @@ class Search {
     const stops = this.#editable(tour);
     const length = Math.floor(this.#fraction() * Math.min(stops.length, longest) + 1);
     const at = stops.indexOf(stop);
-    // When the string has a gap, the step keeps some stops in its middle.
+    // A split string leaves some stops in its middle in the tour. `gap` is their number.
     let gap = 0;
     if (length > 1 && this.#fraction() < SPLIT_SHARE) {
       gap = 1;
@@ -821,7 +829,7 @@ function transpose(costs: Int32Array, size: number): Int32Array {
 function findNeighbours(costs: Int32Array, stops: number, stop: number): Int32Array {
   const size = stops + 2;
   const keys = new Float64Array(stops);
-  // A key contains the cost and the stop, so that a fast sort of numbers can be used.
+  // Each key combines a cost and a stop in one number, so that a fast sort of numbers can be used.
   for (let other = 0; other < stops; other++)
     keys[other] = (costs[stop * size + other] as number) * stops + other;
   keys.sort();

@@ -11,7 +11,10 @@ export interface Detail {
   [field: string]: Reason[];
 }
 
-/** A refusal. Each port converts a thrown Problem into a response in one place. */
+/**
+ * An error answer of the sandbox. Code throws it, and each port converts it to a response in one
+ * place.
+ */
 export class Problem extends Error {
   override readonly name = 'Problem';
 

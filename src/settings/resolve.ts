@@ -133,8 +133,8 @@ export function resolveSettings(sources: SettingSources, { mayBeNew = false } = 
       throw problem;
   return {
     ...explained,
-    // The error is thrown only when the organization is read, because the command may get another
-    // organization from its own flag.
+    // An invalid organization throws only when this property is read. A command with its own
+    // organization flag does not read it and still works.
     get organization() {
       if (organization.problem !== undefined) throw organization.problem;
       return organization;

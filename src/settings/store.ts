@@ -205,7 +205,7 @@ export async function saveProfile(
     // Checks the name under the lock, because another process may have created the profile
     // meanwhile.
     checkProfileName(name, Object.keys(profiles));
-    // The stored name is the name of the old organization, so it is removed.
+    // A stored name belongs to the old organization, so it is removed with it.
     const changed = 'organization' in values ? { organization_name: undefined, ...values } : values;
     return {
       ...config,

@@ -60,8 +60,8 @@ export interface TokenReader {
    */
   read(): Promise<{ token: string; dueMs: number } | undefined>;
   /**
-   * Gets another token, which `read` then returns too. `refused` is the token that the service
-   * refused, if there is one.
+   * Gets another token from the source. Later calls of `read` return this token too. `refused` is
+   * the token that the service refused, if there is one.
    */
   fetch?(refused: string | undefined): Promise<string>;
 }

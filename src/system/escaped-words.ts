@@ -17,7 +17,9 @@ const OVERLAP = LONGEST_WORD / 2;
 /** How many nested escapes are decoded, for example JSON in JSON. */
 const MOST_ROUNDS = 4;
 
-/** Whether data may contain an escape. `contains` searches the data for a text. */
+/**
+ * Whether data may contain an escape sequence. `contains` returns whether the data contains a text.
+ */
 export function mayHoldEscapes(contains: (sign: string) => boolean): boolean {
   return ESCAPE_SIGNS.some(contains);
 }

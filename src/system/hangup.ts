@@ -5,7 +5,10 @@ import { basename } from 'node:path';
 
 /** The bit of SIGHUP (1) in the masks of /proc/PID/status. */
 const SIGHUP_BIT = 1n;
-/** The access mode in the flags of an open file, and the mode "write only" (fcntl.h). */
+/**
+ * The mask of the access mode in the flags of an open file, and the value of "write only"
+ * (O_ACCMODE and O_WRONLY in fcntl.h).
+ */
 const ACCESS_MODE = 0o3;
 const WRITE_ONLY = 0o1;
 

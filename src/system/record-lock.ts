@@ -15,7 +15,10 @@ const LONGEST_BEAT_MS = 60_000;
 /** A holder counts as dead when it wrote no record for this many of its intervals. */
 const BEATS_OF_SILENCE = 2;
 
-/** How many times per interval the file is read to see whether its holder is alive. */
+/**
+ * How many times per heartbeat interval a waiting run reads the file to see whether the holder is
+ * alive.
+ */
 const LOOKS_A_BEAT = 6;
 
 /** The run that holds a journal. */

@@ -216,9 +216,15 @@ export function openSecrets(): Secrets {
 interface Search {
   /** The longest secret comes first, because a secret may be a part of another one. */
   spellings: readonly string[];
-  /** The parts of long secrets that are found even with other characters between their letters. */
+  /**
+   * Parts of long secrets that consist of letters and digits. A text contains such a part even when
+   * other characters separate its letters.
+   */
   parts: ReadonlySet<string>;
-  /** The parts that are found only without other characters between their letters. */
+  /**
+   * Parts of secrets with few letters and digits. A text contains such a part only when it has
+   * exactly the same characters.
+   */
   literalParts: readonly string[];
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
@@ -417,7 +423,10 @@ function holdsPart(text: UnescapedText, parts: ReadonlySet<string>): boolean {
  */
 const NUMBER_RUN = /(?:(?:0x|U\+)?[0-9a-f]{1,8}[^0-9a-z]{1,20}){9,}(?:0x|U\+)?[0-9a-f]{1,8}/gi;
 
-/** Returns the ranges of consecutive character codes that contain a token. */
+/**
+ * Returns the ranges in which a token is written as a sequence of character codes, such as `101 121
+ * 74`.
+ */
 function findNumberRuns(
   { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,

@@ -10,8 +10,8 @@ import type { UnescapedText } from './unescape.js';
 export const PART_LENGTH = 10;
 
 /**
- * A part of at least this length counts even when most of its characters are neither letters nor
- * digits.
+ * The number of consecutive characters of a token that count as a part of the token, even when most
+ * of them are neither letters nor digits.
  */
 const LITERAL_LENGTH = 12;
 /**

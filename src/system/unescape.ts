@@ -66,8 +66,9 @@ const anyCase = (name: string) =>
 const HEX = '[0-9a-fA-F]';
 
 /**
- * Matches percent-encoded characters in a row, escapes of JSON, JavaScript, Python and C,
- * quoted-printable, and HTML entities. Browsers also read entities without a semicolon.
+ * Matches escapes: consecutive percent-encoded characters, escapes of JSON, JavaScript, Python and
+ * C, quoted-printable, and HTML entities. HTML entities match without a semicolon too, because
+ * browsers accept them.
  */
 const ESCAPE = new RegExp(
   [

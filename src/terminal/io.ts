@@ -211,7 +211,7 @@ function openStatus() {
   };
   return {
     draw(line: string, write: Output['write']): void {
-      // Nothing is drawn over the beginning of an unfinished line.
+      // Another program's unfinished line would be overwritten, so nothing is drawn on it.
       if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         drawnBy = write;

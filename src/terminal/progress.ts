@@ -23,7 +23,8 @@ export interface Showing {
 
 export interface ProgressOptions {
   /**
-   * Returns the line for a width. It is called for each drawing. The line is then cleaned and cut.
+   * Returns the text of the line. `width` is the width of the terminal. Called each time the line
+   * is drawn. The text is then cleaned, and cut to the width.
    */
   draw(width: number): string;
   /** The time between two lines when stderr is not a terminal. Without it, no lines are written. */

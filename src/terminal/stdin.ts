@@ -14,7 +14,7 @@ export interface StdinOptions {
   readonly signal: AbortSignal;
 }
 
-/** The parts of the context for reading an input. */
+/** The parts of the context that are needed to read an input. */
 export interface InputOptions extends StdinOptions {
   readonly clock: Clock;
   settings(): Promise<{ readonly timeout: { readonly value: number } }>;

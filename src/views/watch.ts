@@ -190,7 +190,7 @@ interface Content {
   time?: Cell;
   name: Cell;
   what: Cell;
-  /** The charge. Undefined when the description of the change uses its space. */
+  /** The charge; undefined without one. The description of the change may then use its space. */
   charge?: Cell;
   place?: Cell;
   /** The time at which fleet received the message. Only set with `-o wide`. */
@@ -273,7 +273,7 @@ function ofAlert(
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }
 
-/** Returns the name and the change of a line. */
+/** Returns the name of the bicycle and the description of its change, as in a line of the watch. */
 export function changeText(entry: ShownEntry): { name: string; text: string } {
   const { name, what } = contentOf(entry, { now: 0, terminal: true });
   return { name: name.text, text: what.text };
@@ -314,7 +314,7 @@ export function changeLine(entry: ShownEntry, at: number, line: LinePlace): stri
   const headColumns = laid.slice(0, 2).reduce((sum, head) => sum + head.width + 1, 0);
   const cells = laid.flatMap(({ column: { field, align }, width: room }): PlacedCell[] => {
     const cell = { ...content, time, received }[field];
-    // When the line has no charge and no place, the description uses their space.
+    // When a line has no charge and no place, the description may use the space of these columns.
     const isAlone = field === 'what' && charge === undefined;
     return cell === undefined
       ? []

@@ -39,7 +39,8 @@ export type AlertsEvent =
   | { readonly type: 'failed'; readonly error: FleetError; readonly askedMs: number | undefined }
   | { readonly type: 'webhook'; readonly webhook: Webhook }
   /**
-   * Events that all follow commands share, and events of the push channel when a topic is followed.
+   * The events that all follow commands share. When a topic is followed, they include the events of
+   * the push channel.
    */
   | CommonEvent;
 

@@ -21,7 +21,7 @@ export interface SummaryInput {
 export interface SummaryPart {
   readonly fields: LogFields;
   readonly facts: readonly string[];
-  /** Whether this part is printed even with --quiet, because alerts were not delivered. */
+  /** Whether this part is printed even with --quiet. Set when alerts were not delivered. */
   readonly isPromise: boolean;
 }
 
@@ -60,8 +60,8 @@ export function openAlertsReport(
         const line = `the list was read only ${effect.items} alerts deep, without reaching a known one: older changes may be missing`;
         say({ event: 'incomplete', alerts: effect.items }, line);
       } else if (effect.type === 'show' && effect.mark !== undefined) {
-        // Programs learn from this record that the alert was found late. People see it in the
-        // printed line of the alert.
+        // Tells programs that the alert was found late. People see this in the printed line of the
+        // alert.
         const { id: uuid, modified, state } = effect.version;
         print(true, { event: effect.mark, uuid, modified, state }, undefined);
       }

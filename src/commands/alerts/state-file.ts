@@ -109,8 +109,9 @@ export async function openMemory(
       return marks;
     },
     /**
-     * Stores versions of alerts that were printed, or that existed before the watch. Throws when
-     * the log cannot be written.
+     * Appends versions of alerts to the log, so that the next run does not print them again. They
+     * were printed, or they existed before the watch started. Throws when the log cannot be
+     * written.
      */
     keep: (versions: readonly Version[]) => log.append(versions.map(recordOf)),
     /** Stores the position in the list. Throws when the log cannot be written. */

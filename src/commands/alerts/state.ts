@@ -63,7 +63,10 @@ const REFUSAL_LIMIT_MS = 60_000;
 export type AlertsState = ReturnType<typeof startAlerts>;
 export type AlertCounts = AlertsState['counts'];
 
-/** Creates the state. `known` and `marks` come from the state file. */
+/**
+ * Creates the state of an alerts watch. Two values come from the state file: `known`, the versions
+ * of alerts that are recorded there, and `marks`, the times up to which earlier runs read the list.
+ */
 export function startAlerts(
   plan: AlertsPlan,
   { known, marks }: Pick<Memory, 'known' | 'marks'>,
@@ -195,7 +198,7 @@ function moveCursor({ state, effects }: Turn, cursorMs: number) {
   effects.push({ type: 'cursor', marks: state.marks });
 }
 
-/** Moves a cursor that is in the future back to the service's time. */
+/** Moves the cursor back to the service's time when the cursor is in the future. */
 function repair(turn: Turn, { atMs }: ListReading) {
   const { cursorMs = atMs } = turn.state.marks;
   if (cursorMs <= atMs + AHEAD_MS) return;

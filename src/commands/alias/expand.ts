@@ -115,8 +115,8 @@ async function readSettings(
       () => true,
       () => false,
     );
-    // The command itself does not read the defaults and would run without them. An error is better
-    // than a lost default such as --dry-run.
+    // The command itself would ignore the unreadable defaults and run without them. A lost default
+    // such as --dry-run would be dangerous, so the error is thrown instead.
     if (isFileReadable) throw thrown;
     return undefined;
   }

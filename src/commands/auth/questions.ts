@@ -10,7 +10,7 @@ import { organizationsOf, parseToken } from '../../settings/token.js';
 import { askSecret, askText } from '../../terminal/prompt.js';
 import { clientOfLogin, type LoginPlace } from './check.js';
 
-/** What the user can do without a terminal. */
+/** The end of an error message: how to log in without a terminal for the questions. */
 const INSTEAD =
   'pass the token on stdin: fleet auth login --with-token < FILE; or a password: --email ADDRESS --password-stdin < FILE';
 

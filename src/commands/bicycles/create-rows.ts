@@ -131,8 +131,8 @@ class CreationReader {
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
-      // The first spread puts the fields of the row before the defaults. The second spread gives
-      // them priority over the defaults.
+      // In the spread, the first position and the last value of a key count. So the fields of the
+      // row come first, and override the defaults.
       const all: Body = { ...own, ...this.#defaults, ...own };
       const { name = '', organization = '', ...rest } = all;
       const body = { name, organization, ...rest };

@@ -79,7 +79,10 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
   return { ...request, ...(query === undefined ? {} : { query }) };
 }
 
-/** Returns the plan of a filtered list. Commands that count or draw bicycles use it too. */
+/**
+ * Returns the plan of a filtered list of bicycles: the requests to send, and the filters that fleet
+ * itself applies to the answers. Commands that count or draw bicycles use the plan too.
+ */
 export async function planBicycles(
   context: Context,
   options: ListBicyclesOptions,

@@ -32,7 +32,7 @@ export async function examine(context: Context, { role }: { role?: TopicRole }):
     findings.unshift(checkBuild());
     findings.push(...(await checkToken(context, known, limit)));
     const found = await checkNetwork({ ...known, context, role, limit });
-    // When the service does not accept a setting, the earlier finding "ok" for this setting is
+    // A local check may have reported "ok" for a setting that the service then refused. The "ok" is
     // removed.
     const refuted = found.flatMap(({ check, outcome }) => (outcome === 'failure' ? check : []));
     findings = [

@@ -129,8 +129,8 @@ async function openMaker(context: Context, options: GbfsOptions, system: System)
       rangeOf,
     };
     const { all, ...read } = await readVehicles(context, selection, key);
-    // The ttl is at least the time that building takes, because the next feed cannot be published
-    // sooner.
+    // The ttl tells clients when to fetch the feed again. It is at least the time that building
+    // took, because fleet cannot publish the next feed sooner.
     const ttlMs =
       options.ttl ?? Math.max(options.every ?? DEFAULT_TTL_MS, clock.monotonicMs() - startMs);
     if (zones > 0) read.leftOut['zones whose rules are not known'] = zones;

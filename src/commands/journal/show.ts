@@ -48,7 +48,7 @@ function rowOf(key: string, entry: JournalEntry): JournalRow {
   const isDone = judgeEntry(entry) === 'done';
   const [, row] = /^(\d+):/.exec(key) ?? [];
   return {
-    // The key of an edit contains the UUID and the requested change.
+    // The key of an edit is the UUID of the bicycle, a colon and a hash of the requested change.
     uuid: row === undefined ? (key.split(':', 1)[0] ?? key) : uuid,
     ...(row === undefined ? {} : { row: Number(row) }),
     name,

@@ -45,7 +45,7 @@ export async function writePage(
     await write(piece);
 }
 
-/** The values of a page that gets no updates. */
+/** The data of a page that gets no updates, such as a file: these parts stay empty. */
 export const STILL = {
   sequence: 0,
   gone: [],

@@ -17,7 +17,7 @@ export interface RowsAnswer {
   /** The total number of rows, or null when the service does not count them. */
   readonly total: number | null;
   readonly shown: number;
-  /** The number of rows after these, or null when it is unknown. */
+  /** The number of rows after the last row of this answer, or null when it is unknown. */
   readonly more: number | null;
   /** The cursor for the next call, or null at the end. */
   readonly cursor: string | null;

@@ -458,8 +458,8 @@ function findRefusedField(fields: { readonly [field: string]: unknown }): string
 }
 
 /**
- * Finds the bicycles in the same way as a command line. `edit` needs this too, because its rows
- * accept only exact names.
+ * Finds the UUIDs of bicycles by the same rules as on the command line. `edit` calls this first,
+ * because the rows of its input accept only exact names and UUIDs.
  */
 async function findUuids(call: Call, bicycles: readonly string[]): Promise<string[]> {
   const uuids = new Set<string>();

@@ -180,7 +180,8 @@ function rowOf(
 function cellJson(value: Value, { name, isDecimal, isJson }: TableColumn): string {
   if (typeof value === 'bigint' || (isDecimal && isJsonNumber(String(value)))) return String(value);
   if (typeof value !== 'string') return JSON.stringify(value);
-  // A column of another table can have the same name and contain text that is not JSON.
+  // The mirror's column of this name contains JSON. A column of another table can have the same
+  // name and contain other text, so the text is checked.
   if ((isJson || JSON_COLUMNS.includes(name.toLowerCase())) && isValidJson(value)) return value;
   return JSON.stringify(value);
 }

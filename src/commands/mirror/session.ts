@@ -197,7 +197,8 @@ function openState(
      */
     lateness: undefined as Lateness | undefined,
     /**
-     * Bicycles with a change that a message did not contain. The values are their organizations.
+     * Bicycles that must be read again, because a message did not contain a field that changed.
+     * Maps the UUID of each one to its organization.
      */
     refresh: { outdated: new Map<string, string>(), isReading: false },
     /** The state of the mirror in the database after the last batch. */
@@ -332,8 +333,9 @@ function uuidsOf(events: readonly ReadEvent[]): string[] {
 }
 
 /**
- * A batch with this many messages shows that the writer is slower than the service. In a smaller
- * batch, an old time may only mean that the change itself is old.
+ * A batch with at least this many messages shows that the writer is slower than the service. The
+ * age of the newest change then shows how far the writer is behind. In a smaller batch, an old time
+ * may only mean that the change itself is old.
  */
 const MANY_MESSAGES = 50;
 
@@ -359,7 +361,7 @@ function behindOf(
   return Math.max(waitedMs, nowMs - newestMs);
 }
 
-/** The minimum time for which the delay of a late message counts as the current delay. */
+/** The delay of a late message counts as the current delay for at least this long. */
 const LATE_FOR_MS = 30_000;
 
 /**
@@ -543,8 +545,9 @@ function perform(
   const { queue, report, ending, signal, context, follower } = session;
   if (signal.aborted) return;
   const { clock } = context;
-  // A page of the list waits only when messages arrive and the whole list was read before. Until
-  // then, single changes are not recorded, so their order does not matter.
+  // Delays each page of the list, so that messages about the same changes are processed first. This
+  // is needed only when messages arrive and the whole list was read before. Until then, single
+  // changes are not recorded, so their order does not matter.
   const waits = follower.isConnected && follower.known.isWhole;
   const emit: AnswerSink['emit'] = (event, size) =>
     void (waits

@@ -121,7 +121,7 @@ class IntervalList {
   readonly all: Interval[] = [];
   readonly #indexes = new Map<string, number>();
 
-  /** Returns the index of the interval. Adds the interval when it is new. */
+  /** Returns the index of the interval in `all`. Appends the interval when it is new. */
   add({ fromMs, untilMs }: Interval): number {
     const key = `${fromMs} ${untilMs}`;
     const known = this.#indexes.get(key);

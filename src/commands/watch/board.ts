@@ -13,7 +13,7 @@ import type { WatchEffect } from './state.js';
 /** The newest alerts, or the reason why the list could not be read. */
 export type AlertsReading = { readonly alerts: readonly Alert[] } | { readonly error: FleetError };
 
-/** What the last frame showed. Keys refer to this content. */
+/** The content of the last frame. When the user presses a key, the key acts on this content. */
 export interface BoardSeen {
   /** The UUIDs of the visible bicycles. `first` is the index of the first one. */
   readonly uuids: readonly (string | undefined)[];
@@ -81,7 +81,7 @@ export class Board {
     this.#change({ message });
   }
 
-  /** Records that a change is running. At its end, `endAct` removes the marks of its bicycles. */
+  /** Records that a change is running. `endAct` records its end, and unmarks the bicycles. */
   startAct() {
     this.#change({ isBusy: true });
   }

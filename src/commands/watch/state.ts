@@ -69,8 +69,8 @@ type Place = 'inside' | 'outside' | Crossing;
 type BicycleEntry = ShownEntry & { readonly type: 'bicycle' };
 
 /**
- * Conditions can refer to the sender of a message. A bicycle from a list counts as a message from
- * this sender.
+ * The envelope of a bicycle that comes from a list. It lets conditions on the sender apply to such
+ * a bicycle too.
  */
 const FROM_LIST: PushEnvelope = { sender: 'bicycle' };
 
@@ -263,8 +263,8 @@ export class Watch {
   }
 
   /**
-   * Shows the waiting messages about leaving a state that arrived before this time of the monotonic
-   * clock.
+   * Shows the delayed messages that a bicycle left its state, if they arrived before `untilMs` on
+   * the monotonic clock. They were waiting for the message with the new state.
    */
   #showLeft(untilMs: number) {
     for (const [uuid, { entry, event, isShown }] of this.#leaving) {

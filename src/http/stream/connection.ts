@@ -330,8 +330,8 @@ async function readText(body: Readable, { clock, secrets }: ConnectionOptions): 
 }
 
 /**
- * Returns the end of a connection for a thrown error. Without an error, the service ended the
- * connection.
+ * Returns why a connection ended. `thrown` is the error that ended it, or undefined when the
+ * service closed the connection.
  */
 function endingOf(thrown: unknown, { url, secrets }: ConnectionOptions): ConnectionEnd {
   if (thrown === undefined)

@@ -44,7 +44,10 @@ export function filterEvents(
   };
   const read = openReader();
   let event = newEvent();
-  /** The unfinished line. It stays empty for a comment and for a line that is too long. */
+  /**
+   * The received part of the current line. It stays empty for a comment and for a line that is too
+   * long.
+   */
   let line = '';
   let lineBytes = 0;
   let isComment = false;
@@ -139,7 +142,7 @@ function isField(line: string, name: string): boolean {
   return end === ':' || end === '\n';
 }
 
-/** Returns the value of a line that has this field name. */
+/** Returns the text after the field name and the colon. The line must have this field name. */
 function fieldValue(line: string, name: string): string {
   const value = line.slice(name.length + 1, -1);
   // HTML standard: "If the value starts with a U+0020 SPACE character, remove it".

@@ -82,7 +82,7 @@ type Ask = (
 ) => Promise<Reply>;
 
 function openRun(program: string, ask: Ask, options: JqOptions): JqRun {
-  /** jq prints this line after the results of each item. */
+  /** A separator. jq prints it as a line after the results of each item. */
   const mark = JSON.stringify(randomUUID());
 
   async function runOne(item: string, signal: AbortSignal | undefined): Promise<JqResult> {

@@ -21,7 +21,10 @@ export interface Grid {
   readonly cell: { readonly width: number; readonly height: number };
   /** The maximum distance between the dot of a bicycle and its real position, in dots. */
   readonly reachDots: number;
-  /** The minimum size of a bin in cells. It is one column wider than the widest label. */
+  /**
+   * The minimum size, in cells, of the bins that group near bicycles. A bin is one column wider
+   * than the widest label.
+   */
   readonly bin: { readonly columns: number; readonly rows: number };
   /** Returns the size of a cluster's label in cells. */
   labelOf(count: number): { readonly columns: number; readonly rows: number };
