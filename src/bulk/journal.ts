@@ -292,7 +292,7 @@ async function keepName(path: string): Promise<void> {
   } catch {}
 }
 
-/** The data that the journal records before the request of a task is sent. */
+/** The data about a task that the journal records before its request is sent. */
 interface Announcement {
   name: string | null;
   before: records.Before | null;

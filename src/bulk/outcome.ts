@@ -234,7 +234,7 @@ export function quoteText(text: string): string {
   return escapeJson(JSON.stringify(text.slice(0, LONGEST_QUOTE_CHARACTERS)));
 }
 
-/** How a stored text relates to the text that was sent. */
+/** The result of comparing a stored text with the text that was sent. */
 export type StoredForm = 'same' | 'normalised' | 'cut' | 'other';
 
 /**

@@ -172,14 +172,14 @@ async function reportTheRest(run: BulkRun, rest: Iterable<Turn>): Promise<void> 
   for (const turn of rest) {
     if (context.clock.monotonicMs() >= untilMs) run.isWhole = false;
     if (!run.isWhole) return;
-    // The run has stopped already, so a failure of the report changes nothing.
+    // The run has already stopped, so a failure to report this outcome does not matter.
     await take(run, turn, turn.end ?? NOT_SENT).catch(() => {});
   }
 }
 
 /**
- * Carries out one task: waits for the gate, records the task, sends its request and judges the
- * answer. Never rejects.
+ * Carries out one task: waits for a free place among the requests in flight, records the task in
+ * the journal, sends its request and determines the outcome. Never rejects.
  */
 async function attempt(run: BulkRun, task: Turn): Promise<TaskEnd> {
   const { context, gate, journal, stop, givenUp } = run;

@@ -21,7 +21,7 @@ export interface Offers {
   isList?: boolean;
 }
 
-/** The resources that are completed by name. */
+/** The kinds of resources that fleet can complete by name. */
 export type NamedWord = 'organization' | 'zone' | 'model';
 
 /** The data that completions get from outside the program. */
@@ -91,7 +91,7 @@ export function offerCommand(command: Command): Offer {
   return { value: command.name(), description: command.summary() };
 }
 
-/** Completions that several declarations share. */
+/** Completions that several commands use for their flags and arguments. */
 export const PROFILES: Complete = async ({ from }) => ({ words: await from.profiles() });
 export const ORGANIZATIONS: Complete = ({ from, typed }) => from.named('organization', typed);
 export const ZONES: Complete = ({ from, typed }) => from.named('zone', typed);

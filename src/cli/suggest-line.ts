@@ -446,8 +446,8 @@ function hasConflict({ command, values }: FollowedLine): boolean {
 }
 
 /**
- * Returns the names of the flags that commander refuses together with a flag. Commander's types do
- * not declare this field.
+ * Returns the names of the flags that conflict with a flag. commander stores them in a field that
+ * its types do not declare.
  */
 function conflictsOf(option: Option): readonly string[] {
   const { conflictsWith = [] } = option as { conflictsWith?: readonly string[] };

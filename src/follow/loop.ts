@@ -99,7 +99,10 @@ export interface SessionOptions extends EndOptions {
   limitCharacters?: number;
 }
 
-/** Opens the resources of a follow command for `use`, and closes them afterwards. */
+/**
+ * Opens the resources that a follow command needs, calls `use` with them, and closes them
+ * afterwards.
+ */
 export async function withSession<Event, Result>(
   context: Context,
   options: SessionOptions,
@@ -174,7 +177,8 @@ export async function runLoop<Event, Effect extends { readonly type: string }, I
     clock,
     endsByMessages,
     deliver: (items, onDelivered) => machine.deliver(items, onDelivered),
-    // The tick wakes the loop, so that it notices the failure even without new events.
+    // The `tick` wakes the loop. Otherwise the loop would notice the failure only with the next
+    // event.
     onFailure: () => queue.push({ type: 'tick' }),
   });
   const perform = (effect: Effect | CommonEffect): Item | undefined => {

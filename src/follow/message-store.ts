@@ -67,7 +67,7 @@ export function openMessageStore(channel: Channel, append: (records: readonly un
       append([{ channel, waits: last + 1, tries: 0, ...message }]);
       keep(last + 1, message, 0);
     },
-    /** Returns the records from which the store can be restored. */
+    /** Returns records of the waiting messages. `restore` can read them again. */
     records: () =>
       [...waiting].map(([number, { message, tries }]) => ({
         channel,

@@ -93,7 +93,7 @@ const BOUND_REACHED = 'only the last changed bicycles were read; raise --resync-
 export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   /** The start of the current gap. It is kept until the lists are read for this gap. */
   mark: Mark | undefined;
-  /** The next request to read the lists, if there is one. */
+  /** The next request to read the lists; undefined when none is due. */
   wanted: Omit<Missed, 'mark'> | undefined;
   /** The current or last request to read the lists. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
@@ -521,7 +521,8 @@ function newLook(look: number, floorMs: number) {
   return {
     ...{ look, floorMs, pages: 0 },
     /**
-     * The `modified` times of the first and the last item. Undefined once an item was out of order.
+     * The `modified` times of the first and the last item of the pass. `lastMs` is undefined after
+     * an item that was out of order.
      */
     headMs: undefined as number | undefined,
     lastMs: Number.POSITIVE_INFINITY as number | undefined,

@@ -203,7 +203,10 @@ function firstOf(item: Bicycle, now: Moment): KnownBicycle {
   };
 }
 
-/** The known bicycles of a store, with the rules for merging and comparing. */
+/**
+ * The bicycles that fleet knows, and the rules for merging messages and list items into them. A
+ * store holds their data.
+ */
 export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;

@@ -71,8 +71,9 @@ export class GapLog {
   }
 
   /**
-   * Closes the gap if the connection is back. Returns the gap, or undefined when it stays open or
-   * nothing was missing: the service resent every message, and lists showed no change.
+   * Closes the gap if the connection is back. Returns the closed gap. Returns undefined when the
+   * gap stays open, or when nothing was missed: the service resent every message, and the lists
+   * showed no change.
    */
   close(): ClosedGap | undefined {
     const gap = this.open;

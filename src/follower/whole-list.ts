@@ -61,7 +61,7 @@ const LONGEST_UNPROVEN_PAUSE_MS = 6 * 3_600_000;
 
 export class WholeList extends Reader<WholeAnswer, WholeResult> {
   readonly #onProven: OnProven;
-  /** The next request to read the whole list, if there is one. */
+  /** The next request to read the whole list; undefined when none is due. */
   wanted: Wanted | undefined;
   /** The number of bicycles read so far, and the counts of the lists that are known. */
   progress = { read: 0, counts: [] as (number | undefined)[] };

@@ -48,7 +48,7 @@ export function wholePolygonsOf(geometry: unknown): number[][][][] | undefined {
   return polygons.length > 0 && isWhole ? polygonsOf(geometry) : undefined;
 }
 
-/** Returns the polygons of a geometry as sent, which may be invalid. */
+/** Returns the polygons of a geometry without checking them. */
 function partsOf(geometry: unknown): readonly unknown[] {
   const { type, coordinates } = (geometry ?? {}) as { type?: unknown; coordinates?: unknown };
   if (!Array.isArray(coordinates)) return [];

@@ -57,7 +57,8 @@ export function unpack(body: Readable, coding: string): Readable {
 }
 
 /**
- * Before the bytes of a body arrive, at most this much memory is reserved for its `Content-Length`.
+ * The maximum memory that is reserved for a body before its bytes arrive. A sender may declare a
+ * much larger `Content-Length`.
  */
 const MOST_RESERVED_BYTES = 1024 * 1024;
 

@@ -32,7 +32,7 @@ export function openSeen(limit = Number.POSITIVE_INFINITY): Seen {
   };
 }
 
-/** Like `openSeen`, but for keys instead of items. `add` returns true when the key is new. */
+/** Like `openSeen`, but remembers keys instead of items. `add` returns true for a new key. */
 export function openSeenKeys(limit: number) {
   let recent = new Set<string>();
   let earlier = new Set<string>();

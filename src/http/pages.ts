@@ -281,7 +281,10 @@ function withPage(query: Query, page: number): Query {
   return query.map(([name, value]) => (name === 'page' ? [name, String(page)] : [name, value]));
 }
 
-/** Requests this many pages ahead. This hides a latency of 20 ms without burdening the service. */
+/**
+ * The number of pages that are requested ahead. It hides a latency of 20 ms and does not overload
+ * the service.
+ */
 export const PAGES_AHEAD = 10;
 
 export interface PageOptions {

@@ -281,8 +281,8 @@ function isScaled(tokens: readonly Token[]): boolean {
 }
 
 /**
- * Reads a section of a date or time. `m` means minutes after hours or before seconds, otherwise
- * months.
+ * Returns how a date or time format is read. The letter `m` stands for minutes after hours or
+ * before seconds, and otherwise for months.
  */
 function readDateSection(tokens: readonly Token[]): NumberReading {
   const units = tokens.filter(({ kind }) => ['date', 'clock', 'month-or-minute'].includes(kind));

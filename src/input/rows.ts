@@ -326,7 +326,7 @@ const SHOWN_RANGES = 10;
  */
 function refuseMergedCells(ranges: readonly MergedRange[], { rows, columns }: UsedCells): void {
   if (ranges.length === 0) return;
-  // For each n, the number of columns that fleet reads among the first n columns.
+  // Element n is the number of columns that fleet reads among the first n columns.
   const counts = [0];
   for (const isUsed of columns) counts.push((counts.at(-1) ?? 0) + (isUsed ? 1 : 0));
   const countUpTo = (column: number) => counts[Math.min(column, columns.length)] ?? 0;

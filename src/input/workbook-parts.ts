@@ -92,7 +92,8 @@ async function readRelationships(open: OpenPart, part: string): Promise<Map<stri
       if (Id === undefined || Type === undefined || Target === undefined) return;
       if (relationships.size >= MOST_RELATIONSHIPS)
         throw new PackageError('it has too many relationships');
-      // Workbooks in the strict format use different URLs for the types. The last word is the same.
+      // Workbooks in the strict format use other URLs for the types of relationships. The part
+      // after the last slash is the same.
       const type = Type.slice(Type.lastIndexOf('/') + 1);
       relationships.set(Id, { type, target: resolveTarget(folder, Target) });
     },

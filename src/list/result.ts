@@ -34,8 +34,8 @@ export async function printRows<T>(
 }
 
 /**
- * Renders at most this many items and characters at once. A page can be very long, and its whole
- * output would need too much memory.
+ * The maximum number of items, and of their characters, that are rendered at once. The output of a
+ * whole page could need too much memory.
  */
 const AT_ONCE = { items: 1000, characters: 2 ** 20 };
 

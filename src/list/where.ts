@@ -200,8 +200,8 @@ function compare(found: unknown, wanted: string, now: Now): number | undefined {
 const FORMAL_TIME = /^(?:\d{4}-\d\d-\d\d|-\d)/;
 
 /**
- * Caches parsed times while the current time stays the same, because all items of a list are
- * compared with the same times.
+ * A cache of parsed times. All items of a list are compared with the same few times. The cache is
+ * emptied when the current time or the zone changes.
  */
 let readTimes: { ms: number; zone: TimeZone; times: Map<string, number | undefined> } | undefined;
 const MOST_REMEMBERED_TIMES = 100;

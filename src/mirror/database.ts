@@ -60,8 +60,8 @@ export interface OpenOptions {
 /** The number of rows in a chunk. More rows need more memory; fewer rows are slower. */
 export const CHUNK_ROWS = 500;
 /**
- * The maximum length of a value that a query returns. It equals the limit for a response of the
- * service.
+ * The maximum length of a single value in the result of a query. It equals the size limit of a
+ * response from the service.
  */
 export const MOST_VALUE_CHARACTERS = 64 * 1024 * 1024;
 

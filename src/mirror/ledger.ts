@@ -360,8 +360,8 @@ export class Ledger implements FleetStore {
     const left = isMoved ? this.#leaving.get(entry.uuid) : undefined;
     if (left !== undefined) {
       this.#leaving.delete(entry.uuid);
-      // The bicycle returned to the state that it had left. Its state in between is unknown and is
-      // recorded as null.
+      // The bicycle returned to the state that it had left. The state in between is unknown, so
+      // null is recorded for it.
       const isBack = after.state === left.state && after.state !== REENTERED_STATE;
       if (isBack && !left.isRecorded)
         this.#recordLeft(left, readTime(timeOf(before, after, from, isPlausible)));

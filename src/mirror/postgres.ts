@@ -224,7 +224,8 @@ async function read(pool: Pool, sql: string, values: readonly Value[]): Promise<
     // The transaction is read-only and never committed, so that even "explain analyze create table"
     // changes nothing.
     await client.query(`${BEGIN_READING}; ${CHECK_CONNECTION}`);
-    // Only statements of the program have values. A statement from the user may contain other `?`.
+    // The values of a statement replace its `?`. Statements from the user have no values, and a `?`
+    // in them can mean something else.
     const text = values.length === 0 ? sql : numberParameters(sql);
     const cursor = client.query(
       new Cursor<Value[]>(text, values.map(bind), { rowMode: 'array', types: TYPES }),
@@ -475,8 +476,8 @@ function asPostgresError(
   isQuery: boolean,
 ): unknown {
   if (error instanceof FleetError) return error;
-  // When a host name has several addresses, the error contains one error for each. The first one
-  // tells the reason.
+  // When a host name has several addresses, the error contains one error for each address. The
+  // first one describes the problem.
   const text = reasonOf(messageOf(error) === '' ? (error as AggregateError).errors?.[0] : error);
   // `pg` sets no code when the server asks for a password and none is set.
   const code = text.startsWith('SASL') ? '28000' : codeOf(error);

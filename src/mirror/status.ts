@@ -22,7 +22,8 @@ export type MirrorStatus = Awaited<ReturnType<typeof readStatus>>;
 function conditionOf(lease: Lease, now: string) {
   const { heartbeat, owner, state } = lease;
   const isWritten = isAlive(lease, now);
-  // A new writer has written nothing yet. Its first batch records the time before it as a gap.
+  // A new writer that has not written a batch yet. The time before its first batch will be recorded
+  // as a gap.
   const isStarting = isWritten && state?.owner !== owner;
   const receivedMs =
     (isWritten && !isStarting ? readTime(heartbeat) : state?.heardMs) ?? Number.NaN;
@@ -107,8 +108,8 @@ function known(figure: number): number | undefined {
 }
 
 /**
- * Reads gaps. Each gap has the number of its changes that were found afterwards. `tail` is SQL for
- * the conditions, the order and the limit.
+ * Reads gaps. `found` is the number of changes from a gap that were found afterwards. `tail` is SQL
+ * with the conditions, the order and the limit.
  */
 export async function readGaps(database: Database, tail: string, ...values: readonly Value[]) {
   const rows = await database.all(

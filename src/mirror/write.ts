@@ -92,7 +92,7 @@ function join(leases: readonly Lease[], { organizations }: Writer): Before {
   return {
     heardMs: least(states.map((state) => state?.heardMs)),
     checkedMs: least(states.map((state) => state?.checkedMs)),
-    // False when an organization is new, because its list was not read yet.
+    // False while an organization is new and its list was not read yet.
     isWhole: states.length > 0 && states.every((state) => state?.isWhole === true),
     proven: states.every(isSame) ? first?.proven : undefined,
     leaving: states.flatMap((state) => state?.leaving ?? []),
@@ -174,7 +174,7 @@ export async function commit(database: Database, writer: Writer, batch: Batch): 
   });
 }
 
-/** Writes a gap as one row for each organization. */
+/** Writes a gap. Each organization of the writer gets its own row. */
 async function writeGap(
   database: Database,
   { organizations }: Writer,

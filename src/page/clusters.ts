@@ -25,8 +25,8 @@ interface Mark extends Point {
  */
 const MARK_RADIUS = 0.42;
 /**
- * The maximum number of passes. Each pass merges most of the overlapping marks, so a few passes are
- * enough for 100,000 bicycles.
+ * The maximum number of rounds in which overlapping marks are merged. Each round merges most of
+ * them, so a few rounds are enough for 100,000 bicycles.
  */
 const MOST_PASSES = 30;
 /**

@@ -2,7 +2,7 @@
 
 import { DAY_MS, HOUR_MS } from '../system/time-units.js';
 
-/** The groups by the time since the last position, shortest first. */
+/** Groups of bicycles by the time since their last position, shortest first. */
 const SILENCES = [
   ['within an hour', HOUR_MS],
   ['within a day', DAY_MS],

@@ -122,7 +122,7 @@ function drawTable(table: Table): void {
     const bicycle = state.listed[Math.floor((clientY - top) / ROW_PIXELS)];
     if (bicycle !== undefined) onChoose(bicycle);
   };
-  // The scrolling grid is the element that gets the keyboard focus.
+  // The keyboard focus is on the grid, which scrolls, and not on its rows.
   const attributes = {
     role: 'grid',
     class: 'table',

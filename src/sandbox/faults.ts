@@ -3,7 +3,7 @@
 import type { Random } from '../system/random.js';
 import { TYPED_UNITS_MS } from '../system/time-units.js';
 
-/** The properties of a request by which a fault decides whether it applies. */
+/** The properties of a request that decide whether a fault applies to it. */
 export interface FaultTarget {
   server: 'api' | 'push';
   method: string;

@@ -76,7 +76,7 @@ export function refuseField(field: string, message: string, code: string): Probl
   return new Problem(400, { [field]: [{ message, code }] });
 }
 
-/** Makes a 404, also for resources that the viewer may not see. */
+/** Returns a 404 error. It is also used when the resource exists but the viewer may not see it. */
 export function refuseUnknown(message = 'Not found.'): Problem {
   return refuse(404, message, 'not_found');
 }

@@ -70,7 +70,10 @@ export function availableTransitions(state: string): ServedTransition[] {
   );
 }
 
-/** Returns the usual transition into a state, for the history of a bicycle that started in it. */
+/**
+ * Returns the usual transition into a state. It is the first entry in the history of a bicycle that
+ * was created in this state.
+ */
 export function usualTransitionInto(state: string): ServedTransition | null {
   return NAMES.find((name) => TRANSITION_TABLE[name].to === state) ?? null;
 }

@@ -10,7 +10,7 @@ import { FORMATS, type Format } from '../terminal/formats.js';
 export type SettingFlags = {
   [Flag in 'profile' | 'baseUrl' | 'sseUrl' | 'apiVersion' | 'output']?: string;
 } & {
-  /** The timeout is in seconds. `retries` is the number of retries. */
+  /** The timeout in seconds, and the number of retries. */
   [Flag in 'timeout' | 'retries']?: number | string;
 };
 

@@ -144,8 +144,9 @@ export async function within<T>(
 }
 
 /**
- * Runs the action at the earliest requested time. A new request for a later time does not set a new
- * timer, because an early call costs less than a new timer for each message.
+ * Returns a timer that runs the action at the earliest of the requested times. A request for a
+ * later time is ignored: the action runs too early then, which costs less than a new timer for each
+ * message.
  */
 export function openTimer(clock: Clock, action: () => void) {
   let dueMs = Number.POSITIVE_INFINITY;

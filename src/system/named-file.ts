@@ -67,7 +67,7 @@ async function isPipeWithoutReader(path: string, error: unknown): Promise<boolea
   return stats?.isFIFO() === true;
 }
 
-/** Whether fleet may have to wait when it reads or writes the file. */
+/** Whether reading or writing the file can block: it is a named pipe or a socket. */
 function mustWait(stats: Stats): boolean {
   return stats.isFIFO() || stats.isSocket();
 }

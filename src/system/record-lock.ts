@@ -16,8 +16,7 @@ const LONGEST_BEAT_MS = 60_000;
 const BEATS_OF_SILENCE = 2;
 
 /**
- * How many times per heartbeat interval a waiting run reads the file to see whether the holder is
- * alive.
+ * How many times per heartbeat interval the file is read to see whether its holder is still alive.
  */
 const LOOKS_A_BEAT = 6;
 

@@ -325,8 +325,8 @@ function hideEncoded(text: string, search: Search): string {
 
 /**
  * Returns the ranges of the text that contain a secret after the text is decoded once or several
- * times. All rounds search the same text. If a round hid only a part of a secret, the next round
- * could not find the rest.
+ * times. Nothing is hidden between the rounds of decoding. Otherwise a round that found only a part
+ * of a secret would prevent the next round from finding the rest.
  */
 function findInEachRound(text: string, search: Search): SecretRange[] {
   const ranges: SecretRange[] = [];

@@ -51,7 +51,7 @@ export function clean(text: string): string {
   return PRINTABLE_ASCII.test(text) ? text : text.replace(HIDDEN(), symbolOf);
 }
 
-/** Matches texts that need no changes in a cell of a file. */
+/** Matches texts that can be written unchanged into a cell of a file. */
 const PRINTABLE_LINES = /^[\x20-\x7E\t\n\r]*$/;
 
 /**

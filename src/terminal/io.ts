@@ -211,7 +211,8 @@ function openStatus() {
   };
   return {
     draw(line: string, write: Output['write']): void {
-      // Another program's unfinished line would be overwritten, so nothing is drawn on it.
+      // When other output has stopped in the middle of a line, nothing is drawn, because it would
+      // overwrite that line.
       if (line === '' || isWithinLine || isHeld) takeAway();
       else {
         drawnBy = write;

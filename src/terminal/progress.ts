@@ -23,8 +23,8 @@ export interface Showing {
 
 export interface ProgressOptions {
   /**
-   * Returns the text of the line. `width` is the width of the terminal. Called each time the line
-   * is drawn. The text is then cleaned, and cut to the width.
+   * Returns the text of the line. `width` is the available number of columns. Called each time the
+   * line is drawn. The text is then cleaned, and cut to the width.
    */
   draw(width: number): string;
   /** The time between two lines when stderr is not a terminal. Without it, no lines are written. */

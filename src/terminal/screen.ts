@@ -16,7 +16,8 @@ const END_FRAME = `${ESCAPE}[?2026l`;
 
 export interface Screen {
   /**
-   * Returns the text that updates the changed lines. It is empty while the shell uses the terminal.
+   * Returns the text that redraws the changed lines. It is empty while fleet is suspended and the
+   * shell uses the terminal.
    */
   frame(lines: readonly string[]): string;
   /** Restores the terminal. */
@@ -107,7 +108,7 @@ function drawChanges(lines: readonly string[], before: readonly string[]): strin
   return text === '' ? '' : `${BEGIN_FRAME}${text}${END_FRAME}`;
 }
 
-/** Passes keys on. For a key such as Ctrl-C, sends the signal instead. */
+/** Passes typed keys to `onKey`. A key such as Ctrl-C sends its signal to the process instead. */
 function handKeys(text: string, onKey: (key: Key) => void): void {
   for (const key of readKeys(text)) {
     const signal = SIGNAL_KEYS.get(key);

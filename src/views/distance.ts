@@ -1,4 +1,5 @@
-// The distance between two places, and the column DISTANCE of lists with an area.
+// Computes the distance between two places. Defines the column DISTANCE, which lists with an area
+// have.
 
 import { greatCircleMetres } from '../globe/projection.js';
 import type { ListedItem, Shape } from '../terminal/formats.js';

@@ -103,8 +103,8 @@ export const MEASUREMENTS: readonly string[] = [
 ];
 
 /**
- * The maximum number of fields that a line names, and the maximum lengths of a field's name and of
- * a text.
+ * The maximum number of field names in a line, the maximum length of a field name, and the maximum
+ * length of a text.
  */
 const NAMED_FIELDS = 12;
 const FIELD_CHARACTERS = 100;

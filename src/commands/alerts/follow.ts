@@ -166,7 +166,7 @@ async function openAlerts(
   };
 }
 
-/** The part of the summary about deliveries, for runs without `--exec` and `--post`. */
+/** The summary of deliveries for runs without `--exec` and `--post`: all zeros. */
 const NO_DELIVERIES = { fields: { executed: 0, exec_failed: 0 }, facts: [], isPromise: false };
 
 /**

@@ -15,8 +15,8 @@ export const CLOCK_MARGIN_MS = 2 * 3_600_000;
 /** The maximum number of alerts that are read in one pass. */
 const READING_LIMIT_ITEMS = 20_000;
 /**
- * The number of pages that are read to find changes of older alerts, when the service cannot sort
- * by `modified`.
+ * The number of pages that a pass reads to find changes of older alerts. Used when the service
+ * cannot sort by `modified`.
  */
 const CHANGES_LIMIT_PAGES = 20;
 

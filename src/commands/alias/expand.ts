@@ -222,7 +222,10 @@ export function commandName(command: Command): string {
   return pathOf(command).replace(/^\S+ ?/, '');
 }
 
-/** Returns the flag of a command that can have a default. */
+/**
+ * Returns the flag with this name, or undefined when the command has no such flag or when the flag
+ * must not have a default.
+ */
 export function findFlag(command: Command, name: string): Option | undefined {
   if (isNeverDefault(command, name)) return undefined;
   return flagsOf(command).find(({ long }) => long === `--${name}`);
@@ -248,7 +251,10 @@ const ALTERNATIVES: readonly (readonly string[])[] = [
   ['--radius', '--bbox'],
 ];
 
-/** Whether a typed flag or a variable replaces the default of an option. */
+/**
+ * Whether the stored default of an option does not apply, because the user typed a flag or set a
+ * variable that replaces it.
+ */
 function isReplaced(
   option: Option,
   values: ReadonlyMap<string, readonly string[]>,

@@ -118,8 +118,8 @@ interface LoginTarget {
   /** Why the login is not stored in the profile in use. Undefined when it is. */
   reason?: string;
   /**
-   * The previous address of the profile, if it belonged to another service. The profile's other
-   * values are then removed.
+   * The previous address of the profile. Set when the login changes the profile to another service;
+   * the profile's other values are then removed.
    */
   replaced?: URL;
 }

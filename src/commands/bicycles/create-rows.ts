@@ -41,7 +41,7 @@ const MOST_CHARACTERS = 256 * 1024 * 1024;
 /** Reading stops after this many problems. */
 const MOST_PROBLEMS = 1000;
 
-/** How many problems an error lists after the first one. */
+/** The maximum number of further problems that an error lists after the first one. */
 const PROBLEMS_SHOWN = 10;
 
 /** The fields that a row can set. */

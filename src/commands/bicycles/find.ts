@@ -114,8 +114,8 @@ async function remember(
 }
 
 /**
- * The maximum length of a text in a query, because services limit the length of a URL. A longer
- * text is shortened. The beginning of the text finds every bicycle that the whole text would find.
+ * The maximum length of a text in a query, because services limit the length of a URL. Of a longer
+ * text, only the beginning is sent. It finds every bicycle that the whole text would find.
  */
 const LONGEST_QUERY_CHARACTERS = 200;
 

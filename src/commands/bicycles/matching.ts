@@ -15,7 +15,7 @@ export const NAMING = ['name', 'serial_number', 'bleid'] as const;
 export const MATCH_KINDS = ['exact', 'other case', 'part'] as const;
 export type MatchKind = (typeof MATCH_KINDS)[number];
 
-/** The matching bicycles, by UUID in lower case, and how closely they match. */
+/** The bicycles that a text matches, by UUID in lower case, and the kind of match. */
 export interface Matches {
   readonly kind: MatchKind;
   readonly found: Map<string, Item<Bicycle>>;

@@ -123,8 +123,9 @@ function unreadRow(rule: Rule, reason: string): RuleRow {
 }
 
 /**
- * Handles a new result. Returns a change when the verdict has differed from the reported one for at
- * least `holdMs`. A first verdict of `ok` is not reported as a change.
+ * Handles a new result of a rule. Returns a change when the new verdict has lasted for at least
+ * `holdMs` and differs from the verdict that was reported last. A first verdict of `ok` is not a
+ * change.
  */
 export function stepVerdict(
   state: RuleState,

@@ -31,7 +31,7 @@ export interface Examination extends CheckedSettings {
   context: Context;
   /** The role that the flag `--role` names. */
   role: TopicRole | undefined;
-  /** A signal that is aborted when the total time of all requests is over. */
+  /** A signal that is aborted when the time limit for all checks is over. */
   limit: AbortSignal;
   /**
    * The UUID of the organization in the settings. Undefined when none is set or it was not found.

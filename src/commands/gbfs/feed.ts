@@ -60,9 +60,9 @@ export interface LastRental {
   /** Returns a vehicle ID that changes after every rental and does not reveal the bicycle. */
   idOf(uuid: string): string;
   /**
-   * The earliest time at which the rental may have ended. Earlier reports must not be published,
-   * because they would connect the old ID with the new one. Neither must reports in the same
-   * second, because the feed publishes whole seconds.
+   * The earliest time at which the last rental may have ended. Reports from before this time are
+   * not published: they would show that the old and the new ID belong to the same bicycle. Reports
+   * from the same second are not published either, because the feed contains whole seconds.
    */
   readonly sinceMs: number | undefined;
 }

@@ -31,8 +31,8 @@ export async function readSystem(
   problems: string[],
 ): Promise<System> {
   /**
-   * An invalid field is present with the value undefined, so that it is not also reported as
-   * missing.
+   * The valid fields. An invalid field is added with the value undefined, so that it is not also
+   * reported as missing.
    */
   const system: { [Name in SystemName]?: string | undefined } = {};
   const take = (from: string, written: string, value: unknown) => {

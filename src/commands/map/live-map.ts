@@ -24,7 +24,10 @@ export interface LiveMapInput {
   look: Look;
 }
 
-/** Returns a map. Its automatic view stays the same from one frame to the next when possible. */
+/**
+ * Returns an object that draws the frames of a live map. When the user has not chosen a view, a
+ * frame keeps the view of the previous frame if possible.
+ */
 export function openLiveMap() {
   let kept: { view: View; width: number; height: number } | undefined;
   return {

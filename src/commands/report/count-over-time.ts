@@ -32,8 +32,8 @@ interface Tally {
   changes: number;
   alerts: number;
   /**
-   * Whether a change in this time was only found by reading the list. Other changes may have
-   * happened before it without being noticed.
+   * Whether a change in this part of the period was found only by reading the list. Earlier changes
+   * may then have been missed.
    */
   hasListChange: boolean;
 }

@@ -14,7 +14,10 @@ export function drivenMetres(from: Spot, to: Spot): number {
   return Math.round(greatCircleMetres(from, to) * DETOUR_FACTOR);
 }
 
-/** The signal is checked after this many rows of the table, which take a few milliseconds. */
+/**
+ * After this many rows of the table (a few milliseconds), the code checks whether the signal was
+ * aborted.
+ */
 const ROWS_A_SLICE = 100;
 
 /**

@@ -45,7 +45,7 @@ export class Board {
   staleAlerts: StaleAlerts | undefined;
   #alertsReadAtMs: number | undefined;
   isOver = false;
-  /** The work that keys have requested since the last `takeRequests`. */
+  /** The requests from key presses since the last call of `takeRequests`. */
   #requests: BoardRequest[] = [];
 
   constructor(home: BoardView['home'] = 'fleet') {

@@ -181,8 +181,8 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 }
 
 /**
- * Yields the data lines of complete events. Reads from the socket only after the library has
- * processed the lines and the consumer has room (back-pressure).
+ * Yields the data lines of complete events. Waits with the next bytes until the library has
+ * processed the last ones and the consumer has room (back-pressure).
  */
 async function* readEvents(
   body: Readable,

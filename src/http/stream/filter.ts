@@ -10,7 +10,10 @@
 // depend on the size of the chunks. Texts are decoded as latin1, so their length is their number of
 // bytes.
 
-/** The position in a stream, and other information that is not the data of an event. */
+/**
+ * The position in a stream, and the other facts about a stream that are not part of the data of an
+ * event.
+ */
 export interface StreamPosition {
   /** The id of the last complete event, as latin1; '' when no event had an id. */
   lastEventId: string;
@@ -130,7 +133,7 @@ export function filterEvents(
   };
 }
 
-/** Returns the state of a new event. Its data lines are dropped when it becomes too large. */
+/** Returns the state of a new, empty event. */
 function newEvent() {
   return { dataLines: '', bytes: 0, id: undefined as string | undefined };
 }

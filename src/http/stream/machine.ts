@@ -68,7 +68,9 @@ export class TopicMachine {
    * the service resent the missed events.
    */
   #outage: Outage | undefined;
-  /** The start of the period whose changes the next resync must find. */
+  /**
+   * The start of the time whose changes may be missing. The next resync must find these changes.
+   */
   #resyncSince: Happened | undefined;
   #cancelResync = () => {};
 
@@ -209,8 +211,8 @@ export class TopicMachine {
 
   /** Whether no later attempt can succeed. */
   #isFinal(cause: Cause, ending: ConnectionEnd, downMs: number): boolean {
-    // A missing token file is a wrong setting at the start. Later, another process may just be
-    // writing the file.
+    // When fleet starts, a missing token file is a wrong setting. Later, the file may be missing
+    // for a moment while another process writes it.
     if (cause === 'token')
       return ending.error.isLasting && this.#life === undefined && this.#failures === 0;
     const status = ending.answer?.status;
@@ -241,8 +243,8 @@ function elapsedMs(from: Happened, to: Happened): number {
 const NUMBERED_ID_CHARACTERS = 100;
 
 /**
- * Whether `first` is the number after `last`, so that no event is missing between these ids. Other
- * ids prove nothing (section 6.1: "not shown").
+ * Whether the id `first` directly follows the id `last`: it ends with the next number. No event is
+ * missing between these ids. Other ids prove nothing (section 6.1: "not shown").
  */
 function isNextId(last: string, first: string): boolean {
   const [, prefix, number] = /^(.*?)(\d+)$/.exec(last.slice(0, NUMBERED_ID_CHARACTERS)) ?? [];

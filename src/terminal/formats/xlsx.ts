@@ -22,7 +22,9 @@ const MOST_COLUMNS = 16_384;
 const NARROWEST_COLUMN = 6;
 const WIDEST_COLUMN = 60;
 const TIME_WIDTH = 19;
-/** The width of a longer text is not measured. Its column has the maximum width. */
+/**
+ * The maximum length of a text that is measured. The column of a longer text has the maximum width.
+ */
 const MEASURED_CHARACTERS = 500;
 /** The width that the button of the filter needs in a header. */
 const FILTER_WIDTH = 3;
