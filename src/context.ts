@@ -201,7 +201,8 @@ export function openContext(
   const { clock } = world;
   const { signal } = signals;
   const zone = openTimeZone(flags.timezone);
-  // Every request in flight adds a listener. With up to 64 of them, Node would warn of a leak.
+  // Each request in flight adds a listener to the signals, up to 64 of them. Without this call,
+  // Node would warn of a memory leak.
   setMaxListeners(0, signal, signals.urgentSignal);
   const notice = async (line: string) => {
     if (flags.quiet === true) return;

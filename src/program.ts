@@ -52,8 +52,8 @@ type AddNoun = (program: Command, run: Run, verb?: string) => void;
 type Nouns = { readonly [name: string]: () => AddNoun | Promise<AddNoun> };
 
 /**
- * Nouns that do not depend on other nouns. The first one is loaded together with the root, because
- * most commands begin with it. Each other noun is loaded separately.
+ * The nouns for daily work. `bicycles` is loaded together with the root command, because most
+ * commands begin with it. The others are loaded when they are needed.
  */
 const WORK: Nouns = {
   bicycles: () => addBicycles,

@@ -33,7 +33,7 @@ export interface TokenAnswer {
   readonly refreshToken: string | null | undefined;
 }
 
-/** The tokens with which a renewal asks for a new token. */
+/** The values of the last login or renewal that a renewal sends to get a new token. */
 export interface RenewalInput {
   readonly token: string;
   readonly refreshToken?: string | null | undefined;

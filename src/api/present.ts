@@ -18,9 +18,9 @@ export interface Present {
 const MOST_SINGLE_READS = 100;
 
 /**
- * Reads the targets. The result lacks targets that the service shows neither at their URL nor in
- * its list. Assumed: single bicycles can be read; a service without such URLs has only the list.
- * Throws when the service cannot be reached.
+ * Reads the current data of the targets. The result does not contain a target that the service
+ * shows neither at its URL nor in the list. Assumed: single bicycles can be read; a service without
+ * such URLs has only the list. Throws when the service cannot be reached.
  */
 export async function readPresent(
   client: Client,

@@ -163,8 +163,8 @@ export interface PlannedActionsOptions {
    */
   observedAt(target: PlanTarget): string | undefined;
   /**
-   * Returns the transition that led to the observed state of the target. The rule `nothing-later`
-   * compares the history with it.
+   * Returns the transition after which the target was in its observed state. The rule
+   * `nothing-later` checks that the service's history contains no later one.
    */
   ownTransition?(target: PlanTarget): string;
   /** Values that identify the journal of the run. */

@@ -296,7 +296,9 @@ function noteRun({ runs }: Journal, { claim, released, run, start, at }: Journal
   });
 }
 
-/** Accepts times up to one day in the future, because the clocks of two machines can differ. */
+/**
+ * Times up to one day in the future are accepted, because the clocks of two machines can differ.
+ */
 const LARGEST_CLOCK_DIFFERENCE_MS = DAY_MS;
 
 /**

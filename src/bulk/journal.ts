@@ -22,7 +22,7 @@ export type OpenJournal = ReturnType<typeof openRecords>;
  */
 const LONGEST_SILENCE_MS = 1.5 * BEAT_MS;
 
-/** The first flush that takes longer than this is reported. */
+/** Only the first flush that takes longer than this is reported. */
 const SLOW_FLUSH_MS = 1000;
 
 export interface JournalOptions extends LockOptions {
@@ -248,7 +248,7 @@ interface LastCheck {
   atMs: number;
   /** How long the process had been suspended in total until the check. */
   suspendedMs: number;
-  /** The number of bytes that the process is appending at this moment. */
+  /** The number of bytes that the process is just appending and that may not be in the file yet. */
   writing: number;
 }
 
@@ -302,7 +302,7 @@ interface Announcement {
   transition?: string | undefined;
 }
 
-/** The values and functions that `openRecords` needs to write records. */
+/** The values and functions with which `openRecords` writes its records. */
 interface RecordsOptions {
   clock: Clock;
   append(text: string): Promise<void>;

@@ -14,7 +14,7 @@ import { escapeJson } from '../terminal/clean.js';
 import type { ChangeResult, Outcome } from '../views/action.js';
 import type { BulkChange, Task, TaskEnd } from './plan.js';
 
-/** Returns a result with the known fields. All other fields are null. */
+/** Returns a complete result: the known fields, and null for all other fields. */
 export function resultOf(outcome: Outcome, known: Partial<ChangeResult> = {}): ChangeResult {
   return {
     outcome,
@@ -73,7 +73,7 @@ function readChange(
   return { uuid, name: textOrNull(name), state: textOrNull(state) };
 }
 
-/** Whether an error field has content. A bicycle can have an empty `errors` field. */
+/** Whether an error field has content. An `errors` field can be empty in the data of a bicycle. */
 function saysSomething(value: unknown): boolean {
   if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
   return value !== null && value !== false && value !== '';

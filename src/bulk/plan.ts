@@ -166,7 +166,7 @@ export interface Turn extends Task {
 
 /** The facts that the answers of this run have shown so far. */
 export interface ShownByAnswers {
-  /** The states that bicycles had after the change. */
+  /** The states of bicycles in the answers to their changes. */
   reached: ReadonlySet<string>;
   /** The UUIDs of the bicycles that other tasks created. */
   made: ReadonlySet<string>;

@@ -65,7 +65,7 @@ export function helpConfiguration(): HelpConfiguration {
   };
 }
 
-/** Matches a heading. A line that matches is not the end of a paragraph. */
+/** Matches a heading. A heading is never part of a paragraph. */
 export const HEADING = /^\S.{0,38}:$/;
 
 /** Formats a heading. Commander removes the escape sequences when colours are off. */

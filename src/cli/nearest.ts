@@ -5,8 +5,8 @@ import { type FleetError, usageError } from '../errors.js';
 import { hideLikelyTokens } from '../system/secrets.js';
 
 /**
- * A number that is larger than the length of any word. When a word begins with the typed text, its
- * distance is divided by this number. Such a word is then closer than any word that would need a
+ * Reduces the distance of words that begin with the typed text: it is divided by this number, which
+ * is larger than the length of any word. Such a word is then closer than any word that needs a
  * correction.
  */
 const LONGEST_WORD = 1000;

@@ -213,8 +213,8 @@ function sameWords(one: readonly string[], other: readonly string[]): boolean {
 }
 
 /**
- * Splits a line into words and flags. A flag of another tool takes a value when the corresponding
- * flag of fleet does.
+ * Splits a line into words and flags. A flag of another tool takes a value if the flag of fleet
+ * with the same meaning takes one.
  */
 function splitLine(program: Command, argv: readonly string[]): SplitLine {
   const words: string[] = [];
@@ -340,7 +340,10 @@ function fits(placeholder: string, word: string): boolean {
   }
 }
 
-/** Replaces flags and values of other tools by the flags and values of the command. */
+/**
+ * Replaces flags and values that only other tools have by those of the command that have the same
+ * meaning.
+ */
 function correctFlags(
   program: Command,
   words: readonly string[],

@@ -99,7 +99,10 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
     }
   }
 
-  /** Delivers a message or sets it aside. Returns false when the message stays in the queue. */
+  /**
+   * Delivers a message, or gives up and sets it aside. Returns false when neither happened and the
+   * message stays in the queue.
+   */
   async function deliverFirst(message: Message): Promise<boolean> {
     let refusals = 0;
     for (;;) {

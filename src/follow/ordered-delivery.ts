@@ -48,7 +48,7 @@ export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>)
     }
   }
 
-  /** Waits for the deliveries, but not longer than STALL_MS. */
+  /** Waits until the deliveries are done, but at most for STALL_MS. */
   async function waitShortly(): Promise<void> {
     const done = new AbortController();
     await Promise.race([last, sleep(clock, STALL_MS, done.signal).catch(() => {})]);

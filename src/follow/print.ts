@@ -66,7 +66,7 @@ export async function openPrinter(
     ? await openJson(context, stderr, signal)
     : await openLines(context, stderr);
   return async (items, onDelivered) => {
-    // A message without JSON text was already reported on stderr, so it is skipped.
+    // A message without JSON text is skipped. The reason was already reported on stderr.
     const printed = isJson ? items.filter(({ data }) => data !== undefined) : items;
     onDelivered(items.length - printed.length);
     const texts = await textsOf(printed);

@@ -29,7 +29,8 @@ export async function keptKey(
     const write = (isNew: boolean) =>
       writeWholeFile(path, `${fresh}\n`, { isNew, mode: OWN_FILE_MODE });
     await makeFolder(folder, OWN_FOLDER_MODE);
-    // If two runs start at the same moment, the first file counts, and both runs use its key.
+    // If two runs start at the same moment, one of them creates the file first. The other run then
+    // fails here and uses the key in that file.
     try {
       write(true);
     } catch (error) {

@@ -176,7 +176,7 @@ function firstQuery({ filters, order, hasLargePages }: AlertFeedOptions): Query 
 
 /** The consumer's decision after a page. */
 export interface PageResult {
-  /** Whether the page had an alert that is new to the consumer. */
+  /** Whether the page contained an alert that the consumer did not know yet. */
   readonly hasNews: boolean;
   /** Whether the consumer needs no more pages. */
   readonly isEnough: boolean;

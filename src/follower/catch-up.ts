@@ -63,8 +63,8 @@ type Pass = ReturnType<typeof newPass>;
  */
 const READING_PAUSE_MS = 10_000;
 /**
- * The pause after a list could not be read. It is longer than the retries of the HTTP client. It
- * grows while the service refuses the request.
+ * The pause after a failed attempt to read a list. It is longer than the pauses between the retries
+ * of the HTTP client, and grows while the service refuses the request.
  */
 const UNREAD_PAUSE_MS = 30_000;
 const LONGEST_REFUSED_PAUSE_MS = 5 * 60_000;
@@ -136,8 +136,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Requests a read of the lists, with at most `mostPages` pages for each organization. With 0,
-   * only the counts of the lists are read.
+   * Requests that the lists are read, with at most `mostPages` pages for each organization. With 0
+   * pages, only the counts of the lists are requested.
    */
   want(sinceWallMs: number | undefined, mostPages: number, now: Moment) {
     // Without a known gap, the reason is a message that could not be read. Everything before it
@@ -249,8 +249,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
         pass.missing?.delete(uuid);
         this.#takeListed(pass, bicycle, organizations[0] ?? '', mergedBefore);
       } else if (this.#hasAddresses && pass.mark !== undefined) {
-        // Assumed: a service without URLs for bicycles also answers 404 or 405. Therefore a 404 or
-        // 405 counts only if such a URL worked before.
+        // Assumed: a service that does not offer URLs of single bicycles also answers 404 or 405.
+        // Such an answer therefore counts only if one of these URLs worked before.
         pass.denied.add(uuid);
       }
     }
@@ -415,7 +415,7 @@ function newPass(
    * The number of messages merged before the pass. A bicycle with a later message was not deleted.
    */
   mergedBefore: number,
-  /** When the pass began. Its lists may lack later changes. */
+  /** When the pass began. Changes after this time may be missing in its lists. */
   started: Moment,
 ) {
   return {
@@ -435,7 +435,7 @@ function newPass(
   };
 }
 
-/** The first pass that did not contain a bicycle of --bicycle. */
+/** The first pass in which a bicycle of --bicycle was missing. */
 interface Absence {
   readonly atMs: number;
   readonly isListed: boolean;

@@ -10,7 +10,8 @@ import type { ClosedGap } from './open-gap.js';
 
 export interface FollowerOptions {
   /**
-   * The organization of each topic. Without topics, the follower reads the lists once and stops.
+   * Maps each topic to its organization. Without topics, the follower reads the lists once and
+   * stops.
    */
   readonly topics: ReadonlyMap<string, string>;
   /** The organizations whose lists the follower reads. */
@@ -40,7 +41,7 @@ export type ReadRequest =
   /** A request for the whole list of an organization. */
   | { type: 'read-whole'; organization: string };
 
-/** A request with the id of the read of the lists to which it belongs. */
+/** A request with the id of the read that it belongs to. The response carries the same id. */
 export type FollowerRequest = Readonly<ReadRequest & { id: number }>;
 
 /** The response to a request of the follower. */

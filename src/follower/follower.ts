@@ -56,7 +56,7 @@ export const FOLLOWER_STATES = [
   'comparing',
   /** Waits until every topic is connected. */
   'disconnected',
-  /** Must read a list, but has to wait until a pause is over. */
+  /** Waits until a pause is over, and then reads a list. */
   'behind',
   /** Waits until it is time to read the list a second time after a gap. */
   'awaitingSecondLook',
@@ -98,7 +98,7 @@ export class Follower {
   proven: ProvenList | undefined;
   /** Why changes of the last gap may be missing; undefined when none is missing. */
   doubt: OpenDoubt | undefined;
-  /** The plan to read the list a second time after a gap. */
+  /** The planned second read of the list after a gap. */
   #secondLook: SecondLook | undefined;
   /** The second read of the list after a gap, while it is in progress. */
   #runningSecondLook: SecondLook | undefined;
@@ -217,8 +217,8 @@ export class Follower {
     if (heardMs === undefined) return this.#schedule(now);
     // The earlier process may have been killed during a gap, which began before its last message.
     const startedMs = Math.min(heardMs, gap?.startedMs ?? heardMs);
-    // The changes are read from the time of the last comparison on, because messages may have left
-    // out changed fields since then.
+    // All changes since the last comparison are read. Messages that arrived since then may have
+    // lacked changed fields.
     const comparedTo = momentAt(Math.min(checkedMs ?? startedMs, startedMs), now);
     this.#check.comparedTo = comparedTo;
     this.#check.dueMs = comparedTo.monotonicMs + CHECK_MS;
@@ -228,7 +228,8 @@ export class Follower {
       reason: gap?.reason ?? 'the mirror was not running',
       wasReplayed: false,
     };
-    // The gap ends now: the lists that are read from now on contain all earlier changes.
+    // The gap before this run ends now, because the lists that are read from now on contain all
+    // changes before this moment.
     this.#gaps.begin(begun, this.#gaps.startedAt);
     this.#catchUp.missFrom(comparedTo.monotonicMs);
     if (this.#options.topics.size === 0)
@@ -541,8 +542,8 @@ export class Follower {
       this.#pendingReport = isChecking && report.changes === 0 ? undefined : report;
       return;
     }
-    // The whole list was read recently because of this difference, but the difference remained. The
-    // list must not be read again so soon.
+    // The whole list was read recently because of this difference, and the difference is still
+    // there. Reading the list again so soon would not help.
     const stays =
       difference === undefined ? report : { ...report, isComplete: false, reason: difference };
     this.#report(stays, isChecking);

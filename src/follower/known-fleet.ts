@@ -59,8 +59,8 @@ export const NO_MARK: Mark = {
 };
 
 /**
- * The value of `askedAt` for a list that is older than its request, for example because it comes
- * from a cache. From such a list, only items that are certainly newer than the known data are used.
+ * The value of `askedAt` for a list that is older than its request, for example a list from a
+ * cache. Only those of its items are used that are certainly newer than the known data.
  */
 export const BEFORE_ALL = -1;
 
@@ -165,8 +165,8 @@ function saysAll(message: Bicycle, before: Bicycle): boolean {
 }
 
 /**
- * Returns the changes from lists that a message can still repeat. Messages are out of order by at
- * most DISORDER_MS.
+ * Returns the changes from lists that a later message may still repeat. Older changes are dropped,
+ * because messages are out of order by at most DISORDER_MS.
  */
 function withoutOvertaken(
   caughtUp: readonly Bicycle[],
@@ -240,8 +240,8 @@ export class KnownFleet {
    */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);
-    // The date of a response is used only together with a known `modified`, because the push
-    // server's clock may differ from the clock of the lists.
+    // The date of a response is used only when a `modified` is known too. Without one, the date may
+    // come from the push server, whose clock may differ from the clock of the lists.
     const isProven = modifiedMs !== undefined || (this.time.isTold && this.time.hasModified);
     return { fromMs, modifiedMs: modifiedMs ?? this.time.at(fromMs) - CLOCK_SLACK_MS, isProven };
   }
@@ -379,7 +379,7 @@ export class KnownFleet {
   /** Handles a list item of an unknown bicycle. */
   #meet(uuid: string, item: Bicycle, mark: Mark, now: Moment, origin: Origin): Comparison {
     const latestMs = latestOf(item.modified);
-    // If all bicycles were known before the gap, this one was created later.
+    // All bicycles were known before the gap, so an unknown one was created in the gap.
     const isNew = this.isWhole || (latestMs !== undefined && latestMs >= mark.modifiedMs);
     const isUncertain = !isNew && (latestMs === undefined || !mark.isProven);
     this.#keep(

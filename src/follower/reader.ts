@@ -37,7 +37,10 @@ export class Reader<Answer, Result> {
     return this.#steps !== undefined;
   }
 
-  /** The id of the current generator. Responses with another id are ignored. */
+  /**
+   * The id of the read in progress, or undefined without one. Responses with another id are
+   * ignored.
+   */
   get id(): number | undefined {
     return this.isReading ? this.lastId : undefined;
   }
@@ -48,7 +51,7 @@ export class Reader<Answer, Result> {
     this.goOn(undefined, now);
   }
 
-  /** Continues the generator after its pause. */
+  /** Continues the generator if its pause is over. */
   wake(now: Moment) {
     if (this.#againMs <= now.monotonicMs) this.goOn(undefined, now);
   }

@@ -29,7 +29,10 @@ export class ServiceTime {
   #aheadMs: number;
   /** The service's time when the live stream was last opened. */
   #openedMs: number | undefined;
-  /** The newest known `modified` at each moment, in ascending order. */
+  /**
+   * The history of the newest known `modified`: each value, and since when it was known. In
+   * ascending order.
+   */
   #steps: { readonly sinceMs: number; readonly modifiedMs: number }[] = [];
 
   constructor(startedAt: Moment) {

@@ -87,7 +87,9 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     this.#onProven = onProven;
   }
 
-  /** Requests the whole list. It is read at once, unless a recent result was incomplete. */
+  /**
+   * Requests the whole list. It is read at once, but after an incomplete result only after a pause.
+   */
   want(reason: string, now: Moment) {
     if (this.isReading || this.wanted !== undefined) return;
     const dueMs = this.known.isWhole ? Math.max(now.monotonicMs, this.#allowedMs) : now.monotonicMs;
@@ -120,8 +122,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   *#read(started: Moment): WholeSteps<WholeResult> {
     const { store } = this.known;
     store.beginList();
-    // The bicycles of the first pass stay recorded, because a bicycle that appears in either pass
-    // exists.
+    // The bicycles of the first pass are kept for the second one. A bicycle that appears in either
+    // pass exists.
     for (let isConfirmed = false; ; isConfirmed = true) {
       const proof = yield* this.#prove(started);
       if ('gone' in proof) return proof;
@@ -208,8 +210,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
-      // A bare array has no count. With a single page, no bicycle can be skipped, so its length is
-      // the count.
+      // A bare array has no count. When it has only one page, no bicycle can be missing between two
+      // pages, so its length is the count.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }
     return { stale, hasFallen };

@@ -35,8 +35,8 @@ export function codingOf(contentEncoding: string | undefined): string {
 }
 
 /**
- * Opens a decompressor. For an unknown compression, the returned stream fails at the first byte.
- * zlib is loaded only when a response is compressed.
+ * Opens a decompressor for an encoding. For an unknown encoding, returns a stream that fails at the
+ * first byte. zlib is loaded here, because most responses are not compressed.
  */
 function openDecoder(coding: string): Transform {
   const zlib = process.getBuiltinModule('node:zlib');
@@ -147,7 +147,7 @@ export async function readBeginning(body: Readable, limitBytes: number): Promise
   try {
     for await (const chunk of body as AsyncIterable<Buffer>) if (!store.add(chunk)) break;
   } catch {
-    // The error is ignored, because the bytes before it are still useful.
+    // The error is ignored, because the bytes that arrived before it are still useful.
   }
   return store.bytes();
 }

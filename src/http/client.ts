@@ -63,7 +63,10 @@ export interface ClientOptions extends ClientLimits {
   secrets: Secrets;
   clock: Clock;
   signal: AbortSignal;
-  /** The error for requests that change something, or undefined when changes are allowed. */
+  /**
+   * The error that is thrown for a request that would change something. Undefined when changes are
+   * allowed.
+   */
   readOnlyFailure?: FleetError | undefined;
 }
 

@@ -90,7 +90,7 @@ export interface OpenAnswer extends Head {
   body: Readable;
 }
 
-/** Buffers this many bytes for a slow reader before the socket is paused. */
+/** The number of bytes that are buffered for a slow reader before the socket is paused. */
 const BUFFER_BYTES = 64 * 1024;
 
 /**

@@ -5,7 +5,7 @@ const LONGEST_HEAD_BYTES = 64 * 1024;
 const INTERIM = /^HTTP\/1\.\d 1\d\d/;
 const CONTINUE = /^HTTP\/1\.\d 100/;
 const SWITCHING = /^HTTP\/1\.\d 101/;
-/** The number of bytes that show the status: the length of `HTTP/1.1 100`. */
+/** The number of bytes that are needed to recognise the status: the length of `HTTP/1.1 100`. */
 const STATUS_BYTES = 12;
 
 export interface InterimFilter {

@@ -19,8 +19,8 @@ export async function ifOffered<T>(
   return asked.catch((error: unknown) => {
     if (
       error instanceof FleetError &&
-      // An error without a status did not come from the service, for example a failed token
-      // renewal.
+      // An error without a status does not come from the service. An example is the failed renewal
+      // of a token.
       error.status !== undefined &&
       isUnknown(error) &&
       (NOT_OFFERED.includes(error.kind) || error.status === 501)

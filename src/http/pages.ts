@@ -176,7 +176,7 @@ function splitPage(answer: HttpAnswer): { rest: string; texts: string[] } | unde
   return { rest: restOf(text, split), texts: split.texts };
 }
 
-/** Returns the text of a page with an empty array in place of its items. */
+/** Returns the text of a page without its items: an empty array replaces them. */
 function restOf(text: string, { start, end }: SplitArray): string {
   return `${text.slice(0, start)}[]${text.slice(end)}`;
 }
@@ -433,8 +433,8 @@ function openQueue(
   return {
     take(query: Query): Promise<HttpAnswer> {
       const page = early.get(keyOf(query));
-      // The next link names another page than expected. Drops the pages that were requested ahead,
-      // because their numbers are wrong too.
+      // The next link names an unexpected page, so the numbers of the pages that were requested
+      // ahead are wrong. These pages are dropped.
       if (page === undefined) early.clear();
       early.delete(keyOf(query));
       return (
@@ -460,7 +460,7 @@ function openQueue(
   };
 }
 
-/** Adapts the number of pages that are requested ahead. */
+/** Controls how many pages are requested ahead, depending on how fast the service answers. */
 interface Window {
   size(): number;
   /** Sends a request, and adapts the number of pages to the time until its response. */

@@ -119,7 +119,7 @@ export function parseNumberFormat(code: string): NumberFormat {
   };
 }
 
-/** Adds the format code to the reason why a cell is refused. */
+/** Adds the format code to the reason, if the cell is refused because Excel changes the number. */
 function withCode(reading: NumberReading, code: string): NumberReading {
   if (reading.kind !== 'refused' || reading.reason !== CHANGED) return reading;
   return { kind: 'refused', reason: `${CHANGED}: ${code}` };

@@ -278,7 +278,7 @@ async function* readJsonArray(reader: LineReader): AsyncGenerator<InputRow, void
   }
   if (place === undefined) return;
   const text = [...parts, ...batch].join('');
-  // Frees the memory of the lines before the array is parsed.
+  // Releases the memory of the lines before the array is parsed.
   parts.length = 0;
   yield* readArray(text, place);
 }

@@ -10,7 +10,10 @@ import { clean } from '../terminal/clean.js';
 export interface Meant<T> {
   /** The UUID in lower case. */
   uuid: string;
-  /** The item from a list. Undefined for a complete UUID, because it needs no look-up. */
+  /**
+   * The item as it was found in a list. Undefined when the text was a complete UUID, which needs no
+   * look-up.
+   */
   item: Item<T> | undefined;
 }
 

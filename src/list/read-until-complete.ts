@@ -60,8 +60,8 @@ export async function* readItems<T extends { uuid?: unknown }>(
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);
       tally.hasMore = isFirst ? page.next !== undefined : missing() > 0;
       yield items;
-      // Frees the items. A page can be large, and the caller's loop holds it until the next page
-      // arrives.
+      // Releases the items for garbage collection. The caller's loop holds a page until the next
+      // one arrives, and a page can be large.
       page.items.length = 0;
       page.fresh.length = 0;
       if (!isFirst && missing() === 0) return;

@@ -60,7 +60,7 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
 /** Returns the command line that selects any of several values, or undefined when there is none. */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
-/** Matches what follows the first value in a text such as `state=lost or state=retired`. */
+/** Matches a second condition in a text, such as ` or state=` in `state=lost or state=retired`. */
 const JOINED = /\s(?:or|and|\|\||&&)\s+([\w.]+)\s*[=!<>~]=?/i;
 
 /**

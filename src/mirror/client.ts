@@ -180,8 +180,8 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
     const hint = held.length === 0 ? undefined : `it contains ${held.join(', ')}`;
     if (stranger !== undefined)
       throw usageError(`the mirror does not contain the organization ${stranger}`, hint);
-    // If the mirror contains only one organization, this condition is left out, because every row
-    // meets it.
+    // If the mirror contains only one organization, every row meets this condition, so it is left
+    // out.
     return held.length > 1 ? isAmong(list.organization)[1](wanted) : ANY(wanted);
   };
   const conditions = [list.source];

@@ -151,8 +151,8 @@ async function readService(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<Named> {
-  // Without a home folder, the path leads to a file that does not exist. Fleet must not read such a
-  // file from the current directory.
+  // Without a home folder, the path is one that does not exist. A relative path would read a file
+  // in the current directory.
   const path = env['PGSERVICEFILE'] || join(homeOfUser(env) ?? '/nonexistent', '.pg_service.conf');
   const found = parseService(await readNamed(path, 'PGSERVICEFILE', signal), name);
   if (found !== undefined) return found;

@@ -1,5 +1,5 @@
-// Holds the data of one batch of the mirror's writer: loads rows from the database, compares them
-// with new data, and collects the changes to write.
+// Holds the data for one batch of the mirror's writer. It loads rows from the database, compares
+// them with new data, and collects the changes to write.
 
 import type { Bicycle } from '../api/bicycle.js';
 import type { FleetStore, KnownBicycle, ListPass, Origin } from '../follower/fleet-store.js';
@@ -97,7 +97,10 @@ const REENTERED_STATE = 'in_maintenance';
  */
 const MOST_LEAVING = 5_000;
 
-/** The rows of the current batch, and the rows with recent messages from earlier batches. */
+/**
+ * The rows of bicycles that the current batch needs. It also keeps recent facts about rows of
+ * earlier batches.
+ */
 export class Ledger implements FleetStore {
   /**
    * Tells the follower that list items are stored in full. They contain more fields than messages
@@ -186,7 +189,10 @@ export class Ledger implements FleetStore {
     return [];
   }
 
-  /** Adds a change of another table to the batch. */
+  /**
+   * Adds a step to the batch that changes other tables than those of the bicycles and their
+   * changes.
+   */
   add(step: WriteStep) {
     // Some changes are not recorded, because a value changed and changed back unnoticed. The gap
     // must include the last moment when this happened.
@@ -289,8 +295,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Drops the oldest rows until `limit` rows are left. Call it with 0 after other code changed the
-   * table.
+   * Drops the least recently used rows until `limit` rows are left. After other code has changed
+   * the table, it must be called with 0.
    */
   forget(limit = 0) {
     for (const [uuid, { known }] of this.#entries) {

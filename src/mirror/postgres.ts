@@ -438,8 +438,8 @@ const TLS_HINT =
   'name the file of its authority: PGSSLROOTCERT=PATH, and use the host name of the certificate; PGSSLMODE=verify-ca accepts any name';
 
 /**
- * Errors by SQLSTATE (PostgreSQL 17, appendix A), by class of SQLSTATE, or by the network's error
- * code.
+ * The errors of PostgreSQL that have a message of their own. They are recognised by SQLSTATE or its
+ * class (PostgreSQL 17, appendix A), or by the error code of the network.
  */
 const FAILURES: Failures = [
   [/^(22P05|22021)/, 'config', 'cannot hold a text', 'use a database with the encoding UTF8'],

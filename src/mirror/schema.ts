@@ -48,7 +48,8 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
       name TEXT, description TEXT, model TEXT, bleid TEXT, device_type TEXT, lock TEXT, image_url TEXT, serial_number TEXT, state TEXT,
       concurrency_version ${integer}, gone ${utc}, first_seen ${utc} NOT NULL, last_seen ${utc} NOT NULL, raw ${json} NOT NULL)`,
     'CREATE INDEX bicycles_state ON bicycles (state, gone)',
-    // Look-ups by name, serial number or bleid read only this index, not the rows.
+    // This index contains all columns that a look-up by name, serial number or bleid reads, so the
+    // look-up does not read the rows.
     'CREATE INDEX bicycles_name ON bicycles (name, serial_number, bleid, uuid)',
     // Provides the default order of a list.
     `CREATE INDEX bicycles_created ON bicycles (created_utc ${newest}, uuid DESC)`,
@@ -301,8 +302,8 @@ export async function turnPartitions(
     for (const ahead of [0, 1]) {
       const [from, until] = [monthAt(ahead), monthAt(ahead + 1)];
       const made = `CREATE TABLE IF NOT EXISTS ${partitionOf(from)} PARTITION OF changes FOR VALUES FROM ('${from}') TO ('${until}')`;
-      // The statement may fail: the first partition can overlap the month, and the default
-      // partition can already contain changes of the month.
+      // Two failures of this statement are ignored: the month overlaps the first partition, or the
+      // default partition already contains changes of the month.
       await database.all(
         `DO $$ BEGIN ${made}; EXCEPTION WHEN invalid_object_definition OR check_violation THEN END $$`,
       );

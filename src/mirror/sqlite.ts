@@ -77,8 +77,8 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
     understand: (error, isQuery) => asSqliteError(error, path, isQuery),
     async close() {
       try {
-        // Writes the WAL back now, because libsql keeps the file open until its statements are
-        // garbage-collected.
+        // Copies the WAL into the database file now. libsql keeps the file open until its
+        // statements are garbage-collected, so it would not do this when the database is closed.
         if (!isReadOnly) opened.exec('pragma wal_checkpoint(truncate)');
         opened.close();
       } catch {

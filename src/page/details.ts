@@ -37,7 +37,7 @@ export async function pageFields(
   { isLive, link }: PageState,
 ): Promise<FieldTexts> {
   if (isLive) return askFleet(`bicycles/${encodeURIComponent(uuid)}`);
-  // For a moment of the past, the page has only the fields that the map draws.
+  // When the page shows the fleet at a past moment, it has only the fields that the map draws.
   if (link !== null) return [];
   details ??= unpackDetails(readBlock<Details>('details'));
   return fieldsAt(await details, place);

@@ -68,7 +68,8 @@ function openMapOrSay(
     return openMap(state, { container, tiles, onFirstPaint, ...on });
   } catch (error) {
     document.documentElement.classList.add('has-no-map');
-    // Empties the element, because MapLibre may have left its own message in it.
+    // Removes everything from the element, because MapLibre may have left a message of its own in
+    // it.
     container.replaceChildren();
     sayFailure(container, NO_MAP, hasWebGl() ? error : undefined);
     onFirstPaint();

@@ -135,7 +135,7 @@ const STEPS_PER_STOP = 1_000;
 const LOCAL_BUDGET = 60_000_000;
 /** The search for the place of a neighbour in its tour takes as long as this many evaluations. */
 const SEARCHED_EVALUATIONS = 10;
-/** The search for near stops pauses after this many stops, so that the caller can run. */
+/** After this many stops, the computation of near stops returns control to its caller. */
 const STOPS_A_SLICE = 100;
 /** A tour counts as this many evaluations, in addition to one for each of its places. */
 const TOUR_EVALUATIONS = 10;
@@ -153,7 +153,7 @@ const MEAN_REMOVED = 10;
  */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;
-/** The probability that a place for an insertion is skipped. */
+/** The probability that a place for an insertion is skipped at random. */
 const BLINK_SHARE = 0.01;
 /**
  * The loss that is accepted at the start and at the end of the search, as a multiple of the mean
@@ -797,7 +797,8 @@ class Search {
         const duration = this.#durations[tour] as number;
         const added = this.#addedSeconds(before, stop, after, isEmpty);
         if (duration + added > maxSeconds) continue;
-        // Squares the duration, so that adding a stop to a long tour is expensive.
+        // The price is the increase of the squared duration, so that adding a stop to a long tour
+        // is expensive.
         if (isBalanced === true) price = (duration + added) ** 2 - duration ** 2;
       }
       if (price >= best) continue;

@@ -294,7 +294,7 @@ export function makeRow(
   };
 }
 
-/** Returns the index of the next new bicycle. */
+/** Returns the index for a bicycle that is about to be added. */
 export function nextIndex({ bicycles }: ServedFleet): number {
   return (bicycles.at(-1)?.index ?? -1) + 1;
 }

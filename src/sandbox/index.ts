@@ -76,7 +76,10 @@ export interface SandboxOptions extends SandboxWorld {
   faults?: Fault[];
   /** How many events are kept for Last-Event-ID. Default: 1000. */
   replay?: number;
-  /** The interval of comments on a quiet subscription, in milliseconds. Default: 15000. */
+  /**
+   * The interval, in milliseconds, at which a subscription without events gets a comment to keep it
+   * alive. Default: 15000.
+   */
   heartbeatMs?: number;
   /** Called for each request when its answer is sent, and for each subscription when it opens. */
   onRequest?: (line: RequestLine) => void;

@@ -107,7 +107,7 @@ export function refuseAction(message: string): Problem {
   return refuseField('actions', message, 'not_allowed');
 }
 
-/** Makes a 401 that names the authentication scheme of section 5 (`JWT`). */
+/** Returns a 401 error whose header names the authentication scheme of section 5 (`JWT`). */
 export function refuseToken(message: string, code: string): Problem {
   return refuse(401, message, code, { 'WWW-Authenticate': 'JWT realm="api"' });
 }

@@ -28,8 +28,8 @@ interface Connection {
   viewer: Viewer;
   outgoing: ServerResponse;
   /**
-   * When the connection was opened, on the monotonic clock. Therefore the faults `drop` and `stall`
-   * do not depend on changes of the system time.
+   * When the connection was opened, on the monotonic clock. Changes of the system time thus do not
+   * affect the faults `drop` and `stall`.
    */
   openedAt: number;
   /** Whether the connection is stalled: it stays open but gets no data. */

@@ -131,7 +131,7 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
    */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // `iat` is rounded down to whole seconds. One second is added, so that a token does not end too
+    // `iat` has whole seconds and is rounded down. The added second prevents that a token ends too
     // early.
     return limitMs === undefined
       ? viewer.expiresAt

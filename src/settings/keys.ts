@@ -115,7 +115,7 @@ export function showAddress(url: URL): string {
 
 const ADDRESS: Kind<URL, undefined> = { parse: parseAddress, store: showAddress };
 
-/** Whether a value in a stored profile means true. */
+/** Whether the value of a boolean setting in a stored profile is true. */
 export function isTrue(value: unknown): boolean {
   return String(value).toLowerCase() === 'true';
 }

@@ -51,9 +51,9 @@ export interface Claim {
 }
 
 /**
- * Returns the holder after a record. A claim counts when the journal has no holder, or when the
- * claim replaces the current holder. Of several claims, the first one in the file counts, so every
- * reader sees the same holder.
+ * Returns the holder of the lock after one more record. A claim is valid when there is no holder,
+ * or when it names the current holder as the one to replace. Of several claims, the first one in
+ * the file is valid, so all readers agree on the holder.
  */
 export function followHolder(
   holder: Holder | undefined,

@@ -447,7 +447,8 @@ function findNumberRuns(
 const LAST_UNIT = 0xffff;
 
 /**
- * Decodes a word as base64 or hex. Returns one text for each possible start of the encoded data.
+ * Decodes a word as base64 and, if possible, as hex. The encoded data may begin at any character of
+ * the word, so one text is returned for each possible alignment.
  */
 function decodeRun(run: string): string[] {
   const inBase64 = [0, 1, 2, 3].map((from) =>

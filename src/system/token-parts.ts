@@ -55,8 +55,8 @@ export function literalPartsOf(secret: string): string[] {
 export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);
-  // The text is searched with and without its markup. Markup can separate the letters of a token,
-  // but a token can also be inside a tag.
+  // The text is searched twice: with its markup, because a token can be inside a tag, and without
+  // it, because markup can separate the letters of a token.
   return MARKUP_START.test(decoded.text)
     ? [...ranges, ...findInLetters(decoded, parts, true)].sort(([one], [other]) => one - other)
     : ranges;
@@ -65,8 +65,8 @@ export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): S
 const MARKUP_START = /[<\u001b\u009b]/;
 
 /**
- * Comments, tags with quoted attributes, other tags, and the escape sequences of terminals (ECMA-48
- * CSI and OSC). Lengths are limited, so that a search takes linear time.
+ * Matches markup: comments, tags with quoted attributes, other tags, and escape sequences of
+ * terminals (ECMA-48 CSI and OSC). Lengths are limited, so that a search takes linear time.
  */
 const MARKUP = new RegExp(
   [

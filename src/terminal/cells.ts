@@ -51,8 +51,8 @@ function clusterWidth(cluster: string): number {
     return 2;
   let width = 0;
   for (const character of cluster.slice(start)) {
-    // The width is that of the first visible character. After this character, only spacing marks
-    // add columns.
+    // A cluster is as wide as its first visible character. Of the characters after it, only spacing
+    // marks add columns.
     const code = character.codePointAt(0) ?? 0;
     if (width === 0 || SPACING_MARK().test(character)) width += eastAsianWidth(code);
   }

@@ -25,7 +25,10 @@ export function drawMark(
 const DONE = '✓ ';
 const WARNINGS = ['! ', 'warning: '] as const;
 
-/** Splits a line such as `✓ done`, `! look here` or `warning: look here` into its mark and text. */
+/**
+ * Splits a line into its mark and its text. Marked lines are `✓ done`, `! look here` and `warning:
+ * look here`.
+ */
 export function splitMark(line: string): { mark: StateMark | undefined; text: string } {
   if (line.startsWith(DONE)) return { mark: 'done', text: line.slice(DONE.length) };
   const warning = WARNINGS.find((start) => line.startsWith(start));

@@ -12,8 +12,8 @@ export interface Cell {
 }
 
 /**
- * The values on which a cell depends: the current time in milliseconds since the epoch, and whether
- * the output is a terminal for people.
+ * The values that affect a cell: the current time in milliseconds since the epoch, and whether a
+ * person reads the output on a terminal.
  */
 export interface CellContext {
   now: number;

@@ -47,8 +47,8 @@ export function pointOf(
 }
 
 /**
- * A longer text is not read as a path. A service could send a field name with a million dots. Each
- * dot would be tried as the end of the first field, which takes quadratic time.
+ * The maximum length of a path. Each dot is tried as the end of the first field, which takes
+ * quadratic time, and a service could send a field name with a million dots.
  */
 const LONGEST_PATH_CHARACTERS = 1000;
 

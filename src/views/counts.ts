@@ -20,8 +20,8 @@ type Counts = Map<string, number>;
 const NONE = '(none)';
 
 /**
- * Functions that return the value of a bicycle in each group that fleet defines. Any other group is
- * the name of a field.
+ * For each group that fleet defines, a function that returns the value of a bicycle. All other
+ * groups are names of fields.
  */
 const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => string } = {
   state: ({ state }) => nameOf(state),
@@ -46,8 +46,8 @@ const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Creates a counter of bicycles by groups. `now` is the current time in milliseconds since the
- * epoch, which the group `silence` needs.
+ * Creates a counter that counts bicycles by each of the groups. The group `silence` needs `now`,
+ * the current time in milliseconds since the epoch.
  */
 export function openCounter(groups: readonly string[], now: number) {
   const counts = groups.map((group) => ({ group, values: new Map<string, number>() }));

@@ -21,7 +21,7 @@ const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
 /** The maximum width of the left column. It has room for the longest type of alert and a bar. */
 const LONGEST_LEFT_WIDTH = 60;
-/** The widths of the counts and of the percentages. */
+/** The width in columns of a count, and of a percentage. */
 const COUNT_COLUMNS = 6;
 const PERCENT_COLUMNS = 7;
 const LONGEST_BAR_COLUMNS = 20;

@@ -80,7 +80,7 @@ export type AlertsEffect =
   | { readonly type: 'bound'; readonly items: number }
   /** A message that is printed with `--verbose`. */
   | { readonly type: 'detail'; readonly text: string }
-  /** Requests a `tick` event after this time. */
+  /** Asks for a `tick` event after this time. */
   | { readonly type: 'wake'; readonly inMs: number }
   /**
    * Accepts a received webhook. The sender gets its answer after all earlier effects were carried

@@ -31,7 +31,8 @@ export function startReading(isDeep: boolean, filters: Query, order: AlertOrder)
     atMs: 0,
     wallMs: 0,
     /**
-     * The alerts that were found, by version. They are kept when fleet reads the same pages again.
+     * The alerts that were found, by version. They stay here when fleet reads the same pages a
+     * second time.
      */
     found: new Map<string, AlertItem>(),
     /** The alerts of the pages after the first one. */

@@ -37,7 +37,7 @@ export type Memory = Awaited<ReturnType<typeof openMemory>>;
  */
 const FORMAT = 2;
 /**
- * The possible first characters of a state file. A file begins with a claim when a crash happened
+ * The possible beginnings of a state file. It begins with a claim of the lock when a crash happened
  * before its header line was written.
  */
 const FIRST_WORDS = ['{"fleet":"alerts"', '{"claim":"'];

@@ -78,8 +78,8 @@ export function startAlerts(
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
-     * Whether the list was first read some time after the watch started. This is the case after a
-     * failure or a restart, and with --since.
+     * Whether the first read of the list comes some time after the start of the watch. This is the
+     * case after a failure or a restart, and with --since. Then older alerts may be missing.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
@@ -100,7 +100,7 @@ export function startAlerts(
       pages: 0,
       readings: 0,
       failures: 0,
-      /** How long the list could not be read, in milliseconds. */
+      /** The total time for which the list could not be read, in milliseconds. */
       unreadMs: 0,
     },
   };

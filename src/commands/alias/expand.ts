@@ -238,8 +238,8 @@ export function findFlag(command: Command, name: string): Option | undefined {
 const OUTPUT_FLAGS = ['--output', '--json', '--jq', '--columns', '--count'];
 
 /**
- * Groups of mutually exclusive flags. When the user types one flag of a group, the defaults of the
- * others are ignored.
+ * Groups of mutually exclusive flags. When the user types one flag of a group, stored defaults for
+ * the other flags of the group are ignored.
  */
 const ALTERNATIVES: readonly (readonly string[])[] = [
   ['--all', '--page'],

@@ -217,7 +217,7 @@ async function printBody(context: Context, answer: HttpAnswer, format: Format): 
  */
 function itemsOf(answer: HttpAnswer, body: unknown, format: Format): Item<Resource>[] | undefined {
   if (Array.isArray(body)) return pairItems(body, answer.text, answer.text.indexOf('['));
-  // An object with a `uuid` is a single resource, even when it contains arrays.
+  // An object with a `uuid` is a single resource and not a page, even when it contains arrays.
   const isEnvelope =
     isObject(body) &&
     body['uuid'] === undefined &&

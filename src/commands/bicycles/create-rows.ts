@@ -101,7 +101,7 @@ class CreationReader {
   readonly #source: string;
   #defaults: Body;
   #characters = 0;
-  /** The place where each body, serial number and lock occurred first. */
+  /** The row in which each body, serial number and lock occurred first. */
   readonly #places = new Map<string, RowPlace>();
   /**
    * The columns that a creation cannot set, and the unknown columns. For each unknown column, the
@@ -276,7 +276,7 @@ function textOfField(field: string, value: unknown): string {
 }
 
 /**
- * Returns a field that contains a list or an object, such as `tags`. A CSV cell contains it as
+ * Parses a cell of a field whose value is a list or an object, such as `tags`. The cell contains
  * JSON.
  */
 function readCell(field: string, cell: string): unknown {

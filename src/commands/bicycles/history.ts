@@ -208,8 +208,8 @@ async function isGone(client: Client, uuid: string, { message }: FleetError): Pr
 }
 
 /**
- * Returns a function that finds the name of an author, either in the entry or in the service's list
- * of users.
+ * Returns a function that returns the name of an author. The name is in the entry itself or in the
+ * service's list of users.
  */
 async function namesOf(
   client: Client,

@@ -58,9 +58,9 @@ function fold(text: string): string {
 export const CERTAIN_PREFIX_DIGITS = 8;
 
 /**
- * Whether a text that matches the beginning of the UUID is also a part of the bicycle's name. The
- * text is also compared with serial number and bleid when it has only decimal digits. Otherwise too
- * many would match, because they often contain hexadecimal digits.
+ * Whether a text that matches the beginning of a UUID is also a part of the bicycle's name, serial
+ * number or bleid. Serial numbers and bleids count only for a text of decimal digits. They often
+ * contain hexadecimal digits, so that other texts would match too many of them.
  */
 function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   const hasOnlyName = !/^\d+$/.test(text);
@@ -68,7 +68,7 @@ function isAlsoNamed(bicycle: Bicycle, text: string): boolean {
   return matchKindOf(named, text) !== undefined;
 }
 
-/** Collects bicycles, and returns those that match the text most closely. */
+/** Collects bicycles that match the text, and keeps those that match it most closely. */
 export function openMatches(text: string) {
   const byKind = new Map(
     MATCH_KINDS.map((kind) => [kind, new Map<string, Item<Bicycle>>()] as const),

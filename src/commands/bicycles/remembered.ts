@@ -53,7 +53,8 @@ export async function findRemembered(
     `uuid IN (SELECT uuid FROM bicycles WHERE ${isNamed})`,
     NAMING.flatMap(() => forms),
   );
-  // The range ends at "g", because "g" sorts after all hexadecimal digits and after the dash.
+  // The end of the range of UUIDs with this prefix: "g" sorts after all hexadecimal digits and
+  // after the dash.
   const begun = isPrefix(prefix) ? await select(IN_RANGE, [prefix, `${prefix}g`]) : [];
   const exact = [...named, ...begun].map(
     (item) => [String(item.value.uuid).toLowerCase(), item] as const,
@@ -92,8 +93,8 @@ function closestOf(rows: readonly Row[], text: string): string[] {
 }
 
 /**
- * Matches ASCII parts of a text. Databases convert other characters to lower case in different
- * ways.
+ * Matches runs of ASCII characters. Only these are compared, because databases convert other
+ * characters to lower case in different ways.
  */
 const ASCII_PARTS = /[\x20-\x7e]+/g;
 

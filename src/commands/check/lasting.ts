@@ -23,7 +23,7 @@ export interface LastingInput {
 }
 
 export interface Lasting {
-  /** The bicycles that were selected during the whole time. */
+  /** The bicycles that the rule selected without interruption for the time of its `for`. */
   readonly uuids: ReadonlySet<string>;
   /**
    * The bicycles that may have been selected during the whole time. They have no position now, or

@@ -53,7 +53,7 @@ function show({ words, isFile, isOpen }: Offers): string {
 function openSources(context: Context, program: Command, words: readonly string[]): Sources {
   const { values } = followLine(program, words);
   return {
-    // The errors are ignored, because the next command reports them.
+    // Failures are ignored here. The command that the user is typing will report them.
     profiles: () => listProfiles(context).catch(() => []),
     named: (kind, typed) => findLiveNamed(context, values, kind, typed).catch(() => NOTHING),
     bicycles: (typed) => findLiveBicycles(context, values, typed).catch(() => NOTHING),

@@ -44,8 +44,8 @@ export async function publishGbfs(context: Context, options: GbfsOptions): Promi
   await chooseLines(context, 'gbfs');
   const problems = checkFlags(context, options);
   if (check === true) return checkAge(context, out ?? '');
-  // `readSystem` reports missing fields, so it comes before the first request and before the server
-  // starts.
+  // `readSystem` also reports missing fields. It is called first, so that these errors appear
+  // before the first request and before the server starts.
   const system = await readSystem(context, options, problems);
   const patient = isLasting ? await beginFollowing(context) : context;
   const server = serve === undefined ? undefined : await serveFeed(context, serve);

@@ -48,9 +48,9 @@ export async function* eachWithRental(
         /** The identifier of the last rental, and the time when it may have ended. */
         ...{ rental, sinceMs: readTime(since) },
         /**
-         * Whether the bicycle may still be on a ride. This is the case when it left its state and
-         * no message contained the new state, because only the rider gets messages about a ride.
-         * After a gap this is false, because the list has shown the state again.
+         * Whether the bicycle may still be on a ride: it left its state, and no message contained
+         * the new one. Only the rider gets the messages about a ride. After a gap this is false,
+         * because the list has shown the state again.
          */
         isAway: Boolean(away),
       };

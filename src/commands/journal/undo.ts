@@ -29,7 +29,7 @@ import { isSameValue } from '../bicycles/field-values.js';
 import { fetchBicycle } from '../bicycles/get.js';
 import { applyEdits } from '../bicycles/planned-edits.js';
 
-/** A change that the journal records as done. */
+/** A change that was carried out, according to the journal. */
 interface DoneChange {
   uuid: string;
   name: string | null;

@@ -118,7 +118,10 @@ export class TabFeed {
     };
   }
 
-  /** Returns the same data for other bicycles, such as the fleet at a time in the past. */
+  /**
+   * Returns the data of the page for other bicycles than the current ones, such as the fleet at a
+   * time in the past.
+   */
   payloadOf(bicycles: readonly Bicycle[], atMs: number): Payload {
     const { title, tiles, zone, zones } = this.#options;
     const nothing = {

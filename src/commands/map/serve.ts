@@ -112,7 +112,7 @@ function followPage(
     try {
       feed.takeAlerts(packAlerts(await readOpenAlertFeed(quiet, organization, feed.uuids())));
     } catch {
-      // The read fails when the command ends. Nothing is left to do then.
+      // The read also fails when the command ends. Such a failure can be ignored.
     }
   };
   const flush = () => {

@@ -75,8 +75,8 @@ export interface MirrorSession extends Following<SessionEvent>, ReturnType<typeo
 }
 
 /**
- * The maximum amount of data in the queue. Under load, batches become this large. The database then
- * writes each page of an index once for many messages.
+ * The maximum size of the data in the queue, and therefore of a batch. Under load, a large batch is
+ * more efficient, because the database writes each page of an index only once for many messages.
  */
 const QUEUE_LIMIT_CHARACTERS = 2 * 1024 * 1024;
 /** How long messages are collected before the batch is written. */
@@ -192,8 +192,8 @@ function openState(
       | { readonly serviceMs: number; readonly monotonicMs: number }
       | undefined,
     /**
-     * How late the last message arrived, by the service's clock. Undefined before the first message
-     * and after a gap.
+     * The delay of the last message: the difference between its time and the service's clock.
+     * Undefined before the first message and after a gap.
      */
     lateness: undefined as Lateness | undefined,
     /**
@@ -280,7 +280,7 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
         const { serviceMs, monotonicMs } = event;
         session.serviceAt = serviceMs === undefined ? undefined : { serviceMs, monotonicMs };
       }
-      // All messages that arrived before this time are in this batch or an earlier one.
+      // Every message that arrived before this time is in this batch or in an earlier one.
       lifeMs ??= Math.min(...life.values());
       const events = part.map((event) => (event.type === 'message' ? readMessage(event) : event));
       await keeper.run((database) => ledger.load(database, uuidsOf(events)));
@@ -295,7 +295,8 @@ function openBatches(session: MirrorSession, client: Client): BatchHooks<ReadEve
       if (written.isSettled && follower.known.isWhole && follower.gap === undefined)
         heardMs = session.startedAt.wallMs;
       written.isSettled = false;
-      // Time since the first event of this batch was taken. Later events belong to the next batch.
+      // The time since the first event of this batch was taken from the queue. Later events belong
+      // to the next batch.
       const sinceTakenMs = takenMs === undefined ? 0 : clock.monotonicMs() - takenMs;
       takenMs = undefined;
       counters.lagMs = Math.max(behindOf(session, batch), sinceTakenMs);

@@ -139,7 +139,10 @@ function msOf(value: Value | undefined): number {
   return Date.parse(String(value));
 }
 
-/** A cache of parsed states. There are only a few different states. */
+/**
+ * The parsed state for each JSON text of a state. There are only a few different states, so they
+ * are cached.
+ */
 const STATES = new Map<string, string | null>();
 
 function stateOf(json: Value | undefined): string | null {

@@ -28,7 +28,7 @@ export interface RouterMatrix {
 const MOST_PLACES = 100;
 /** The number of parallel requests. */
 const WORKERS = 4;
-/** The time limits for one block and for all blocks together. */
+/** The time limit for the request of one block, and the time limit for all blocks together. */
 const BLOCK_LIMIT_MS = 10_000;
 const ROUTER_LIMIT_MS = 60_000;
 /** The largest accepted distance and time. No leg on earth is longer. */

@@ -78,8 +78,7 @@ function cellFor(row: RoundRow, field: Field): Cell {
   if (value === null || value === undefined) return null;
   if (typeof value === 'number') return value;
   const text = cleanCell(textOf(value) ?? '');
-  // The text needs no escape inside the quotes, because the variable part of the map link consists
-  // of digits.
+  // The link is not escaped for the formula, because only digits vary in it.
   if (field === 'map')
     return { type: 'Formula', value: `=HYPERLINK("${text}","${MAP_TEXT}")`, textColor: '#0563C1' };
   return text === '' ? null : { type: String, value: text };

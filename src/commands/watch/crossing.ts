@@ -20,7 +20,10 @@ export interface SelectionFilters {
 }
 
 export interface BicycleSelection {
-  /** Whether the bicycle is selected. A bicycle without a position is outside every area. */
+  /**
+   * Whether the bicycle is selected. If the selection has an area, a bicycle without a position is
+   * not selected.
+   */
   has(bicycle: Bicycle): boolean;
   /** The selected states. Undefined for all states. */
   readonly states: readonly string[] | undefined;

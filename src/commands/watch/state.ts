@@ -122,7 +122,8 @@ export class Watch {
     this.#now = now;
     this.connections = new ConnectionLog(plan.topics, now);
     const draws = plan.form === 'board' || plan.form === 'page';
-    // The whole fleet must be known to detect bicycles that enter or leave the selection.
+    // All bicycles must be known. Otherwise fleet could not detect which bicycles enter or leave
+    // the selection.
     const isWhole = (draws || plan.selection !== undefined) && wantsFleet(plan);
     const topics = new Map(plan.topics.map((topic) => [topic, '']));
     const options = {

@@ -123,8 +123,8 @@ export function eventGap(
 }
 
 /**
- * Tells consumers to compare their data with the service. The connection is open, and the service
- * had time to resend missed events.
+ * Asks consumers to compare their data with the service. It follows when the connection is open
+ * again and the service had time to resend missed events.
  */
 export interface Resync extends Happened {
   readonly type: 'resync';
@@ -132,7 +132,7 @@ export interface Resync extends Happened {
   readonly sinceWallMs: number | undefined;
 }
 
-/** The last event of a topic. Fleet does not connect to it again. */
+/** The last event of a topic. Fleet does not reconnect to the topic. */
 export interface Closed extends Happened {
   readonly type: 'closed';
   readonly error: FleetError;

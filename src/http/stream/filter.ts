@@ -70,7 +70,9 @@ export function filterEvents(
     return dataLines === '' ? '' : `${dataLines}\n`;
   };
 
-  /** Handles a complete line. Returns the event when the line ends it, otherwise ''. */
+  /**
+   * Handles a complete line. Returns the data of the event when this line ends it, otherwise ''.
+   */
   const endLine = (line: string): string => {
     if (line === '\n') return endEvent();
     if (line.startsWith(':')) return '';

@@ -38,8 +38,8 @@ export function openQueue<T>(limitCharacters = QUEUE_LIMIT_CHARACTERS) {
       return new Promise((resolve) => waiting.push(resolve));
     },
     /**
-     * Resolves when the queue is full or closed. A consumer that waits to collect many items must
-     * not wait any longer.
+     * Resolves when the queue is full or closed. A consumer that collects items for a batch stops
+     * waiting for more items then.
      */
     filled(): Promise<void> {
       if (isFilled()) return Promise.resolve();

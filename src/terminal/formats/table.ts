@@ -74,7 +74,7 @@ export function openTable<T>(shape: Shape<T>, tools: RendererTools): Renderer<T>
       }
       return text;
     },
-    // Returns the header of a table without rows. It is printed for programs, not for people.
+    // When there are no rows, returns only the header. It is printed for programs, not for people.
     end: () => (laid !== undefined || terminal ? '' : begin([])),
     notices: () =>
       hidden.length === 0

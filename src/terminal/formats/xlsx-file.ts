@@ -48,8 +48,8 @@ export interface SheetLayout {
 }
 
 /**
- * The compressed XML of the rows. In the file, the widths of the columns come before the rows, but
- * they are known only at the end.
+ * The compressed XML of rows. It is kept until the end: the file must contain the widths of the
+ * columns before the rows, and they are known only after the last row.
  */
 export type PackedRows = Uint8Array;
 
@@ -273,7 +273,7 @@ function fixedParts(workbookSheets: readonly WorkbookSheet[]): Record<string, st
       `<sheet name="${escapeMarkup(sheetName(layout.name))}" sheetId="${id}" r:id="rId${id}"/>`,
   );
   const filters = sheets.map(({ layout, index }) => filterName(layout, index)).join('');
-  // Excel and LibreOffice find the filter of a sheet by a hidden name.
+  // Excel and LibreOffice need a hidden defined name to find the filter of a sheet.
   const names = filters === '' ? '' : `<definedNames>${filters}</definedNames>`;
   const relations = sheets.map(
     ({ id }) =>

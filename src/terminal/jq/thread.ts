@@ -37,8 +37,8 @@ export function openThread(clock: Clock) {
   async function stop(): Promise<void> {
     const stopped = worker;
     worker = undefined;
-    // Bun cannot terminate a worker that is in a loop of WebAssembly, and would wait for it when
-    // the program exits. After `unref` the worker ends together with the program.
+    // Bun cannot terminate a worker while WebAssembly runs in a loop, and the program would wait
+    // for the worker at its exit. With `unref`, the worker ends together with the program.
     if (BUN_VERSION === undefined) await stopped?.terminate();
     else stopped?.unref();
   }

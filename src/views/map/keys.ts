@@ -25,7 +25,9 @@ export interface MapTarget {
   readonly points: readonly Point[];
 }
 
-/** The frame on the screen. A key refers to the targets of this frame. */
+/**
+ * The frame on the screen. When the user presses a key, the key acts on the content of this frame.
+ */
 export interface MapSeen {
   readonly view: View;
   readonly extent: Extent;

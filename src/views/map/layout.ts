@@ -66,8 +66,8 @@ export interface Layout {
 }
 
 /**
- * A cell becomes part of a cluster when it has more bicycles than this factor times its dots, and
- * at least four bicycles.
+ * The limits for merging a cell into a cluster: it has more bicycles than this factor times the
+ * number of its dots, and at least four bicycles.
  */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
@@ -197,8 +197,9 @@ function clusterOf(
   let [east, south] = [0, 0];
   for (const { state, x, y } of members) {
     byState[state] = (byState[state] ?? 0) + 1;
-    // Computes the mean of the distances to one of the bicycles, each measured the shorter way
-    // around the world. A mean of the longitudes themselves would be wrong across the antimeridian.
+    // Adds the distance to a fixed bicycle, measured the shorter way around the world. The mean of
+    // these distances gives the middle. The mean of the longitudes themselves would be wrong across
+    // the antimeridian.
     east += x - from - Math.round(x - from);
     south += y;
   }
