@@ -248,7 +248,10 @@ interface LastCheck {
   atMs: number;
   /** How long the process had been suspended in total until the check. */
   suspendedMs: number;
-  /** The number of bytes that the process is just appending and that may not be in the file yet. */
+  /**
+   * The number of bytes that this process is appending now. A file that has grown by exactly this
+   * number was not changed by another process.
+   */
   writing: number;
 }
 

@@ -65,7 +65,10 @@ export function helpConfiguration(): HelpConfiguration {
   };
 }
 
-/** Matches a heading. A heading is never part of a paragraph. */
+/**
+ * Matches a heading: a line of at most 40 characters that begins at the margin and ends with a
+ * colon.
+ */
 export const HEADING = /^\S.{0,38}:$/;
 
 /** Formats a heading. Commander removes the escape sequences when colours are off. */

@@ -235,8 +235,8 @@ export class KnownFleet {
   }
 
   /**
-   * Returns the start of a gap on each clock, with the lower bound for its changes. The gap began
-   * at `fromMs` on the monotonic clock.
+   * Returns the `Mark` of a gap: its start, and the lower bound of `modified` for its changes. The
+   * gap began at `fromMs` on the monotonic clock.
    */
   mark(fromMs: number): Mark {
     const modifiedMs = this.time.newestAt(fromMs);

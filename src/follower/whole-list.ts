@@ -210,7 +210,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
         if (page.isLast) break;
         page = (yield undefined) as AnswerOf<'whole-page'>;
       }
-      // A bare array has no count. When it has only one page, no bicycle can be missing between two
+      // A bare array has no count. When it has only one page, no bicycle can be skipped between two
       // pages, so its length is the count.
       counts[index] ??= isOne ? progress.read - before : undefined;
     }

@@ -189,10 +189,7 @@ export class Ledger implements FleetStore {
     return [];
   }
 
-  /**
-   * Adds a step to the batch that changes other tables than those of the bicycles and their
-   * changes.
-   */
+  /** Adds a further step to the batch, such as a gap or the comparison with a list. */
   add(step: WriteStep) {
     // Some changes are not recorded, because a value changed and changed back unnoticed. The gap
     // must include the last moment when this happened.

@@ -131,8 +131,8 @@ export function createTokens(fleet: ServedFleet, faults: Faults) {
    */
   function endOf(viewer: Viewer): number {
     const limitMs = faults.durationMs('expire');
-    // `iat` has whole seconds and is rounded down. The added second prevents that a token ends too
-    // early.
+    // `iat` has whole seconds and is rounded down. One second is added so that a token does not end
+    // too early.
     return limitMs === undefined
       ? viewer.expiresAt
       : Math.min(viewer.expiresAt, viewer.issuedAt + 1000 + limitMs);

@@ -78,8 +78,9 @@ export function startAlerts(
     known,
     marks: { beganMs: beganMs ?? now.wallMs, cursorMs } as Marks & { beganMs: number },
     /**
-     * Whether the first read of the list comes some time after the start of the watch. This is the
-     * case after a failure or a restart, and with --since. Then older alerts may be missing.
+     * Whether the list is first read some time after the start of the watch, because of a failure
+     * or a restart, or with --since. The watch then also shows alerts that were created in this
+     * time.
      */
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,

@@ -67,7 +67,7 @@ export interface Layout {
 
 /**
  * The limits for merging a cell into a cluster: it has more bicycles than this factor times the
- * number of its dots, and at least four bicycles.
+ * number of its dots, and more than four bicycles.
  */
 const CROWD_FACTOR = 1.5;
 const LEAST_CROWD = 4;
