@@ -445,7 +445,8 @@ export async function buildProgram(
     .exitOverride()
     .configureOutput({
       writeOut: writeFitted,
-      // commander writes the first help page to stderr when the command line has no command.
+      // commander writes the first help page to stderr when the command line has no command, so
+      // this function receives it.
       writeErr: writeFitted,
       outputError() {},
       getOutHelpWidth: () => helpWidth(screen),

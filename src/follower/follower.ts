@@ -519,8 +519,8 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // In memory, each complete read counts as a comparison. In a database, it counts only if the
-    // read covers all changes since the last comparison.
+    // With a store in memory, every such read counts as a comparison. With a database, it counts
+    // only if it covers all changes since the last comparison.
     const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
     if (isCompared) {
       check.comparedTo = check.askedAt;

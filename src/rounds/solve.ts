@@ -148,8 +148,8 @@ const MOST_TRIED = 30;
 const LONGEST_STRING = 10;
 const MEAN_REMOVED = 10;
 /**
- * The probability that a string is split, so that some stops in its middle stay in the tour. Then
- * the probability that their number stops growing, tested for each further stop.
+ * The probability that a string is split, which means that some stops in its middle stay in the
+ * tour. For each further stop, the probability that their number stops growing.
  */
 const SPLIT_SHARE = 0.5;
 const GAP_SHARE = 0.01;

@@ -131,8 +131,8 @@ class CreationReader {
     await this.#findOrganization(fields);
     try {
       const own = await this.#readBody(fields, row.kind === 'cells');
-      // In the spread, the first position and the last value of a key count. So the fields of the
-      // row come first, and override the defaults.
+      // In an object spread, a key keeps its first position and gets its last value. The fields of
+      // the row therefore come first and override the defaults.
       const all: Body = { ...own, ...this.#defaults, ...own };
       const { name = '', organization = '', ...rest } = all;
       const body = { name, organization, ...rest };

@@ -46,8 +46,8 @@ export class ConnectionLog {
   #lose({ topic, cause, downMs, retryInMs, monotonicMs, error: { message } }: Lost) {
     const { hasStood = false, outage: before } = this.topics.get(topic) ?? {};
     const fromMs = before?.fromMs ?? monotonicMs - downMs;
-    // A running outage keeps the cause that began it. A topic that has never been connected shows
-    // its latest error instead.
+    // While an outage lasts, it keeps the cause with which it began. A topic that has never been
+    // connected shows its latest error instead.
     const outage = hasStood && before !== undefined ? before : { fromMs, cause, message };
     const retryAtMs = monotonicMs + retryInMs;
     this.topics.set(topic, {

@@ -181,7 +181,7 @@ export async function connectOnce(options: ConnectionOptions): Promise<Connectio
 }
 
 /**
- * Yields the data lines of complete events. Waits with the next bytes until the library has
+ * Yields the data lines of complete events. Reads further bytes only after the library has
  * processed the last ones and the consumer has room (back-pressure).
  */
 async function* readEvents(
