@@ -117,7 +117,8 @@ export interface Signals {
    */
   readonly signal: AbortSignal;
   /**
-   * Aborted by the second such signal: the command stops without waiting for requests in flight.
+   * Aborted by the second SIGINT, SIGTERM or SIGHUP. The command then stops without waiting for
+   * requests in flight.
    */
   readonly urgentSignal: AbortSignal;
   /**
@@ -335,8 +336,8 @@ function openConnections(
 }
 
 /**
- * Refuses to run another command line. Contexts outside a command use it, such as the context of
- * the completion.
+ * Refuses to run another command line. It is used in contexts that do not belong to a command, such
+ * as the context of shell completion.
  */
 async function refuseLine(): Promise<never> {
   throw new FleetError('internal', 'fleet cannot run another command line here');

@@ -144,7 +144,7 @@ function explainRefusedLogin(thrown: unknown, text: string, password: string): u
  */
 const REQUIRED_FIELDS = ['username', 'otp', 'otp_token', 'captcha', 'client_id'];
 
-/** The search of an answer ends after this many characters. */
+/** Only this many characters of an answer are searched for the cause. */
 const SEARCHED_CHARACTERS = 10_000;
 
 function findCause(

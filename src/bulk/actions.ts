@@ -313,8 +313,9 @@ async function findInHistory(
 }
 
 /**
- * Returns the first entry after the earlier run's own transition, or undefined when there is no
- * such entry. When `later` does not contain the transition, returns the oldest entry of `later`.
+ * Returns the first entry after `own`, the transition that an earlier run made. Returns undefined
+ * when no entry follows it. When `later` does not contain `own`, returns the oldest entry of
+ * `later`.
  */
 function findFollowing(later: readonly Transitioned[], own: string): Transitioned | undefined {
   const oldestFirst = [...later]
@@ -336,8 +337,8 @@ async function lookUpByVerb(
   for (const verb of verbs) {
     const ofVerb = doubts.filter(({ task }) => task.verb === verb);
     const action = { resource, verb, target: targetStateOf(verb) };
-    // If the run has several transitions, an answer does not show which one led to a state. The
-    // states in the answers are then ignored.
+    // If the run made several different transitions, the answers do not show which transition led
+    // to which state. Their states are then ignored.
     const reached = verbs.size === 1 ? shown.reached : new Set<string>();
     decided.push(...(await lookUpActions(client, ofVerb, action, { reached })));
   }

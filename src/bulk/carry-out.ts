@@ -305,8 +305,8 @@ async function conclude({
   const badCount = reporter.badCount();
   if (plan.shape.single === true) {
     if (isSignal(stoppedBy) && reporter.count('not-sent') > 0) throw stoppedBy;
-    // When a signal ends the program, no error is printed. The message about the unknown outcome is
-    // therefore printed as a notice.
+    // When a signal ends the program, no error message is printed. So the message that the outcome
+    // is unknown is printed as a notice.
     if (isSignal(lastError)) await context.notice(lastError.message);
     if (badCount > 0) throw lastError ?? stoppedBy;
     if (stoppedBy !== undefined) throw stoppedBy;

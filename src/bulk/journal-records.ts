@@ -19,7 +19,8 @@ export interface Binding {
 /** The state of the service at the start of a run, by the service's own clock. */
 export interface Start {
   /**
-   * The newest `modified` in the list, or the newest `created` for creations. Null when unknown.
+   * The newest `modified` in the service's list. For creations, the newest `created`. Null when
+   * unknown.
    */
   newest: string | null;
   /**
@@ -66,7 +67,10 @@ export interface ChangedFields {
 
 /** A summary of the records that one run wrote. */
 export interface RecordedRun {
-  /** Undefined when the run ended before it could send anything. */
+  /**
+   * When the run recorded its start, in milliseconds since the epoch. Undefined when the run ended
+   * before it could send anything.
+   */
   startedAtMs: number | undefined;
   /** The latest time that a record of this run contains. */
   lastAtMs: number | undefined;
@@ -93,7 +97,7 @@ export interface JournalEntry {
   name: string | null;
   /** How the result was found out. */
   how: How;
-  /** The run that wrote the last record of the task. */
+  /** The id of the run that wrote the last record of the task. */
   run: string;
   /**
    * When that run wrote the record, in milliseconds since the epoch by the clock of its machine.
@@ -225,7 +229,10 @@ export function readOn(journal: Journal, bytes: Buffer, path: string): void {
     checkFirst(bytes.toString('utf8', from), path);
 }
 
-/** Skips records that this run appended itself, because it does not need to read them again. */
+/**
+ * Counts the records that this run has just appended as read, because it already knows their
+ * content.
+ */
 export function skipOwn(journal: Journal, written: Buffer, run: string): void {
   let count = 0;
   for (let at = written.indexOf(LINE_FEED); at !== -1; at = written.indexOf(LINE_FEED, at + 1))
@@ -379,8 +386,8 @@ function takeRecord(journal: Journal, record: JournalRecord): void {
   const { after_ms: afterMs = 0, name = null, how = 'answered' } = record;
   journal.holder = followHolder(journal.holder, record);
   if (typeof at === 'number') journal.latestAtMs = Math.max(at, journal.latestAtMs ?? at);
-  // A run that lost the journal may still write records before it notices, but it sends no
-  // requests.
+  // A run that lost the journal to another run may still write records until it notices this. It
+  // sends no requests, so records of a start or a request do not count.
   const isHolder = run !== '' && run === journal.holder?.id;
   if (isHolder && start !== undefined) {
     journal.start = { ...NO_START, ...start };

@@ -242,7 +242,7 @@ export async function openJournal(
   }
 }
 
-/** The last check in which the run found that no other run had taken over its journal. */
+/** The last check that showed that no other run has taken over the journal. */
 interface LastCheck {
   /** The time of the check, on the monotonic clock. */
   atMs: number;
@@ -255,7 +255,10 @@ interface LastCheck {
   writing: number;
 }
 
-/** Whether the path still names the open file. */
+/**
+ * Whether the path still leads to the open file. It does not after the file was deleted or
+ * replaced.
+ */
 function isSameFile(handle: FileHandle, path: string): boolean {
   const { dev, ino } = fstatSync(handle.fd);
   const named = statSync(path, { throwIfNoEntry: false });
@@ -387,7 +390,7 @@ function openRecords(
     },
     /** Releases the journal for other runs and closes its files. */
     async close() {
-      // A journal that was lost belongs to another run and must not be changed.
+      // If another run has taken over the journal, this run must not change it.
       if (!gone.signal.aborted) await write({ released: id }).catch(() => {});
       await finish(!gone.signal.aborted);
       gone.abort();
@@ -510,7 +513,10 @@ export async function openRecordCounter(journalPath: string, say: (line: string)
   return {
     /** Stores the number of records that the journal has on the disk. */
     write,
-    /** Stores the number of records when ten or more were added since the last time. */
+    /**
+     * Stores the number of records, but only after at least ten records were added since the last
+     * time.
+     */
     async count(records: number): Promise<void> {
       if (records >= counted + RECORDS_PER_COUNT) await write(records);
     },

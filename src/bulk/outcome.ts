@@ -249,8 +249,8 @@ export function compareStored(sent: string, stored: string): StoredForm {
 }
 
 /**
- * Whether a service may store this name when it receives `sent`. A missing or empty stored name
- * counts as similar, because it proves no difference.
+ * Whether `stored` can be the form in which a service stored the name `sent`. A missing or empty
+ * stored name counts as similar, because it does not prove a difference.
  */
 export function isSimilarName(sent: string, stored: unknown): boolean {
   if (typeof stored !== 'string') return true;

@@ -76,8 +76,8 @@ export interface BulkChange extends ChangeKind {
    */
   isUnchanged?(task: Task): boolean;
   /**
-   * Whether another form of the request may succeed after this refusal. If true, `requestOf`
-   * returns that form from then on.
+   * Whether a refused request may succeed in another form, such as PATCH instead of PUT. If true,
+   * `requestOf` returns the other form from then on.
    */
   mayTryOtherwise?(error: FleetError, request: HttpRequest): boolean;
   /** Compares the values in a success response with the values that were sent. */

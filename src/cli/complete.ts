@@ -40,7 +40,8 @@ export async function completeLine(
     return { words: matching(commands, typed) };
   }
   const offers = await offerOperand({ ...place, typed });
-  // Only flags can follow, so fleet offers flags although the user typed no dash.
+  // The command accepts no operand here, so only a flag can follow. Flags are offered although the
+  // user typed no dash.
   if (typed === '' && offers.words.length === 0) return { words: offerFlags(command.options) };
   return { ...offers, words: matching(offers.words, typed) };
 }

@@ -3,7 +3,7 @@
 
 import type { CommandUnknownOpts as Command } from '@commander-js/extra-typings';
 
-/** The purpose of a command line, and the line itself. */
+/** The purpose of an example, and its command line. */
 type Example = readonly [purpose: string, line: string];
 
 const EXAMPLES = new WeakMap<Command, readonly Example[]>();

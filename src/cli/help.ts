@@ -26,7 +26,7 @@ export function helpWidth({ width }: HelpScreen): number {
   return Math.min(width ?? PIPE_WIDTH_COLUMNS, WIDEST_COLUMNS);
 }
 
-/** Returns the settings that differ from commander's layout. */
+/** Returns the settings that change the layout of commander's help. */
 export function helpConfiguration(): HelpConfiguration {
   return {
     boxWrap: (text, width) =>

@@ -13,7 +13,7 @@ export function splitLine(line: string): string[] {
   let isEnded = true;
   for (const { 0: text, index } of line.matchAll(WORD)) {
     const isOperator = OPERATOR.test(text);
-    // Another command begins here, so drop the words before it.
+    // An operator such as `|` begins another command, so the words before it are dropped.
     if (isOperator) words.length = 0;
     else words.push(unquote(text));
     isEnded = isOperator || index + text.length < line.length;

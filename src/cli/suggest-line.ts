@@ -261,7 +261,8 @@ function replaceWords(program: Command, words: readonly string[]): string[][] {
   const isCommand = noun !== undefined && findBelow(noun, second) !== undefined;
   for (const [typed, meant] of LINES) {
     const pattern = typed.split(' ');
-    // A pattern that begins with a name or an ID does not match the name of a command.
+    // If the line begins with an existing command, a placeholder such as `<id>` must not match the
+    // verb of this command.
     if (isCommand && pattern[1]?.startsWith('<')) continue;
     const found = match(pattern, words);
     if (found === undefined) continue;

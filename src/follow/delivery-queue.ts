@@ -34,7 +34,10 @@ export interface RetryPolicy {
   readonly longestPauseMs: number;
   /** The maximum number of failed attempts for a message. */
   readonly attempts: number;
-  /** The maximum number of refusals of a message. */
+  /**
+   * The maximum number of times that the receiver may refuse a message. After that it is not
+   * retried, even if it has fewer than `attempts` failed attempts.
+   */
   readonly refusals: number;
 }
 

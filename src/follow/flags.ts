@@ -45,7 +45,8 @@ export function addIdleFlag<A extends unknown[], O extends OptionValues>(
     '--idle <duration>',
     'silence after which the connection is dead: 8s, 2m',
   );
-  // `default` needs the parsed value, so it is in milliseconds.
+  // The first argument of `default` is a parsed value, which is in milliseconds. The second one is
+  // its text for the help, in seconds.
   return command.addOption(idle.argParser(readIdle).default(IDLE_MS, String(IDLE_MS / 1000)));
 }
 

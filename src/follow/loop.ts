@@ -28,7 +28,10 @@ export interface Machine<Event, Effect extends { readonly type: string }, Item> 
   step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
   /** Performs an effect. Returns an item to deliver, or undefined. */
   perform(effect: Effect): Item | undefined;
-  /** Receives all effects of a batch of events. */
+  /**
+   * Called after each batch of events with the resulting effects, for example to update a status
+   * line.
+   */
   look?(effects: readonly (Effect | CommonEffect)[]): void;
   /** Delivers items in order. Reports the number of delivered items to `onDelivered`. */
   deliver(items: readonly Item[], onDelivered: (count: number) => void): Promise<void>;
@@ -110,7 +113,7 @@ export async function withSession<Event, Result>(
 ): Promise<Result> {
   const { flags, io } = context;
   const { form, topics, limitCharacters } = options;
-  // Logs show topics unchanged. Titles are only for terminals.
+  // Log files show the names of topics unchanged. Only a terminal shows titles instead.
   const isSeen = io.stdout.isTerminal || io.stderr.isTerminal;
   const titleOf = form === 'json' || !isSeen ? undefined : await titleTopics(context, topics);
   const queue = openQueue<Event | CommonEvent>(limitCharacters);

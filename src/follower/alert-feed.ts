@@ -73,7 +73,7 @@ export class AlertFeed {
   #count: number | undefined;
   #hasShrunk = false;
   #repeats = 0;
-  /** The largest number of pages in earlier passes through this list. */
+  /** The number of pages in the longest earlier pass through this list. */
   #leastPages = 0;
 
   constructor(options: AlertFeedOptions) {
@@ -130,8 +130,8 @@ export class AlertFeed {
     const changedMs = lastMsOf(alert);
     if (changedMs !== undefined) this.topMs = Math.max(this.topMs ?? changedMs, changedMs);
     const orderMs = this.order === 'modified' ? changedMs : readTime(alert.created);
-    // After one alert out of order, later alerts may be newer, so `lastMs` stays undefined. Alerts
-    // without a time are ignored.
+    // Once an alert was out of order, alerts on later pages may be newer. `lastMs` then stays
+    // undefined. Alerts without a time are ignored.
     if (orderMs === undefined || this.lastMs === undefined) return;
     this.lastMs = orderMs > this.lastMs ? undefined : orderMs;
   }

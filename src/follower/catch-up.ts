@@ -328,7 +328,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       const isSeen = list.look > 1 && isMet && isOld;
       if (uuid !== undefined) list.met.add(uuid);
       list.headMs ??= modifiedMs;
-      // After an item out of order, later items may be newer, so `lastMs` stays undefined.
+      // Once an item was out of order, later items may be newer. `lastMs` then stays undefined.
       const { lastMs } = list;
       list.lastMs =
         modifiedMs === undefined || lastMs === undefined || modifiedMs > lastMs
@@ -386,8 +386,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);
     this.#dueMs = now.monotonicMs + retryInMs;
-    // The failed request keeps the start of its gap. A new start would be too late if the user had
-    // set the system clock back.
+    // The next attempt uses the same start of the gap. If the start were determined again, it would
+    // be too late after the user has set the system clock back.
     if (mark !== undefined) this.missFrom(mark.fromMs, mark);
     this.wanted = { sinceWallMs: earliest(this.wanted?.sinceWallMs, sinceWallMs), mostPages };
     this.emit({ type: 'unread', error, sinceWallMs, retryInMs });

@@ -109,13 +109,10 @@ export type FollowerOutput =
       readonly sinceWallMs: number | undefined;
       readonly retryInMs: number;
     }
-  /**
-   * The list was read after a gap, or a comparison found changes. The list is not read again for
-   * this gap.
-   */
+  /** The result of reading the lists after a gap, or of a regular comparison that found changes. */
   | { readonly type: 'read'; readonly report: Report }
   | ClosedGap
-  /** All lists were read. A follower without topics then ends. */
+  /** All lists were read. A follower without topics ends at this point. */
   | { readonly type: 'settled' };
 
 export type Emit = (output: FollowerOutput) => void;

@@ -97,8 +97,8 @@ export interface FleetStore extends ListedStore {
   /** Returns the number of known bicycles, without those that are gone. */
   size(): number;
   /**
-   * Returns how many known bicycles a list of only available bicycles would hide, or undefined when
-   * unknown.
+   * Returns how many known bicycles are missing in a list that contains only available bicycles.
+   * Undefined when unknown.
    */
   hidden(): number | undefined;
   /** Returns how many changes lists have shown since the start. */

@@ -102,7 +102,7 @@ export class Follower {
   #secondLook: SecondLook | undefined;
   /** The second read of the list after a gap, while it is in progress. */
   #runningSecondLook: SecondLook | undefined;
-  /** A report that is held back until the whole list was read. */
+  /** A report that is not emitted until the whole list was read. */
   #pendingReport: Report | undefined;
   /**
    * The service's count when the list was last read. It is compared when not every bicycle is
@@ -193,8 +193,8 @@ export class Follower {
   }
 
   /**
-   * Takes over the whole fleet from a mirror that was accurate at `fromMs` on the monotonic clock.
-   * The changes since then count as a gap.
+   * Loads the whole fleet from a mirror. Its data was accurate at `fromMs` on the monotonic clock,
+   * so the time since then counts as a gap.
    */
   remember(bicycles: readonly Bicycle[], fromMs: number, now: Moment) {
     for (const bicycle of bicycles) this.known.learn(bicycle, { ...now, monotonicMs: fromMs });
@@ -393,8 +393,8 @@ export class Follower {
     const isOnce = this.#options.topics.size === 0;
     const isConnected = this.#gaps.isConnected;
     const { wanted } = this.#whole;
-    // Without a connection, only the first read of the list is useful. Any other one would be
-    // repeated after the reconnect.
+    // Without a connection, the list is read only if the whole fleet is not known yet. Any other
+    // read would have to be repeated after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
         // Changes from before the first connection are missing, so this time counts as a gap.
@@ -439,8 +439,8 @@ export class Follower {
   ) {
     const isOnce = this.#options.topics.size === 0;
     if (isOnce || this.#gaps.open?.wasReplayed === true) return;
-    // Changes that happened after the previous read do not show that the list lagged. Their
-    // messages may simply not have arrived yet.
+    // A change that happened after the previous read does not show that the list lagged. Its
+    // message may simply not have arrived yet.
     const latestMs = before?.beforeMs ?? Number.POSITIVE_INFINITY;
     const missed = newer.filter((modifiedMs) => (modifiedMs ?? latestMs) <= latestMs);
     if (before !== undefined && missed.length + gone === 0) return;
@@ -496,7 +496,7 @@ export class Follower {
     return `the service counts ${total} bicycles, and ${expected} are known`;
   }
 
-  // Methods for the results of reading lists
+  // The methods below handle the results of reading the lists.
 
   #endReading({ report, mark, newer, total }: EndedReading, now: Moment) {
     const check = this.#check;
@@ -584,8 +584,9 @@ export class Follower {
     const { isTable } = this.known.store;
     if (isTable || this.#isFirstPending) {
       this.#check.comparedTo = started;
-      // Reading the whole list can take so long that the next comparison is already due. The
-      // comparison waits for the next step, because the results of this list must be emitted first.
+      // Reading the whole list can take longer than the time between two comparisons. The next
+      // comparison then still waits for the next step, because the results of this list must be
+      // emitted first.
       this.#check.dueMs = Math.max(started.monotonicMs + CHECK_MS, now.monotonicMs + 1);
     }
     if (!isTable) return;

@@ -77,12 +77,15 @@ function normalizeTime(text: string): string {
 }
 
 export function openKnownAlerts() {
-  /** The known versions by alert. Both are in the order in which they were received. */
+  /**
+   * Maps the id of each alert to its known versions. Alerts and versions are in the order in which
+   * they were received.
+   */
   const table = new Map<string, readonly Version[]>();
   return {
     /**
-     * Looks up a version. Returns how fleet learned of it (undefined when unknown), and the state
-     * of the version before it.
+     * Looks up a version of an alert. `source` is how fleet learned of this version; undefined when
+     * it is new. `before` is the state of the version before it.
      */
     look(item: AlertItem): {
       readonly source: Source | undefined;
@@ -109,7 +112,10 @@ export function openKnownAlerts() {
       const [oldest = ''] = table.keys();
       if (table.size > KNOWN_ALERTS) table.delete(oldest);
     },
-    /** Returns all versions. The least recently received alert comes first. */
+    /**
+     * Returns the known versions of all alerts. The versions of the least recently received alert
+     * come first.
+     */
     versions: () => [...table.values()].flat(),
   };
 }

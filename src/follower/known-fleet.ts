@@ -39,7 +39,7 @@ export interface Change {
 export interface Mark {
   /** When the gap began, on the monotonic clock. */
   readonly fromMs: number;
-  /** The lower bound of `modified` for changes since then, in milliseconds since the epoch. */
+  /** The lowest `modified` that a change in the gap can have, in milliseconds since the epoch. */
   readonly modifiedMs: number;
   /**
    * Whether `modifiedMs` comes from times that the service sent. Otherwise it comes from the system
@@ -496,8 +496,8 @@ export class KnownFleet {
     // The list was requested after the last message. If the times are equal, the list item is
     // newer.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
-    // A `modified` in the future does not count, because the list may have been read before the
-    // message arrived.
+    // A `modified` in the future is wrong, so it does not show that the list item is newer. The
+    // list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
   }

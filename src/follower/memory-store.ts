@@ -67,7 +67,7 @@ export class MemoryStore implements FleetStore {
     return size;
   }
 
-  /** Returns 0, because only a database records gaps. */
+  /** Returns 0, because this number is only needed for the gaps that a database records. */
   found(): number {
     return 0;
   }

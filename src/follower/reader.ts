@@ -7,8 +7,8 @@ import type { Emit, FollowerOptions, ReadRequest } from './events.js';
 import type { ItemPlace, KnownFleet, Mark } from './known-fleet.js';
 
 /**
- * The steps of a generator that reads lists. Each step yields a request, a time on the monotonic
- * clock until which to wait, or undefined to wait for the next response to the last request.
+ * A generator that reads lists step by step. It yields a request, the time on the monotonic clock
+ * until which it must wait, or undefined to wait for the response to its last request.
  */
 export type Steps<Answer, Result> = Generator<
   ReadRequest | number | undefined,

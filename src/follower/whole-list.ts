@@ -51,8 +51,8 @@ const OLDER = 'the list was older than the pushed updates';
 /** The pause between the two passes that prove a deletion, because a list can lag. */
 const CONFIRM_PAUSE_MS = 5_000;
 /**
- * The first and the longest pause before the list is read again, after a failed request and
- * (UNPROVEN) after an incomplete result.
+ * The pause before the list is read again. It grows from the first to the longest pause. The
+ * constants with UNPROVEN apply after an incomplete result, and the others after a failed request.
  */
 const FIRST_PAUSE_MS = 5_000;
 const LONGEST_PAUSE_MS = 5 * 60_000;
@@ -72,7 +72,8 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
   #failures = 0;
   #unproven = 0;
   /**
-   * When a count that differs may cause the next read of the whole list, on the monotonic clock.
+   * The earliest time, on the monotonic clock, at which the whole list may be read because the
+   * service counts another number of bicycles than expected.
    */
   #allowedMs = Number.NEGATIVE_INFINITY;
 
@@ -98,7 +99,10 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
       this.emit({ type: 'notice', event: 'whole', message: `reading the whole list: ${reason}` });
   }
 
-  /** Whether a count that differs may cause a read of the whole list now. */
+  /**
+   * Whether the whole list may be read now because the service counts another number of bicycles
+   * than expected. Such reads must not follow each other too quickly.
+   */
   isAllowed(now: Moment): boolean {
     return now.monotonicMs >= this.#allowedMs;
   }

@@ -24,11 +24,11 @@ export interface Tick {
 
 export type Graticule = ReturnType<typeof graticule>;
 
-/** The minimum distance between two lines, in dots. */
+/** The minimum distance between two neighbouring meridians or parallels of the grid, in dots. */
 const MERIDIAN_DOTS = 32;
 const PARALLEL_DOTS = 24;
 
-/** Returns the lines of a view, at round degrees. */
+/** Returns the meridians and parallels to draw in a view. They are at round degrees. */
 export function graticule(view: View, extent: Extent, hasDegreeSign: boolean) {
   const { width, height } = extent;
   const dotsPerDegree = view.worldDots / 360;

@@ -100,7 +100,7 @@ export function toDots(
   return [eastOf(view, x) * view.worldDots + width / 2, (y - view.y) * view.worldDots + height / 2];
 }
 
-/** Returns the width of a dot in metres, in the middle of the view. */
+/** Returns how many metres a dot covers in the middle of the view. */
 export function metresPerDot({ y, worldDots }: View): number {
   return (CIRCUMFERENCE_METRES * Math.cos((latitudeOf(y) * Math.PI) / 180)) / worldDots;
 }
@@ -160,7 +160,8 @@ export function boundsOf(points: readonly Point[]): Bounds {
 }
 
 /**
- * The highest zoom, at which a dot is 5 cm wide. At the lowest zoom the world fills the drawing.
+ * The width of the world in dots at the highest zoom, where a dot is 5 cm wide. At the lowest zoom
+ * the world fills the drawing.
  */
 const CLOSEST_WORLD_DOTS = CIRCUMFERENCE_METRES / 0.05;
 

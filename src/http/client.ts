@@ -232,7 +232,7 @@ async function tryOnce(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     if (!(error instanceof ExchangeError)) throw error;
-    // `holdBack` stopped the request before its bytes were sent.
+    // The hook `holdBack` stopped the request before any of its bytes were sent.
     if (error.cause instanceof FleetError) throw error.cause;
     const end = { code: error.code, wasSent: error.sent };
     const { hide } = options.secrets;
@@ -345,8 +345,9 @@ function toAnswer(
     if (text !== undefined) return text;
     const decoded = decodeAnswer(bytes ?? Buffer.alloc(0), { status, headers, trace });
     text = hideIn(decoded);
-    // For a JSON response, drops the bytes, because the bytes and the text together need twice the
-    // memory. The getter `bytes` encodes the text again.
+    // Drops the bytes of a JSON response after decoding, because bytes and text together need twice
+    // the memory. Also drops bytes that contain a secret. The getter `bytes` then encodes the text
+    // again.
     if (isUtf8Json(sent['content-type']) || text !== decoded) bytes = undefined;
     return text;
   };

@@ -16,7 +16,10 @@ const BUFFER_BYTES = 64 * 1024;
 class ConnectionStream extends Duplex {
   readonly #socket: Socket;
   readonly #interim = openInterimFilter();
-  /** The error of the socket, delayed until undici reads. */
+  /**
+   * The error of the socket. The stream fails with it when undici has read all data that arrived
+   * before.
+   */
   #failure: Error | undefined;
 
   constructor(socket: Socket) {
@@ -71,7 +74,10 @@ class ConnectionStream extends Duplex {
     done(error);
   }
 
-  /** undici calls `ref` and `unref`, so that an idle connection does not keep the process alive. */
+  /**
+   * undici calls `ref` and `unref` of its socket. An idle connection must not keep the process
+   * alive.
+   */
   ref(): this {
     this.#socket.ref();
     return this;

@@ -12,10 +12,13 @@ export interface InterimFilter {
   /** Must be called when a request is written: the next bytes from the service begin a response. */
   expectResponse(): void;
   /**
-   * Returns the bytes to pass on. Keeps the first bytes of a response until its status is known.
+   * Returns the bytes that may be passed on to undici. Holds back the first bytes of a response
+   * until its status is known.
    */
   filter(chunk: Buffer): Buffer;
-  /** Returns the bytes that were kept. Must be called at the end of the connection. */
+  /**
+   * Returns the bytes that `filter` still holds back. Must be called at the end of the connection.
+   */
   flush(): Buffer;
 }
 

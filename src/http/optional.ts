@@ -1,4 +1,4 @@
-// Requests resources that not every service has.
+// Requests for resources that some services do not have.
 
 import { FleetError } from '../errors.js';
 

@@ -34,8 +34,8 @@ export interface StreamOptions extends ConnectionContext {
   /** Receives each event. `size` is its length in characters. */
   emit(event: StreamEvent, size?: number): void;
   /**
-   * Called when data arrived on a topic, even if it contains only comments. The events in the data
-   * were emitted before.
+   * Called when data arrives on a topic, even if it contains only comments. Events in this data are
+   * emitted before this call.
    */
   onLife?: ((topic: string) => void) | undefined;
 }

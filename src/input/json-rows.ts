@@ -12,7 +12,8 @@ import { type InputRow, type RowFields, type RowPlace, UnreadableInput } from '.
  * yet. Numbers keep their digits. Throws UnreadableInput for invalid JSON.
  */
 export function readObjectLines(lines: readonly string[], place: RowPlace): RowFields | undefined {
-  // An object ends with a bracket, so other lines need no attempt to parse it.
+  // The last line of a complete object ends with `}`. If this line does not, parsing would be
+  // useless.
   if (lines.length > 1 && !lines.at(-1)?.trimEnd().endsWith('}')) return undefined;
   const text = lines.join('\n');
   try {
@@ -39,7 +40,8 @@ export function* readArray(text: string, place: RowPlace): Generator<InputRow, v
     const next = ranges.next();
     if (next.done === true) {
       const isComplete = next.value !== undefined && text.slice(next.value).trim() === '';
-      // Parsing the whole text finds the reason why the array is invalid or incomplete.
+      // The array is incomplete or other text follows it. Parsing the whole text returns the exact
+      // error.
       if (!isComplete) refuseInvalidJson(text, place, true);
       return;
     }

@@ -5,7 +5,10 @@
 export type NumberReading =
   /** The stored number is the value. The format only rounds or groups it, or adds a unit. */
   | { readonly kind: 'number' }
-  /** Read an integer with leading zeros or literal text, as in `00000` or `"AB-"0000`. */
+  /**
+   * Read the digits that Excel shows: an integer with leading zeros or literal text, as in `00000`
+   * or `"AB-"0000`.
+   */
   | { readonly kind: 'padded'; readonly parts: readonly FormatPart[]; readonly addsSign: boolean }
   | { readonly kind: 'date'; readonly hasClock: boolean }
   /** The number is a time of day or a duration, without a date. */

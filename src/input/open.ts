@@ -22,7 +22,7 @@ export interface InputSource {
    * Whether hidden rows of a workbook are read or skipped. By default, hidden rows are an error.
    */
   hiddenRows?: 'take' | 'skip' | undefined;
-  /** The fields from `--map` by heading. The headings are in lower case. */
+  /** Maps each heading in `--map`, in lower case, to its field. */
   headings?: ReadonlyMap<string, string> | undefined;
 }
 

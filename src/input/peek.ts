@@ -4,7 +4,10 @@
 export interface PeekedInput {
   /** The first bytes: at least as many as requested, unless the input is shorter. */
   first: Buffer;
-  /** Returns the whole input without its first `skippedBytes`. It can be read only once. */
+  /**
+   * Returns the input from the byte `skippedBytes` on, including the bytes in `first`. Can be
+   * called only once.
+   */
   rest(skippedBytes?: number): AsyncIterable<Uint8Array>;
 }
 

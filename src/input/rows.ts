@@ -26,7 +26,10 @@ export interface RowOptions {
   hasComments: boolean;
   /** The fields from `--map` by heading. The headings are in lower case. */
   headings?: ReadonlyMap<string, string> | undefined;
-  /** Whether Excel or `--excel` wrote the file, so that `'-1` means `-1`. */
+  /**
+   * Whether Excel or `--excel` wrote the file. Then the apostrophe in a cell such as `'-1` only
+   * prevents a formula, and the value is `-1`.
+   */
   isFromExcel?: boolean;
 }
 

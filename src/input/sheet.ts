@@ -88,7 +88,7 @@ export async function readSheet(
 const SHEET_DATA_LEVEL = 1;
 const ROW_LEVEL = 2;
 const CELL_LEVEL = 3;
-/** The depth of a mergeCell element. Its parent mergeCells has the depth 1. */
+/** The nesting depth of the elements mergeCell. Their parent mergeCells has the depth 1. */
 const MERGE_CELL_LEVEL = 2;
 
 class SheetReader implements SheetRows {
@@ -191,7 +191,7 @@ class SheetReader implements SheetRows {
     if (this.rows.length >= MOST_ROWS)
       throw new WorkbookLimitError('it has more than 1,000,000 rows');
     budget.use(ROW_BYTES + CELL_BYTES * cells.length);
-    // Stores a copy, because an array that has grown keeps unused memory.
+    // The array is copied, because an array that has grown element by element keeps unused memory.
     this.rows.push({ row: this.#row, cells: cells.slice() });
   }
 
@@ -338,7 +338,10 @@ interface CellState {
   hasFormula: boolean;
   /** Whether the cell contains text outside `<v>`, `<f>` and `<extLst>`. */
   hasOtherText: boolean;
-  /** The name of the element that is open inside the cell. */
+  /**
+   * The name of the element inside the cell that is being read, such as `v`; undefined between
+   * elements.
+   */
   child: string | undefined;
 }
 

@@ -144,7 +144,8 @@ export function writeJson(value: unknown): string {
   const written = writtenNumber(value);
   if (written !== undefined) return written;
   if (Array.isArray(value)) return `[${value.map(writeJson).join(',')}]`;
-  // Fast path: an exact number is an object, so an object without nested objects contains none.
+  // Fast path: exact numbers are objects. If no value of this object is an object, it contains no
+  // exact number, and JSON.stringify is sufficient.
   if (Object.values(value).every((inner) => inner === null || typeof inner !== 'object'))
     return JSON.stringify(value);
   return `{${Object.entries(value)

@@ -136,7 +136,7 @@ async function showList<T extends Listed>(
   };
   let checked = 0;
   const gathered: { item: Item<T>; metres: number }[] = [];
-  // A separate function lets its variables be freed before the next page is read.
+  // This is a separate function, so that its variables can be freed before the next page is read.
   const take = async (came: readonly Item<T>[]): Promise<void> => {
     const items = extend === undefined ? came : came.map(extend);
     if (checked === 0 && items.length > 0 && plan.resource !== undefined) {

@@ -53,8 +53,8 @@ export async function* readItems<T extends { uuid?: unknown }>(
       if (page.count !== undefined && !hasTotal(page)) isCounted = false;
       total = isCounted ? (page.count ?? total) : undefined;
       tally.firstTotal = isCounted ? (tally.firstTotal ?? total) : undefined;
-      // Keeps a total that differs from the first one, even when the list is read again and the
-      // service sends the first total again.
+      // Stores a total that differs from the first one. A later pass, in which the service sends
+      // the first total again, does not overwrite it.
       if (isFirst || total !== tally.firstTotal) tally.lastTotal = total;
       if (isFirst) tally.repeated += page.items.length - items.length;
       tally.nextPage = page.next === undefined ? undefined : pageNumber(page.next);

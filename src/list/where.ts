@@ -57,7 +57,10 @@ export function isDocumented({ field }: Condition, { fields }: FieldWords): bool
   return fields.includes(field) || fields.includes(firstSegment(field));
 }
 
-/** Returns the command line that selects any of several values, or undefined when there is none. */
+/**
+ * Returns a command line that selects the objects with any of several values in a field, for a
+ * hint. Returns undefined when there is none.
+ */
 export type ShowAnyOf = (field: string, values: readonly string[]) => string | undefined;
 
 /** Matches a second condition in a text, such as ` or state=` in `state=lost or state=retired`. */

@@ -22,7 +22,7 @@ export type WriteStep =
    */
   | { readonly type: 'mark-gone' | 'verify'; readonly reading: ListPass }
   /**
-   * `gap-close` is a gap that ended. `gap-moment` is a single moment whose changes were not
+   * `gap-close` is a gap that ended. `gap-moment` is a single moment at which changes were not
    * recorded. Consecutive moments are stored as one gap.
    */
   | ClosedGap
@@ -42,8 +42,8 @@ export const CHANGE_COLUMNS = [
 interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
   known: KnownBicycle;
   /**
-   * The bicycle as JSON text. Undefined if `known` changed after the text was written, and while no
-   * batch is being prepared.
+   * The bicycle as JSON text. Undefined until a batch is prepared, and again after `known` has
+   * changed.
    */
   raw: string | undefined;
   isDirty: boolean;
@@ -191,8 +191,8 @@ export class Ledger implements FleetStore {
 
   /** Adds a further step to the batch, such as a gap or the comparison with a list. */
   add(step: WriteStep) {
-    // Some changes are not recorded, because a value changed and changed back unnoticed. The gap
-    // must include the last moment when this happened.
+    // Some changes were not recorded, because a value changed and changed back before it was
+    // written. The gap must not end before the last of these moments.
     if (step.type === 'gap-close')
       return void this.#steps.push({ ...step, endedMs: Math.max(step.endedMs, this.#undoneMs) });
     const last = this.#steps.at(-1);

@@ -274,7 +274,10 @@ function bind(value: Value): unknown {
 
 const readFloat = (text: string) => (Number.isFinite(Number(text)) ? Number(text) : text);
 
-/** Converts values by their type number. Values of other types stay texts. */
+/**
+ * The parsers for PostgreSQL's data types, by the number (OID) of the type. Values of other types
+ * stay texts.
+ */
 const READERS: { readonly [type: number]: (text: string) => Value } = {
   16: (text) => text === 't', // the type bool
   20: (text) => (Number.isSafeInteger(Number(text)) ? Number(text) : BigInt(text)), // the type int8

@@ -67,8 +67,8 @@ export const ALERT_COLUMNS: readonly string[] = [
 ];
 
 /**
- * Values of a row that the object itself does not contain. Times are in UTC, in the format of
- * `utcOf`.
+ * The values of a row that are not fields of the object, such as when it was first seen. Times are
+ * in UTC, in the format of `utcOf`.
  */
 export interface RowFacts {
   uuid: string;

@@ -104,9 +104,9 @@ const PARTITIONED: readonly string[] = [
 ];
 
 /**
- * Returns the statements that upgrade the tables. They drop an index of a column that every message
- * changes, because PostgreSQL would update all indexes of the row with it. They create the views
- * last, because a view keeps following a table that was renamed.
+ * Returns the statements that upgrade the tables. They drop the index on `bicycles.modified`: every
+ * message changes this column, and PostgreSQL would then update all indexes of the row. They create
+ * the views last, because a view keeps reading a renamed table under its new name.
  */
 function upgrade(dialect: Dialect): string[] {
   const postgres = [...PARTITIONED, 'ALTER TABLE bicycles SET (fillfactor = 70)'];
@@ -313,8 +313,8 @@ export async function turnPartitions(
       "SELECT relname::text AS name FROM pg_class JOIN pg_inherits ON oid = inhrelid WHERE inhparent = 'changes'::regclass AND relname ~ '[0-9]$' AND relname <= ?",
       [oldest],
     );
-    // `changes_before` can be dropped too, because it ends where the oldest monthly partition
-    // begins.
+    // If a monthly partition is too old, `changes_before` is too, because it ends where the oldest
+    // monthly partition begins.
     const over = months.length === 0 ? [] : ['changes_before', ...months.map(({ name }) => name)];
     for (const name of over)
       if (name !== oldest) await database.all(`DROP TABLE IF EXISTS ${name}`);

@@ -48,8 +48,8 @@ const FOR_READING = 'pragma temp_store = file';
 export async function openSqlite(path: string, { access, signal }: OpenOptions): Promise<Database> {
   const isReadOnly = access !== 'write';
   await checkFile(path, isReadOnly);
-  // With `look`, a file without a WAL is opened as immutable. Otherwise SQLite would create files
-  // next to it.
+  // With `look`, a file without a WAL is opened as immutable, so that SQLite creates no files next
+  // to it.
   const isUntouched = access === 'look' && !existsSync(`${path}-wal`);
   const query = isReadOnly ? '?mode=ro' : '';
   const opened = openChecked(path, isUntouched ? IMMUTABLE : query, isReadOnly);
@@ -119,8 +119,8 @@ function hasWal(path: string): boolean {
 }
 
 /**
- * Inserts rows in batches. A batch has the maximum size or one row, so that only two statements
- * must be prepared.
+ * Inserts rows in batches of the maximum size, and the remaining rows one by one. Only two
+ * different statements must then be prepared.
  */
 function insertRows(
   prepare: (sql: string) => Statement,

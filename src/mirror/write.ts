@@ -35,13 +35,16 @@ export type Found = Awaited<ReturnType<typeof resume>>;
 export interface Batch {
   readonly writes: Writes;
   /**
-   * The gap that is still open, if there is one. `isSameGap` says whether the previous batch has
-   * already written it.
+   * The gap that is still open, if there is one. `isSameGap` is true when the previous batch has
+   * already written this gap.
    */
   readonly gap: OpenGap | undefined;
   readonly isSameGap: boolean;
   readonly state: State;
-  /** The batch ids that this writer found at its start or wrote last. */
+  /**
+   * The ids of the batches that this writer found in the database at its start, or wrote last. If
+   * the database contains other ids, an older state was restored.
+   */
   readonly previousBatchIds: BatchIds;
   readonly nowMs: number;
   /**
@@ -114,7 +117,10 @@ function bicyclesOf({ organizations }: Writer): string {
   return `gone IS NULL AND followed IN (${quoted(organizations)})`;
 }
 
-/** Returns the key of the writer in the table `listed`. It stays the same after a crash. */
+/**
+ * Returns the writer's key in the table `listed`, quoted for SQL. A writer that is restarted after
+ * a crash has the same key.
+ */
 function keyOf({ organizations: [first = ''] }: Writer): string {
   return quoted([first]);
 }

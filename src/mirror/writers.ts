@@ -36,8 +36,8 @@ export interface State extends Omit<Resumed, 'gap' | 'modifiedMs'> {
    */
   readonly seesAll?: boolean;
   /**
-   * Bicycles that left a state and have no new state yet. Missing in data that an older version
-   * wrote.
+   * Bicycles that left a state, while the message about their new state has not arrived. Undefined
+   * in data that an older version wrote.
    */
   readonly leaving?: readonly Leaving[];
 }

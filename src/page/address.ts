@@ -12,7 +12,10 @@ export const TEXT_CHARACTERS = 100;
  */
 const MOST_WORDS = 100;
 
-/** Returns the filter of a fragment. Ignores keys that are not filters. */
+/**
+ * Returns the filter that the fragment of the page's address describes. Ignores keys that are not
+ * filters.
+ */
 export function readFragment(fragment: string): Filter {
   const parameters = new URLSearchParams(fragment.replace(/^#/, ''));
   const words: Partial<Record<Group, ReadonlySet<string>>> = {};

@@ -30,8 +30,8 @@ const MARK_RADIUS = 0.42;
  */
 const MOST_PASSES = 30;
 /**
- * The factor that combines the column and row of a cell into one key. It is larger than the number
- * of cells in a column of the world at the highest zoom.
+ * The key of a grid cell is its column times this number, plus its row. The number is larger than
+ * the number of rows that the world has at the highest zoom.
  */
 const ROW = 2 ** 26;
 
@@ -41,7 +41,8 @@ const ROW = 2 ** 26;
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
-  // Cuts the world at the end of the widest range of longitudes without bicycles.
+  // The world is cut in the widest range of longitudes without bicycles, at its eastern end. No
+  // cluster extends across the cut.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const radius = pointPixels(Math.log2(worldPixels / TILE_PIXELS)) * MARK_RADIUS;
   let marks = binMarks(placed, { seam, worldPixels, radius });

@@ -1,4 +1,5 @@
-// All fields of one bicycle. They come from fleet, or from the packed columns in the page.
+// Gets all fields of one bicycle for its card. A live page requests them from fleet. A page that
+// was opened from disk unpacks them from a block in the page.
 
 import { readBlock } from './dom.js';
 import type { PageBicycle } from './fleet.js';
@@ -27,8 +28,8 @@ export function fieldsAt(columns: Columns, place: number): FieldTexts {
 }
 
 /**
- * In the page, the block with all fields comes after the script. It is read when the first card is
- * opened.
+ * The fields of all bicycles. They are unpacked when the first card is opened, because in the page
+ * their block comes after the script.
  */
 let details: ReturnType<typeof unpackDetails> | undefined;
 

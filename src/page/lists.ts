@@ -72,7 +72,10 @@ export function alertItem(
   ]);
 }
 
-/** Draws an item of a list. An item without a bicycle is not a button. */
+/**
+ * Draws an item of a list as a button that selects its bicycle. The button is disabled for an item
+ * without a bicycle.
+ */
 function listItem(
   uuid: string | null,
   onChoose: OnChoose,

@@ -32,7 +32,7 @@ if (window.trustedTypes !== undefined) {
     },
   });
 }
-// Without the script the page would be empty, so it shows the error.
+// If the script cannot start, the page would stay empty, so it shows the error.
 start().catch((error) => {
   sayFailure(byId('map'), 'The page could not start:', error);
   throw error;

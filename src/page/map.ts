@@ -135,7 +135,7 @@ function follow(state: PageMapState, { onChoose, onView }: PageMapOptions, draw:
     move();
     onView();
   });
-  // When the view has changed, the towns are named after the land below them was drawn.
+  // After the view has changed, the towns are named only when the land below them was drawn.
   let isNaming = false;
   map.on('sourcedata', ({ sourceId }) => {
     if (sourceId === 'tiles' && map.isSourceLoaded('tiles')) performance.mark('tiles');
@@ -185,8 +185,8 @@ function fitCluster(map: MapLibre, cluster: PageCluster): void {
 }
 
 /**
- * Returns the URL of the worker. Its text is in the page, because a file on disk cannot load other
- * files.
+ * Returns a URL for the script of MapLibre's worker. The script is embedded in the page, because a
+ * page that was opened from disk cannot load other files.
  */
 function workerUrl(): string {
   const source = document.getElementById('worker')?.textContent ?? '';

@@ -5,8 +5,8 @@ import type { BICYCLE_STATES } from '../api/bicycle.js';
 export type PageLook = (typeof BICYCLE_STATES)[number] | 'other';
 
 /**
- * Outlines in a square of 16 by 16, in the order of drawing. States that need attention are drawn
- * last, above the others.
+ * The outline of each state's mark, as an SVG path in a square of 16 by 16. They are listed in the
+ * order of drawing. States that need attention come last, so they cover the others.
  */
 export const OUTLINES: Readonly<Record<PageLook, string>> = {
   other: 'M6.5 2.5h3v4h4v3h-4v4h-3v-4h-4v-3h4z',

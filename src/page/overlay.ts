@@ -106,7 +106,9 @@ export interface PlacedName {
   readonly top: number;
 }
 
-/** Returns the names of the zones whose visible part is wider than their name. */
+/**
+ * Returns the zones whose visible part is wide enough for their name, with the place of the name.
+ */
 export function zonesInView({ map, page }: PageMapState): readonly PlacedName[] {
   const [view, extent] = [viewOf(map), extentOf(map)];
   const placed = page.zoneNames.flatMap(({ name, west, east, north, south }) => {

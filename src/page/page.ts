@@ -16,7 +16,7 @@ import { openPageTable, type PageTable } from './table.js';
 
 export interface OpenPage {
   readonly state: PageState;
-  /** Undefined when the browser cannot draw a map. */
+  /** The map; undefined when the browser cannot draw one. */
   readonly map: FleetMap | undefined;
   readonly table: PageTable;
   readonly card: PageCard;
@@ -137,7 +137,9 @@ function chooseUuid(page: OpenPage, uuid: string): void {
   if (bicycle !== undefined) choose(page, bicycle, true);
 }
 
-/** Applies the parts of an update other than the bicycles. */
+/**
+ * Applies everything in an update except the bicycles: the connection, the changes and the alerts.
+ */
 export function takeNews(page: OpenPage, { atMs, note, link, alerts, events }: Update): void {
   const { state } = page;
   Object.assign(state, { atMs, note, link: link ?? state.link });
@@ -172,7 +174,8 @@ function listen({ state, map, card, list, draw }: OpenPage): void {
     if (event.key === 'Escape' && state.chosen !== undefined) card.close();
     if (event.key !== '/' || event.target === byId('search')) return;
     event.preventDefault();
-    // On a narrow screen the filters are in a tab.
+    // On a narrow screen the search field is hidden in a tab with the filters, which is opened
+    // first.
     if (byId('tab-filters').offsetParent !== null) byId('tab-filters').click();
     byId('search').focus();
   });

@@ -91,7 +91,9 @@ export interface Update {
   readonly alerts: Alerts | null;
   /** Newest first. */
   readonly events: readonly FeedEntry[];
-  /** Null for a page from disk and for a moment of the past. */
+  /**
+   * The connection of fleet to the service. Null for a page from disk and for a moment of the past.
+   */
   readonly link: Link | null;
 }
 

@@ -104,7 +104,7 @@ export function openPoints(map: MapLibre, onFirstPaint: () => void) {
       isStale = true;
       map.triggerRepaint();
     },
-    /** Redraws the texture after the colours changed. */
+    /** Draws the marks of the states into the texture again, because the colours changed. */
     paint() {
       isUnpainted = true;
       map.triggerRepaint();

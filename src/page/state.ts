@@ -17,7 +17,10 @@ export function openState({ title, rows, atMs, note, link, zones }: Payload) {
     /** The time of the data, for a page from disk and for a moment of the past. */
     atMs,
     note,
-    /** False for a page that was opened from disk, and for a moment of the past. */
+    /**
+     * Whether fleet keeps the page up to date. False for a page that was opened from disk, and for
+     * a moment of the past.
+     */
     isLive: link !== null,
     /** The connection of fleet to the service; null on a page from disk. */
     link,

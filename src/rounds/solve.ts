@@ -119,7 +119,7 @@ export function tourMetres(problem: RoutingProblem, tour: readonly number[]): nu
   return sum + legMetres(problem, last, problem.stops + 1);
 }
 
-/** Construction and removal consider at most this many of the nearest stops. */
+/** When stops are inserted or removed, only this many of the nearest stops are considered. */
 const MOST_NEIGHBOURS = 100;
 /**
  * The maximum number of evaluations in a search without a time limit. An evaluation tries one place
@@ -137,9 +137,12 @@ const LOCAL_BUDGET = 60_000_000;
 const SEARCHED_EVALUATIONS = 10;
 /** After this many stops, the computation of near stops returns control to its caller. */
 const STOPS_A_SLICE = 100;
-/** A tour counts as this many evaluations, in addition to one for each of its places. */
+/**
+ * The cost of trying a stop in one tour, in evaluations. One evaluation for each place of the tour
+ * is added.
+ */
 const TOUR_EVALUATIONS = 10;
-/** How many of the waiting stops a step tries to insert. */
+/** The maximum number of waiting stops that one step tries to insert. */
 const MOST_TRIED = 30;
 /**
  * The maximum number of stops in a string (consecutive stops of a tour that are removed together),
@@ -156,8 +159,8 @@ const GAP_SHARE = 0.01;
 /** The probability that a place for an insertion is skipped at random. */
 const BLINK_SHARE = 0.01;
 /**
- * The loss that is accepted at the start and at the end of the search, as a multiple of the mean
- * length of a leg.
+ * How much a step of the search may lengthen the tours, at the start and at the end of the search.
+ * The unit is the mean length of a leg.
  */
 const START_LEGS = 0.4;
 const END_LEGS = 0.004;
@@ -236,7 +239,7 @@ class Search {
   readonly #loads: Float64Array;
   readonly #tourCosts: Float64Array;
   readonly #durations: Float64Array;
-  /** The tour of each stop; -1 for a waiting stop. */
+  /** Maps each stop to the index of its tour, or to -1 while it is in no tour. */
   readonly #tourOf: Int32Array;
   #best: Solution = { tours: [], absent: [], value: Number.POSITIVE_INFINITY };
   #evaluations = 0;
@@ -617,7 +620,10 @@ class Search {
     this.#keepBest(this.#value());
   }
 
-  /** Returns the mean length of a leg, in metres, or in seconds for a balanced search. */
+  /**
+   * Returns the mean length of a leg in metres. For a balanced search, returns its mean duration in
+   * seconds.
+   */
   #meanLeg(legs: number): number {
     const values = this.#problem.isBalanced === true ? this.#durations : this.#tourCosts;
     return Math.max(1, values.reduce((sum, each) => sum + each, 0) / legs);

@@ -47,7 +47,8 @@ export function addBicycleRoutes(options: ServedApiOptions, route: AddRoute): vo
       const rows = selectBicycles(fleet, lists, query, viewer);
       const isFirstOfSeveral =
         !query.has('page') && rows.length > readPageSize(query, options.pageSize, fleet.isObserved);
-      // The fault removes a bicycle after this answer, so the next page comes from the shorter list.
+      // The fault `shrink` removes a bicycle after this answer, so that the list is shorter when
+      // the next page is requested.
       if (isFirstOfSeveral && options.faults.has('shrink'))
         setImmediate(removeBicycle, fleet, rows[0] as BicycleRow);
       const box = fleet.isObserved ? readBox(query, true) : undefined;
@@ -143,7 +144,8 @@ function lagging({ fleet, faults }: ServedApiOptions, handle: Handler): Handler 
 }
 
 /**
- * Returns a stored answer as a cache sends it (RFC 9111, section 5.1). Times are in milliseconds.
+ * Returns a stored answer with the headers `Age` and `Date` that a cache sends (RFC 9111, section
+ * 5.1). Times are in milliseconds.
  */
 function copyOf(answer: ServedAnswer, storedMs: number, nowMs: number): ServedAnswer {
   const age = String(Math.floor((nowMs - storedMs) / 1000));

@@ -74,8 +74,8 @@ function readFields(
 }
 
 /**
- * The organization and name that a bicycle will have. `own` is its row, if the bicycle already
- * exists.
+ * The organization and the name that a new or edited bicycle will have, for the check that names
+ * are unique. `own` is the bicycle's row if it already exists.
  */
 interface Claim {
   organization: string;

@@ -130,7 +130,10 @@ export interface FleetService {
   /** Returns the current time in milliseconds since the epoch. */
   now: () => number;
   publish: (publication: Publication) => void;
-  /** Returns a text of a creation or an edit in the form in which the service stores it. */
+  /**
+   * Converts a text that a client sent in a creation or an edit to the form in which the service
+   * stores it.
+   */
   storedText: (text: string) => string | null;
   /** Receives each new or changed alert, for the webhook. */
   onAlert: (alert: ServedAlert) => void;

@@ -56,8 +56,8 @@ export interface SandboxWorld {
 /** The addresses and the behaviour of the sandbox. */
 export interface SandboxOptions extends SandboxWorld {
   /**
-   * Returns a text of a creation or an edit in the form in which the service stores it. Default:
-   * the text is unchanged.
+   * Converts a text that a client sent in a creation or an edit to the form in which the service
+   * stores it. By default, the text is unchanged.
    */
   storedText?: (text: string) => string | null;
   /**

@@ -15,7 +15,10 @@ export interface Selection<Row> {
   orderings: readonly Ordering<Row>[];
   /** Whether a row is selected. */
   accepts: (row: Row) => boolean;
-  /** A cache key for `accepts`. Equal keys must always mean equal conditions. */
+  /**
+   * The key under which the rows that `accepts` selects are cached. Equal keys must always mean
+   * equal conditions.
+   */
   acceptsName: string;
 }
 

@@ -37,8 +37,8 @@ export interface RecordedBicycle {
 export function createPlayback(fleet: ServedFleet, recordedAt: string) {
   return {
     /**
-     * Changes a bicycle, with links changed to the sandbox. Does nothing when the bicycle does not
-     * exist.
+     * Applies recorded changes to a bicycle. Replaces links to the recorded service with links to
+     * the sandbox. Does nothing when the bicycle does not exist.
      */
     playChanges(uuid: string, changes: Partial<Bicycle>): void {
       const row = fleet.bicyclesByUuid.get(uuid);

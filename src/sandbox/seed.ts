@@ -159,8 +159,8 @@ function seedBicycle(random: Random, fleet: ServedFleet, index: number, start: n
     silentFor -
     Math.floor(random() ** 3 * 600) * MINUTE_MICROSECONDS -
     randomInteger(random, 0, 59e6);
-  // Some bicycles have never sent a position: many of the lost ones, a few others, and always
-  // number 10.
+  // Some bicycles have never sent a position: 40 % of the lost ones, 3 % of the others, and always
+  // the bicycle with index 10.
   const hasPosition = random() >= (state === 'lost' ? 0.4 : 0.03) && index !== 10;
   const hasCharge = random() >= 0.04 && index !== 11;
   const model = pick(random, fleet.models).url;

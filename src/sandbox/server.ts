@@ -53,7 +53,10 @@ export interface Exchange {
   record: RecordedRequest;
   /** Whether a fault cuts the connection before the answer. */
   cut: boolean;
-  /** Reports the status once, right before the answer is sent; 0 when there is no answer. */
+  /**
+   * Called once with the status, right before the answer is sent. The status is 0 when the
+   * connection is cut without an answer.
+   */
   answered: (status: number) => void;
 }
 

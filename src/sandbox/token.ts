@@ -28,8 +28,8 @@ export interface Viewer {
   /** When the token was issued, in milliseconds since the epoch. */
   issuedAt: number;
   /**
-   * When the token expires, in milliseconds since the epoch. `endOf` also considers the fault
-   * `expire`.
+   * When the token expires by its claim `exp`, in milliseconds since the epoch. The fault `expire`
+   * can end it earlier; use `endOf` to include the fault.
    */
   expiresAt: number;
 }

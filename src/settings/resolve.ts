@@ -104,7 +104,7 @@ export function hintProfiles(name: string, { profiles }: Stored): string | undef
   return unknownWord('profile', name, [...profiles.keys()]).hint;
 }
 
-/** A place that may contain the value of a setting. */
+/** A possible source of a setting's value, such as a flag or a variable, and the text in it. */
 type Source = Pick<Setting, 'origin' | 'from'> & { text: unknown };
 
 /**

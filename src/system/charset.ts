@@ -48,7 +48,7 @@ export function decodeBytes(bytes: Buffer, charset = UTF8): Decoded {
   } catch {
     return { charset: name, problem: 'unknown-charset' };
   }
-  // Buffer decodes UTF-8 several times faster than TextDecoder.
+  // UTF-8 is decoded with Buffer, which is several times faster than TextDecoder.
   if (decoder.encoding === UTF8) {
     if (!isUtf8(content)) return { charset: UTF8, problem: 'invalid-bytes' };
     return { charset: UTF8, text: content.toString('utf8') };

@@ -32,7 +32,10 @@ export function momentOf(clock: Clock): Moment {
   return { monotonicMs: clock.monotonicMs(), wallMs: clock.wallMs() };
 }
 
-/** Returns the moment of an earlier system time. */
+/**
+ * Converts an earlier system time to a moment on both clocks. A system time in the future counts as
+ * now on the monotonic clock.
+ */
 export function momentAt(wallMs: number, now: Moment): Moment {
   return { wallMs, monotonicMs: now.monotonicMs - Math.max(0, now.wallMs - wallMs) };
 }

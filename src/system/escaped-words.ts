@@ -54,8 +54,8 @@ export function hideInEscapedWords(
 }
 
 /**
- * If ranges contain the position, returns the end of these ranges. Otherwise returns the position
- * itself. The ranges must be sorted by their start.
+ * Returns the end of the overlapping ranges that contain the position, or the position itself when
+ * no range contains it. The ranges must be sorted by their start.
  */
 function searchedTo(position: number, ranges: readonly SecretRange[]): number {
   let last = position;
@@ -125,7 +125,7 @@ const QUOTING_BACKSLASH = /(?<!\\)\\+(?=[^a-z0-9\\])/gi;
 
 function findTokens({ text, starts }: UnescapedText, tokens: readonly string[]): SecretRange[] {
   let plain = '';
-  /** The position of each character of `plain` in the decoded text. */
+  /** Maps each character of `plain` to its position in the decoded text. */
   const places: number[] = [];
   let end = 0;
   const take = (to: number) => {

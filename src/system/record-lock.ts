@@ -12,7 +12,9 @@ export const BEAT_MS = 1500;
 /** A longer interval in a record is reduced to this value, because the file can be damaged. */
 const LONGEST_BEAT_MS = 60_000;
 
-/** A holder counts as dead when it wrote no record for this many of its intervals. */
+/**
+ * A holder counts as dead when it has written no record for this many of its heartbeat intervals.
+ */
 const BEATS_OF_SILENCE = 2;
 
 /**
@@ -32,8 +34,7 @@ export interface Holder {
   beatMs: number;
   isReleased: boolean;
   /**
-   * The number of records that the holder has written. A larger number shows that the holder is
-   * alive.
+   * The number of records that the holder has written. The holder is alive if this number changes.
    */
   signs: number;
 }
@@ -83,9 +84,15 @@ export function followHolder(
 /** The parts of a journal's file that the lock uses. */
 export interface LockedFile {
   readonly path: string;
-  /** Reads the records that were appended, and returns the holder after them. */
+  /**
+   * Reads the records that were appended since the last call. Returns the run that now holds the
+   * journal.
+   */
   refresh(): Promise<Holder | undefined>;
-  /** Appends the claim, reads all records up to the claim, and returns the holder after them. */
+  /**
+   * Appends the claim, and reads all records up to and including it. Returns the run that then
+   * holds the journal.
+   */
   claim(claim: Claim): Promise<Holder | undefined>;
 }
 
@@ -133,8 +140,8 @@ async function watchInSilence(
   for (;;) {
     await sleep(clock, before.beatMs / LOOKS_A_BEAT, signal);
     const now = await file.refresh();
-    // The holder is alive if the number of its records changed. Even a smaller number shows this,
-    // because then the holder has rewritten the file.
+    // The holder is alive if the number of its records changed. A smaller number shows this too,
+    // because only a living holder rewrites the file.
     if (now?.id !== before.id || now.signs !== before.signs)
       throw (options.inUse ?? inUse(file.path))(now);
     if (now.isReleased || clock.monotonicMs() - startedAt >= silenceMs) return;

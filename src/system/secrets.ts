@@ -62,7 +62,10 @@ const SHORTEST_IN_DATA = 20;
 const MOST_TOKENS = 20;
 /** How many nested escapes are decoded, for example a URL in JSON in an HTML page. */
 const MOST_ROUNDS = 6;
-/** How many times base64 or hex is decoded. Each round tries several positions. */
+/**
+ * How many nested layers of base64 or hex are decoded. Each layer is decoded from several start
+ * positions.
+ */
 const MOST_NESTED_RUNS = 3;
 
 /** Whether a word is a JWT: three parts separated by dots, with a base64 object first. */
@@ -134,7 +137,10 @@ export function openSecrets(): Secrets {
    * fleet.
    */
   let search: Search | undefined;
-  /** The results of `hide` for short texts, because most headers of a thousand pages are equal. */
+  /**
+   * Caches the results of `hide` for short texts. When a list has a thousand pages, most headers of
+   * their responses are equal.
+   */
   const hiddenTexts = new Map<string, string>();
 
   function add(secret: string, isPassword = false): void {
@@ -229,8 +235,8 @@ interface Search {
   /** The texts to look for in data, longest first. */
   inData: readonly string[];
   /**
-   * Texts that speed up the search. Data without any of them does not contain a text of `inData`
-   * either.
+   * Texts that make the search faster. If data contains none of them, it cannot contain a text of
+   * `inData` either.
    */
   marksInData: readonly string[];
   /** Secrets and signatures to look for in words with escapes, in lower case, longest first. */

@@ -9,8 +9,8 @@ export interface TimeZone {
   /** The IANA name; undefined for the machine's own zone. */
   readonly name: string | undefined;
   /**
-   * Returns how many minutes local time is ahead of UTC at this instant, in milliseconds since the
-   * epoch.
+   * Returns the offset of local time from UTC in minutes. It is positive when local time is ahead
+   * of UTC. `atMs` is in milliseconds since the epoch.
    */
   offsetMinutes(atMs: number): number;
 }

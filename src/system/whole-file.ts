@@ -85,7 +85,7 @@ function publish(draft: string, path: string, isNew = false): void {
     linkSync(draft, path);
   } catch (error) {
     if (!['EPERM', 'ENOTSUP', 'ENOSYS'].some((code) => hasCode(error, code))) throw error;
-    // The file system does not support links, so the draft is copied.
+    // The file system does not support hard links, so the draft is copied instead.
     copyFileSync(draft, path, constants.COPYFILE_EXCL);
   }
 }

@@ -1,5 +1,5 @@
-// Changes ASCII text in bytes whose encoding has several bytes for each character: UTF-16 and
-// UTF-32.
+// Finds and changes ASCII text inside bytes in UTF-16 or UTF-32, where a character takes several
+// bytes.
 
 /** The number of NUL bytes around each ASCII character. */
 interface Encoding {

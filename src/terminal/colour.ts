@@ -11,7 +11,7 @@ export type Style = (typeof STYLES)[number];
 /** Functions that add the escape sequences of a colour or style. An empty text stays empty. */
 export type Paint = Readonly<Record<Color | Style, (text: string) => string>>;
 
-/** Functions that leave every text unchanged. */
+/** Functions that return each text unchanged, for output without colours. */
 export const NO_PAINT = Object.fromEntries(
   [...COLORS, ...STYLES].map((name) => [name, (text: string) => text]),
 ) as unknown as Paint;

@@ -40,7 +40,10 @@ export interface Delivery {
   undeliveredBytes(): number;
   /** Resolves when no write is waiting: each one was delivered, failed or was abandoned. */
   settled(): Promise<void>;
-  /** From now on, the reader gets half a second for each write. */
+  /**
+   * Called when the program is about to end. From then on, each write fails if the reader does not
+   * accept it within half a second.
+   */
   beginEnd(): void;
 }
 

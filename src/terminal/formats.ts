@@ -45,7 +45,7 @@ export function chooseFormat<Supported extends Format>(
   throw usageError(`--output ${value} does not apply here`, `formats: ${supported.join(', ')}`);
 }
 
-/** Additional values of `-o` for commands that draw. */
+/** The formats that commands which draw accept for `-o`, in addition to the usual ones. */
 export const PICTURES = ['svg', 'html', 'gpx'] as const;
 export type PictureFormat = (typeof PICTURES)[number];
 

@@ -1,6 +1,6 @@
 // Parses the bytes of a terminal in raw mode into keys.
 
-/** A character, or a name in SEQUENCES such as `page-up`. */
+/** A typed character, or the name of a special key in SEQUENCES, such as `page-up`. */
 export type Key = string;
 
 const SEQUENCES: ReadonlyMap<string, Key> = new Map([
@@ -23,7 +23,7 @@ const SEQUENCES: ReadonlyMap<string, Key> = new Map([
   ['\b', 'backspace'],
 ]);
 
-/** The keys that send signals outside raw mode. */
+/** The keys with which a terminal sends signals when it is not in raw mode. */
 export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
   ['\x03', 'SIGINT'],
   ['\x1a', 'SIGTSTP'],

@@ -32,14 +32,18 @@ interface ColumnFit {
   maximum?: number;
   /** The width that is reserved, if there is enough space, because later rows may need it. */
   room?: number;
-  /** Whether the user named the column. Such a column is never dropped. */
+  /**
+   * Whether the user named the column, as in `--columns`. Such a column is shown even when it does
+   * not fit.
+   */
   isAsked?: boolean;
 }
 
 export interface Column<T> extends ColumnFit {
   header: string;
   /**
-   * The header for programs, when it differs from the header for people: a time instead of an age.
+   * The header for programs, if it differs from the header for people. For example, people see an
+   * age, and programs see a time.
    */
   programHeader?: string;
   /**

@@ -20,8 +20,8 @@ export interface Now {
 }
 
 /**
- * A typed time after it was read. Its instant depends on the time zone. The instant of an age or a
- * word also depends on the current time.
+ * A parsed time that the user typed. It is a function, because an age such as `2h` or a word
+ * depends on the current time, and a local time depends on the time zone.
  */
 export type TypedTime = (now: Now) => number;
 

@@ -14,7 +14,7 @@ import { MISSING, numberOf, pointOf, textOf } from '../terminal/values.js';
 /** The appearance of a state in tables, maps and pictures. */
 export interface StateLook {
   readonly color: Color | undefined;
-  /** The character that marks the state where colours are not available. */
+  /** The symbol of the state, for output without colours. */
   readonly sign: string;
   /** The character that marks the state where only ASCII characters can be printed. */
   readonly letter: string;

@@ -244,7 +244,7 @@ function fleetLines(input: BoardInput, place: BoardPlace): string[] {
     alerts: input.alerts.length,
   });
   const top = topLines(input, place, heights.top);
-  // Two of these rows are the blank line and the heading.
+  // The heading of the changes and the blank line above it take two of these rows.
   const changeRows = Math.max(0, heights.changes - 2);
   const alertRows = heights.alerts;
   const line = { width, terminal: true, zone: input.zone, paint };

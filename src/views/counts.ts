@@ -76,7 +76,10 @@ export function isNamedGroup(group: string): boolean {
   return Object.hasOwn(GROUPS, group);
 }
 
-/** Returns the value of a bicycle in a group. */
+/**
+ * Returns the value by which a bicycle is counted in a group, such as `rented` in the group
+ * `state`.
+ */
 export function valueIn(group: string, bicycle: Bicycle, now: number): string {
   const find = Object.hasOwn(GROUPS, group) ? GROUPS[group] : undefined;
   return find === undefined ? nameOf(readPath(bicycle, group)) : find(bicycle, now);

@@ -27,7 +27,7 @@ export function drawRow(cells: readonly PlacedCell[], paint: Paint): string {
 }
 
 export interface RowsOptions {
-  /** The width of the terminal; undefined when nothing is cut. */
+  /** The number of columns to which rows are cut; undefined when nothing is cut. */
   width: number | undefined;
   paint: Paint;
   /** The current time in milliseconds since the epoch, from which ages are computed. */
@@ -39,7 +39,7 @@ export interface RowsOptions {
   hasHeader?: boolean;
 }
 
-/** Returns one line for each value. Each line has the columns of the shape that fit. */
+/** Returns one line for each value. Columns that do not fit into the width are left out. */
 export function drawTable<T>(
   shape: Shape<T>,
   values: readonly T[],

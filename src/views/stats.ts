@@ -51,7 +51,7 @@ export function showPercent(percent: number): string {
 /** Returns the colour for a value and its bar. */
 export function colorOfStats({ group, value }: StatsRow): Color | undefined {
   if (group === 'state') return lookOf(value).color;
-  // The name of a range of charges begins with its lower bound.
+  // The value is a range such as `10-19`, so `parseInt` returns its lower bound.
   if (group === 'charge' && Number.parseInt(value, 10) < CHARGE_EMPTY_PERCENT) return 'red';
   if (group === 'silence' && (value === 'longer ago' || value === NEVER_HEARD)) return 'yellow';
   return 'cyan';

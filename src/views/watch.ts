@@ -125,7 +125,7 @@ function stateCell(state: unknown, before = '', color = lookOf(state).color): Ce
   return { text: before + textCell(state).text, color };
 }
 
-/** Whether the line describes a change. Lines that say `seen` or `no change` do not. */
+/** Whether the line describes a change. False for a line that only says `seen` or `no change`. */
 export function namesChange(entry: ShownEntry & { type: 'bicycle' }): boolean {
   return entry.before === undefined || changesOf(entry).length > 0;
 }

@@ -50,8 +50,8 @@ export interface FollowInput {
 }
 
 /**
- * The types of effects that are carried out one after another, in the order in which they were
- * requested. Each effect waits until all earlier alerts were delivered.
+ * Effects of these types are carried out one at a time, in the order in which they were requested.
+ * Each one waits until all earlier alerts were delivered.
  */
 const DELIVERED: readonly string[] = ['show', 'learned', 'cursor', 'accepted'];
 

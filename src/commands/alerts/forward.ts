@@ -84,8 +84,8 @@ export function openForwarder({
 }
 
 /**
- * Counts the attempts for the first body in this run. The count only determines the length of the
- * pauses.
+ * Counts the attempts for the first body. The number is kept only in memory, because it only
+ * determines the length of the pauses.
  */
 function countTries(queue: Memory['queue']): MessageStore<Forwarded> {
   let tries = 0;

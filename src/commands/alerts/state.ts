@@ -93,7 +93,7 @@ export function startAlerts(
      */
     dueMs: plan.everyMs === undefined ? Number.POSITIVE_INFINITY : now.monotonicMs,
     deepDueMs: now.monotonicMs,
-    /** The current failure, which is reported once. */
+    /** The reason why the list cannot be read now. It is reported once. */
     failure: undefined as { sinceMs: number; error: FleetError; inARow: number } | undefined,
     counts: {
       shown: 0,
@@ -131,7 +131,7 @@ export function alertsState(
   return turn.end === undefined ? turn.effects : [...turn.effects, turn.end];
 }
 
-// The following functions read the list of alerts.
+// The functions below read the list of alerts.
 
 /**
  * Starts to read the list when the time has come, or continues after a failure. Otherwise schedules
@@ -241,7 +241,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
-  // `isCertain` must be computed before the loop marks the alerts of this pass as known.
+  // The loop below marks the alerts of this pass as known. Whether an alert is new must therefore
+  // be determined before the loop.
   const isNew = (item: AlertItem) => known.look(item).source === undefined;
   const isCertain = reading.feed.isProven(reading.laterItems.some(isNew));
   for (const item of oldestFirst(reading.found.values())) {

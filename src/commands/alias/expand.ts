@@ -142,7 +142,10 @@ function findWord(program: Command, argv: readonly string[]): number {
 /** Matches a valid alias name. Other names in an edited settings file are ignored. */
 export const ALIAS_NAME = /^[a-z][a-z0-9-]*$/i;
 
-/** Replaces an alias by its line. With `--help`, replaces it only by the command of its line. */
+/**
+ * Replaces an alias by its command line. With `--help`, inserts only the name of the command in
+ * that line, because the help page is the same for all its flags and operands.
+ */
 async function replaceAlias(
   argv: readonly string[],
   aliases: LineSettings['aliases'],

@@ -26,7 +26,7 @@ interface PlanRow {
   change: string;
   planned: string;
   now: string | null;
-  /** One of `ready`, `changed`, `gone` and `done`. */
+  /** Whether the change can be carried out: `ready`, `changed`, `gone` or `done`. */
   verdict: string;
 }
 

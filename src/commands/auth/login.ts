@@ -92,8 +92,8 @@ export async function login(context: Context, options: LoginOptions): Promise<vo
     ? await askOrganization(context, token, place, isNewPlace)
     : undefined;
 
-  // Values from environment variables are saved only when the login is not stored in the profile in
-  // use, or when it replaces another service in its profile.
+  // A value from an environment variable is saved in only two cases: the login is stored in another
+  // profile than the one in use, or it replaces another service in its profile.
   const isElsewhere = reason !== undefined || replaced !== undefined;
   const given = ({ shown, origin }: Setting) =>
     origin === 'flag' || (origin === 'environment' && isElsewhere)

@@ -36,8 +36,8 @@ export async function readOpenAlertFeed(
   bicycles: ReadonlySet<string>,
 ): Promise<Item<Alert>[] | undefined> {
   const scope = await scopeOf(context, asked);
-  // The map removes duplicates: after a deletion the pages are read again and contain the same
-  // alerts.
+  // A Map removes duplicates. They occur because the pages are read again when alerts were deleted
+  // meanwhile.
   const found = new Map<string, Item<Alert>>();
   return orWithoutAlerts(context, async () => {
     await readAlertFeed({

@@ -9,7 +9,7 @@ export const BICYCLE_ARGUMENT =
 export const EDIT_METHODS = ['PUT', 'PATCH'] as const;
 export type EditMethod = (typeof EDIT_METHODS)[number];
 
-/** What an empty cell of a file does to its field. */
+/** What an empty cell in a file means for its field: keep or clear the current value. */
 export const EMPTY_CELL_CHOICES = ['keep', 'clear'] as const;
 export type EmptyCellChoice = (typeof EMPTY_CELL_CHOICES)[number];
 

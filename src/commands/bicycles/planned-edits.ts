@@ -79,7 +79,10 @@ async function prepareEdits(
   return edits;
 }
 
-/** Returns an edit for a bicycle that the service does not show. This edit is never sent. */
+/**
+ * Returns an edit for a bicycle that the service does not show. The edit only represents the
+ * bicycle in the results, and is never sent.
+ */
 function missingEdit({ uuid, name, request }: PlanTarget): Edit {
   const task: Task = { key: uuid ?? '', uuid, name };
   const changed = Object.entries(request.body);

@@ -28,8 +28,8 @@ interface RuleState {
   /** The last reported verdict, or undefined before the first report. */
   reported: Verdict | undefined;
   /**
-   * A new verdict that has not been reported yet. `sinceMs` is when it began, on the monotonic
-   * clock.
+   * The verdict of the latest checks, while it differs from the reported one. It is reported after
+   * it has lasted long enough. `sinceMs` is when it began, on the monotonic clock.
    */
   pending: { verdict: Verdict; sinceMs: number } | undefined;
 }

@@ -71,8 +71,8 @@ async function readLasting(mirror: Mirror, input: LastingInput): Promise<Lasting
     uuids.delete(uuid);
     uncertain.delete(uuid);
   };
-  // Rows of the same change, such as latitude and longitude, are applied together before the
-  // bicycle is checked.
+  // A change can have several rows, for example one for the latitude and one for the longitude. All
+  // of them are applied before the bicycle is checked.
   const checkChange = (uuid: string, time: unknown) => {
     const known = past.get(uuid);
     if (known === undefined) return;

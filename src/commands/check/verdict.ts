@@ -61,9 +61,9 @@ function whyNoShare({ uncertain }: Count): string {
 }
 
 /**
- * Returns the numbers of bicycles for which the limits are checked: the lowest and the highest
- * possible number, and the number between them that is most likely to meet all limits. This third
- * number is the smallest one that reaches `min`.
+ * The exact number of bicycles can be unknown. Returns the possible numbers for which the limits
+ * are checked: the lowest one, the lowest one that reaches `min`, and the highest one. The second
+ * one is the most likely to meet all limits.
  */
 function numbersToTry({ min = 0 }: Rule, { found, uncertain }: Count): number[] {
   const most = found + uncertain;
@@ -80,7 +80,7 @@ function isWithin(rule: Rule, found: number, total: number | undefined): boolean
   const { min = 0, max = Number.POSITIVE_INFINITY, maxPercent } = rule;
   if (found < min || found > max) return false;
   if (maxPercent === undefined) return true;
-  // With a total of zero, a single selected bicycle already exceeds any percentage.
+  // With a total of zero, even one selected bicycle exceeds any percentage.
   return found * 100 <= maxPercent * (total ?? 0);
 }
 

@@ -19,7 +19,10 @@ export interface DefaultKey {
   flag: string;
 }
 
-/** Returns the parts of the key of a default, or undefined for the key of a setting. */
+/**
+ * Splits a key such as `defaults.bicycles list.output` into the command and the flag. Returns
+ * undefined for the key of a setting.
+ */
 export function parseDefaultKey(written: string): DefaultKey | undefined {
   const [, command, flag] = /^defaults\.(.+)\.(?:--)?([a-z][a-z-]*)$/.exec(written) ?? [];
   return command === undefined || flag === undefined ? undefined : { command, flag };

@@ -106,7 +106,7 @@ function checkFileModes(path: string): Finding[] {
   ];
 }
 
-/** Returns findings with the next step for an address that is not set. */
+/** Returns the findings for an address that is not set. Each finding says how to set it. */
 function missing(key: string, flag: string): Finding[] {
   const ways = `run "fleet auth login${flag}", which asks for it; to try fleet: "fleet sandbox", then "fleet profile use sandbox"`;
   if (key === 'base_url')

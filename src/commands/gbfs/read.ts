@@ -64,10 +64,13 @@ export async function readVehicles(context: Context, selection: FeedSelection, k
   return { ...vehicles, source: 'list' as const, updatedMs: nowMs };
 }
 
-/** The longest expected time until the service has stored a report of a bicycle. */
+/** The longest expected delay between a report of a bicycle and its storage at the service. */
 const REPORT_MS = 60_000;
 
-/** The field of a model with its range. Assumed: the service has this field. */
+/**
+ * The field with which the service describes the range of a vehicle model, in metres. Assumed: the
+ * service has this field.
+ */
 const RANGE_FIELD = 'max_range_meters';
 
 /** The largest accepted range, which is half the circumference of the earth. */

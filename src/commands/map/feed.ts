@@ -48,7 +48,10 @@ const KEPT_EVENTS = 200;
 export class TabFeed {
   readonly #options: FeedOptions;
   #watched: Watched | undefined;
-  /** The bicycles with the values that the tabs received last. */
+  /**
+   * The bicycles as the browser tabs know them: with the values in the last update that was made
+   * for the tabs.
+   */
   readonly #shown = new Map<string, Bicycle>();
   #events: FeedEntry[] = [];
   #pending: FeedEntry[] = [];

@@ -14,8 +14,8 @@ export interface LiveMapInput {
   state: MapState;
   bicycles: Iterable<Bicycle>;
   /**
-   * Whether the whole fleet has been read. After that, the automatically chosen view only changes
-   * when a bicycle leaves it.
+   * Whether the whole fleet has been read. From then on, the automatically chosen view changes only
+   * when a bicycle would be outside it.
    */
   isWhole: boolean;
   title: string;

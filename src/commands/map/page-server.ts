@@ -41,7 +41,8 @@ export async function openPageServer(options: PageServerOptions) {
   const fleet = openFleetCopy(payload);
   /** The connected tabs, each with the number of the last update that was sent to it. */
   const tabs = new Map<ServerResponse, number>();
-  // The page requests the bicycles separately, so that the same page can be sent to all tabs.
+  // The page does not contain the bicycles, but requests them after it was loaded. The same page
+  // can therefore be sent to all tabs.
   const page = Buffer.from([...drawPage(template, { ...payload(), events: [] }, NO_DATA)].join(''));
 
   /** Sends the updates that a tab has missed. Skips a tab whose connection is blocked. */
@@ -102,7 +103,8 @@ export async function openPageServer(options: PageServerOptions) {
       : send(response, 200, JSON.stringify(found), JSON_HEADERS);
   };
 
-  // Slow tabs are disconnected after a time, because their updates cannot be kept forever.
+  // A browser tab that does not read its updates is disconnected after `idleMs`, because the
+  // updates cannot be kept forever.
   const server = await openHttpServer(
     { host: HOST, port, flag: '--serve', idleMs },
     (request, response) => {
@@ -192,8 +194,8 @@ function eventOf(name: 'fleet' | 'update', data: { readonly sequence: number }):
 }
 
 /**
- * Returns the query of a request, and the part of its path that follows the secret. Undefined when
- * the secret is wrong.
+ * Splits the URL of a request. Returns the part of the path that follows the secret key, and the
+ * query. Returns undefined when the key is wrong.
  */
 function targetOf({ url = '' }: IncomingMessage, key: string) {
   const [path = '', query = ''] = url.split(/\?(.*)/s);

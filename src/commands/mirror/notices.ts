@@ -90,7 +90,8 @@ export function openMirrorReport(
         nowMs < lineAtMs + PROGRESS_LINE_MS
       )
         return;
-      // A service log gets progress messages only while the whole list is being read.
+      // This code is reached only without a terminal, for example when stderr goes to a log. A log
+      // gets progress messages only while the whole list is being read.
       lineAtMs = nowMs;
       print(false, 'progress', draw());
     },

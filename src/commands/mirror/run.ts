@@ -132,8 +132,9 @@ async function becomeWriter(session: MirrorSession, isSetBack: boolean): Promise
 }
 
 /**
- * Returns a position without a start time when nothing was ever read, for example because the
- * service refused the first run. The mirror is then empty, so it has no gap.
+ * If nothing was ever read into the mirror, removes the times from its position. The mirror is then
+ * empty, so the time before its first read is not a gap. This happens for example when the service
+ * refused the first run.
  */
 function startOfNew(found: Found): Found {
   const isNew = found.rows === 0 && !found.isWhole && found.gap === undefined;

@@ -217,8 +217,8 @@ function openState(
        */
       heardMs: 0,
       /**
-       * Whether all lists were read completely since the last batch. Only set when no messages are
-       * received.
+       * Whether all lists were read completely since the last batch. Only set by `mirror once`,
+       * which receives no messages.
        */
       isSettled: false,
     },
@@ -244,7 +244,8 @@ export async function runSession(
       for (const output of outputs) {
         if (output.type === 'gap-close') {
           session.ledger.add(output);
-          // The list contained all changes until now, so no earlier message can be missing.
+          // The list has shown all changes up to now, so the mirror is not behind. The delay of
+          // messages before this read no longer counts.
           session.lateness = undefined;
         }
         session.written.isSettled ||= output.type === 'settled';
@@ -482,8 +483,8 @@ function mergeMessage(
   // so fleet no longer waits for its new state.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
-  // A list has already shown a later change. The changes between this message and the list are
-  // unknown, so a gap is recorded.
+  // This message is late: a list has already shown a later change of the bicycle. The changes
+  // between the two are unknown, so a gap is recorded.
   const startedMs = readTime(utcOf(String(message['modified']))) ?? event.atMs;
   const untilMs = Math.min(readTime(before?.modified) ?? startedMs, startedMs + OVERTAKEN_MS);
   ledger.add({
@@ -529,8 +530,9 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
       session.report.print(true, 'gone', 'bicycles that left the list are marked as gone');
     if (step.type !== 'verify') continue;
     const meeting = await keeper.run((database) => verify(database, writer, step.reading));
-    // The number of known bicycles can change in other ways too. For example, bicycles can move
-    // between the organizations of this writer and those of another writer.
+    // The table determines the number of known bicycles, because the ledger does not see all
+    // changes of it. For example, bicycles can move between the organizations of this writer and
+    // those of another writer.
     ledger.setSize(meeting.known);
     session.queue.push({ type: 'whole-met', id: step.reading.id, ...meeting });
   }

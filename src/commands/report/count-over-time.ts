@@ -99,7 +99,7 @@ function indexAt(parts: readonly TimePart[], ms: number): number {
   return -1;
 }
 
-/** Returns the row of a part. An unknown count is null. */
+/** Returns the output row for a part of the period. Counts that are unknown are null. */
 function rowOf(
   part: TimePart,
   { rentals, returns, changes, alerts, hasListChange }: Tally,

@@ -55,7 +55,7 @@ export function sightOf(beginMs: number | undefined, gaps: readonly Interval[]):
       last.untilMs = Math.max(last.untilMs, gap.untilMs);
     else unseen.push({ ...gap });
   }
-  /** Returns the index of the first time without data that ends after `ms`. */
+  /** Returns the index of the first span in `unseen` that ends after `ms`. */
   const firstAfter = (ms: number) => {
     let [low, high] = [0, unseen.length];
     while (low < high) {

@@ -232,7 +232,10 @@ class BicycleAdder {
   readonly #input: HistoryInput;
   readonly #bicycle: Row;
   readonly #absences: readonly Interval[];
-  /** The tallies of the fleet and of the bicycle's groups. Each has one entry per interval. */
+  /**
+   * The tallies in which this bicycle counts: those of the whole fleet and of each of its groups.
+   * Each inner array has one tally per interval.
+   */
   readonly #tallies: readonly (readonly FleetTally[])[];
   readonly #firstSeenMs: number;
   /** Whether the mirror has the whole history of the bicycle, except for gaps. */
@@ -256,7 +259,7 @@ class BicycleAdder {
     this.#isReturnCertain = source !== 'list';
   }
 
-  /** Adds a state that has ended to the tallies. */
+  /** Adds a completed span of time, in which the bicycle had one state, to the tallies. */
   endSpan(span: Span, { timeMs, atMs, isFromList }: SpanEnd): void {
     this.#addTime(span, timeMs);
     this.#noteIdle(span, atMs);
@@ -296,7 +299,7 @@ class BicycleAdder {
     });
   }
 
-  /** Calls `work` with the tallies of every interval that contains the time. */
+  /** Calls `work` with each tally of this bicycle whose interval contains the time. */
   #forEachAt(atMs: number, work: (tally: FleetTally) => void): void {
     for (const [index, { fromMs, untilMs }] of this.#input.table.intervals.entries()) {
       if (atMs < fromMs || atMs >= untilMs) continue;
@@ -351,7 +354,8 @@ class BicycleAdder {
   }
 
   /**
-   * Records how long the bicycle has been available, at the end of each interval within the span.
+   * Records how long the bicycle has been available at the end of each interval that ends within
+   * the span.
    */
   #noteIdle(span: Span, untilMs: number): void {
     if (span.state !== AVAILABLE) return;

@@ -114,8 +114,8 @@ function isoOf(ms: number): string {
 }
 
 /**
- * A list of intervals without duplicates. Duplicates occur because a day is also the previous
- * period of the next day.
+ * Collects intervals without duplicates. The same interval can be needed twice: a day is also the
+ * previous period of the next day.
  */
 class IntervalList {
   readonly all: Interval[] = [];

@@ -69,8 +69,8 @@ export function splitByTime(
 }
 
 /**
- * Adds the offset to the names of two hours with the same name. Such hours exist when clocks are
- * set back.
+ * Adds the UTC offset to the name of an hour when a neighbouring hour has the same name. This
+ * happens when the clocks are set back.
  */
 function nameClearly(
   parts: readonly TimePart[],

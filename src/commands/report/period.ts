@@ -5,7 +5,10 @@ import { usageError } from '../../errors.js';
 import { readTimeFlag } from '../../terminal/typed-time.js';
 import type { Interval } from './parts.js';
 
-/** Returns the period of the flags. A period in the future ends now. */
+/**
+ * Returns the period that --since and --until select. A period that would end in the future ends
+ * now.
+ */
 export function readPeriod(
   context: Context,
   { since, until }: { since?: string | undefined; until?: string | undefined },

@@ -29,7 +29,7 @@ export async function showFleetReport(context: Context, options: ReportOptions):
   const asked = readPeriod(context, options, DEFAULT_LENGTH_MS);
   const format = chooseFormat((await context.settings()).output, REPORT_FORMATS);
   const { document, jq } = context.flags;
-  // The charts of an HTML page need parts, so they default to days.
+  // The charts of an HTML report need several parts, such as days, so --by defaults to `day`.
   const by = options.by ?? (document === 'html' ? 'day' : undefined);
   const report = await withMirror(openChosen(context, options.to), async (mirror) => {
     // SQLite blocks this thread, so fleet could not react to a signal here. The signal then ends
@@ -92,7 +92,7 @@ async function warn(context: Context, report: FleetReport): Promise<void> {
     await context.notice('figures by zone use the current positions of the bicycles');
 }
 
-/** Removes `part` from the figures of a report without `--by`. */
+/** Without `--by` the report has no parts, so the field `part` is removed from its figures. */
 function withoutParts(report: FleetReport): object {
   if (report.by !== null) return report;
   return { ...report, figures: report.figures.map(({ part: _part, ...figure }) => figure) };

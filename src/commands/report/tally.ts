@@ -48,7 +48,7 @@ export function newTally(): FleetTally {
   };
 }
 
-/** The tallies of each group and interval. The whole fleet is the first group. */
+/** The tallies by group and interval. The whole fleet counts as a group. */
 export class TallyTable {
   readonly intervals: readonly Interval[];
   readonly #groups = new Map<string, FleetTally[]>();
@@ -72,7 +72,10 @@ export class TallyTable {
     return tallies?.[interval] ?? newTally();
   }
 
-  /** Returns the tallies that count a bicycle of these groups. Each has one entry per interval. */
+  /**
+   * Returns the tallies in which a bicycle of these groups counts: those of the whole fleet and of
+   * each group. Each inner array has one tally per interval.
+   */
   talliesOf(groups: readonly string[]): readonly (readonly FleetTally[])[] {
     return [this.#whole, ...groups.map((group) => this.#groupOf(group))];
   }

@@ -37,15 +37,18 @@ const LONGEST_SECONDS = 10_000_000;
 /** The precision of positions. Six decimals are 11 cm. */
 const DECIMALS = 6;
 
-/** A part of the table: the legs from some places to some other places. */
+/**
+ * A rectangular part of the table of distances: from the places `rows` to the places `columns`. One
+ * request to the router returns one block.
+ */
 interface Block {
   readonly rows: readonly number[];
   readonly columns: readonly number[];
 }
 
 /**
- * Reads the whole table of legs. Requests each pair of places once. When the router cannot be used,
- * prints a warning and returns undefined.
+ * Reads the distance and the travel time between all pairs of places from the router. Requests each
+ * pair once. When the router cannot be used, prints a warning and returns undefined.
  */
 export async function readRouterMatrix(
   context: Context,
@@ -118,8 +121,8 @@ function blocksOf(size: number): Block[] {
 }
 
 /**
- * Returns the URL of a block. The URL lists each place once. After that, it has the indexes of the
- * places where legs begin and end.
+ * Returns the URL that requests a block. The path lists the coordinates of each place once. The
+ * query then selects start and end places by their position in this list.
  */
 function addressOf(router: URL, spots: readonly Spot[], { rows, columns }: Block): URL {
   const places = rows === columns ? rows : [...rows, ...columns];

@@ -177,8 +177,8 @@ async function keepToken(
     const expiry = readExpiry(token) ?? Number.POSITIVE_INFINITY;
     await sleep(clock, Math.max(1000, (expiry - clock.wallMs()) / 2), signal);
     token = await sandbox.token();
-    // The renewal fails when another sandbox or a login has changed the profile. This is not an
-    // error.
+    // Another sandbox or a login may have changed the profile. Its token is then not renewed, which
+    // is not an error.
     await renewSandboxToken(place, sandbox.baseUrl, token).catch(() => {});
   }
 }

@@ -151,8 +151,8 @@ export class Board {
   }
 
   /**
-   * Requests the work of a key for the marked bicycles, or for one bicycle. Returns whether the key
-   * requests work.
+   * Requests the action that a key stands for, for the marked bicycles or for one bicycle. Returns
+   * whether the key requests an action.
    */
   #requestFor(key: Key, uuid: string | undefined): boolean {
     const { marked, panel, isBusy } = this.view;

@@ -43,8 +43,8 @@ export type WatchEvent =
 export type WatchEffect =
   /**
    * Shows a message, or a change that was found in the list after a gap. `data` is the envelope as
-   * it was received. When a bicycle in the list satisfies the condition of --until, fleet creates
-   * the envelope.
+   * it was received. If a bicycle in the list meets the condition of --until, there is no received
+   * envelope, so fleet creates one.
    */
   | ({ readonly type: 'show' } & Printable)
   | Exclude<FollowerOutput, { type: 'learned' | 'caught-up' | 'gone' | 'counted' }>
@@ -209,7 +209,10 @@ export class Watch {
     this.#show(shown, event, false);
   }
 
-  /** Whether an update is hidden because it changes nothing visible. Counts hidden moves. */
+  /**
+   * Whether a message is not shown: it repeats an earlier one, changes nothing visible, or (without
+   * --all) only moves the bicycle. Counts the hidden moves.
+   */
   #isHidden(entry: BicycleEntry, kind: Change['kind'] | undefined): boolean {
     if (kind === 'repeat') return true;
     if (kind !== 'update' || namesChange(entry)) return false;

@@ -89,8 +89,8 @@ export interface Gap extends Happened {
   readonly cause: Cause;
   readonly message: string;
   /**
-   * The start of the gap, computed from its end and duration, so that it is never later than the
-   * end.
+   * When the gap began, by the system clock. It is the end of the gap minus its duration, so that
+   * it is never after the end, even when the clock was set back.
    */
   readonly fromWallMs: number;
   readonly durationMs: number;

@@ -18,8 +18,8 @@ export interface SheetChart {
   readonly categoryColumn: number;
   readonly series: readonly { readonly name: string; readonly column: number }[];
   /**
-   * Hatched bars that show times without data. Their values are stored in the chart, not in a
-   * column of the sheet.
+   * Hatched bars for the times without data. Their values are stored in the chart itself, because
+   * no column of the sheet contains them.
    */
   readonly hatched: { readonly name: string; readonly values: readonly number[] };
 }

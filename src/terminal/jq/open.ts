@@ -39,7 +39,10 @@ const QUOTED_CHARACTERS = 200;
  * match.
  */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
-/** A jq program with one of these words needs a separate run for each input. */
+/**
+ * Matches the functions of jq that begin with `input` or `halt`. A program that calls one of them
+ * needs a separate run for each input.
+ */
 const SEES_INPUTS = /\b(?:input|halt)/;
 
 /**
@@ -144,7 +147,7 @@ const LIMITS = {
 const LIMIT_HINT =
   'filter with --where, or work item by item: start the program with ".[] |", or use -o jsonl';
 const MANUAL = 'jq manual: https://jqlang.org/manual/';
-/** The error of jq when `input` finds no further input. */
+/** jq's error message when a program calls `input` and there is no further input. */
 const NO_INPUT = 'break';
 
 /**

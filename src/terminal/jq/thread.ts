@@ -74,8 +74,8 @@ export function openThread(clock: Clock) {
       request: { program: string; input: string; limitBytes: number },
       signal: AbortSignal | undefined,
     ): Promise<Reply> {
-      // If a run was stopped by the signal, runs that waited behind it with the same signal are
-      // rejected without another half second.
+      // If the signal has stopped the previous run, a run with the same signal that waited for it
+      // is rejected at once. Stopping each of these runs would take half a second.
       const before = last.catch((reason: unknown) => {
         if (signal?.aborted === true && reason === signal.reason) throw reason;
       });

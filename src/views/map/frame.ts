@@ -57,7 +57,7 @@ export function isFree({ canvas, isBusy }: Frame, row: number, from: number, to:
   return from >= 0 && to <= canvas.width && !isBusy.subarray(start + from, start + to).includes(1);
 }
 
-/** Writes text that must not be overwritten. */
+/** Writes a text, and marks its cells so that nothing overwrites it. */
 export function occupy(
   { canvas, isBusy }: Frame,
   row: number,

@@ -12,7 +12,10 @@ const MOST_NAMED = 24;
 const NAME_COLUMNS = 18;
 const MOST_TOWNS = 16;
 
-/** Draws degrees at the left and the bottom edge, with a free column on both sides. */
+/**
+ * Writes the degrees of the lines of longitude and latitude at the bottom and the left edge. Keeps
+ * one column free before and after each label.
+ */
 export function drawDegrees(frame: Frame): void {
   const { canvas, ticks } = frame;
   const write = (column: number, row: number, label: string) => {

@@ -39,8 +39,8 @@ interface Block {
 }
 
 /**
- * Bicycles that are drawn together as one number. The block is the position and the size of this
- * number.
+ * Bicycles that are drawn together as a number: their count. The fields of Block are the position
+ * and the size of this number.
  */
 export interface Cluster extends Block {
   readonly count: number;

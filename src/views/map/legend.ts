@@ -76,8 +76,8 @@ export interface LegendInput extends Pick<MapInput, 'counts' | 'states' | 'unpla
 }
 
 /**
- * Returns the maximum number of lines for states. They get the lines that the bicycles without a
- * position do not need, but at least half of all lines.
+ * Returns the maximum number of lines for states: at least half of all lines, and also the lines
+ * that the list of bicycles without a position does not need.
  */
 function mostStateLines({ unplaced }: LegendInput, rows: number): number {
   return Math.max(Math.ceil(rows / 2), rows - 1 - unplaced.length);
@@ -122,7 +122,8 @@ export function legendLines(
 
 function stateLines({ counts, states, look, hasSigns }: LegendInput, rows: number): Piece[][] {
   const lines: Piece[][] = [];
-  // Each entry has a mark before it and two columns after it.
+  // Each entry needs four columns besides its words: a mark and a space before them, and two spaces
+  // after them.
   const entries = flowStates(counts, {
     width: look.width + 2,
     rows,

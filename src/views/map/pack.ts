@@ -95,7 +95,7 @@ export function openPacker() {
     const texts = new Map<string, (string | null)[]>();
     for (const [index, item] of items.entries()) {
       for (const [field, text] of packedFieldsOf(item)) {
-        // The page gets this field with the data for the map.
+        // The uuid is not packed, because the page gets it with the data for the map.
         if (field === 'uuid') continue;
         const ofField = texts.get(field) ?? new Array<string | null>(items.length).fill(null);
         texts.set(field, ofField);

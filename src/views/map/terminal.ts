@@ -150,8 +150,8 @@ function layOutFor(
   };
   const signs: Grid = { ...common, across: 1, down: 1, reachDots: REACH_CELLS };
   const lay = (grid: Grid) => ({ ...layOutMap(places, view, grid), grid });
-  // On a map with a coast, a cell is kilometres wide. A bicycle may then move by only one cell,
-  // because a cell further away would be a wrong place.
+  // On a map with a coast, a cell is kilometres wide. A mark may then be moved by only one cell,
+  // because it would be at a wrong place further away.
   if (hasCoast(view)) return lay({ ...signs, reachDots: 1 });
   if (!hasColor || !hasUnicode) return lay(signs);
   const [right, down] = [(width * BRAILLE.across) / 2, (height * BRAILLE.down) / 2];
@@ -176,7 +176,7 @@ function drawLines({ canvas, look, signs, view, extent, ticks }: Frame): void {
   const columns = ticks.meridians.map(({ at }) => Math.floor(at / BRAILLE.across));
   for (const column of look.hasColor ? columns : [])
     for (let row = 0; row < canvas.height; row++) put(canvas, column, row, signs.vertical, ink);
-  // When the drawing is wider than the world map, the lines end at the edges of the world map.
+  // The parallels end at the edges of the world map when the drawing is wider than the map.
   const half = Math.min(extent.width, view.worldDots) / 2;
   const left = Math.floor((extent.width / 2 - half) / BRAILLE.across);
   const right = Math.ceil((extent.width / 2 + half) / BRAILLE.across);
