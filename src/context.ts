@@ -145,8 +145,8 @@ export interface Context extends Signals {
    */
   token(given?: TokenSettings): Promise<TokenSource>;
   /**
-   * Returns the network connections of the process, which all clients and streams share. On the
-   * first call, `timeoutMs` replaces the timeout in the settings.
+   * Returns the network connections of the process. All clients and streams share them. On the
+   * first call, `timeoutMs` overrides the timeout in the settings.
    */
   network(timeoutMs?: number): Promise<Network>;
   /**
@@ -174,9 +174,9 @@ export interface Context extends Signals {
 }
 
 /**
- * Returns the function that commander calls for a subcommand. The function loads the code of the
- * subcommand, makes a context from the flags, and passes on the operands and options. program.ts
- * provides it.
+ * Returns the action of a subcommand for commander. The action loads the code of the subcommand,
+ * makes a context from the flags, and passes on the operands and options. program.ts provides this
+ * function.
  */
 export type Run = <Given extends unknown[]>(
   load: () => Promise<(context: Context, ...given: Given) => Promise<void>>,
@@ -327,7 +327,7 @@ function openConnections(
   const client: Context['client'] = (overrides) =>
     overrides === undefined ? sharedClient() : clientWith(overrides);
   const close = async (abandon: World['abandon']) => {
-    // When the network could not be opened, the error was already reported.
+    // If the network could not be opened, the command has already reported the error.
     const connections = await opened?.catch(() => undefined);
     await connections?.close();
     if (connections?.isLookingUp()) abandon?.();

@@ -407,7 +407,7 @@ async function usageErrorOf(
   return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
 }
 
-/** If fleet can guess the line that the user meant, adds it to the error of the refused line. */
+/** If fleet can guess what the user meant, adds a corrected command line to the error. */
 async function withSuggestedLine(
   thrown: unknown,
   build: () => Promise<Command>,
@@ -423,7 +423,7 @@ async function withSuggestedLine(
 }
 
 export interface ProgramOptions {
-  /** Receives the texts of help and version that are printed on stdout. */
+  /** Receives the text of a help page or the version, to print it on stdout. */
   write(text: string): void;
   /** The screen that shows the texts. */
   screen?: HelpScreen;

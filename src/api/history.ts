@@ -46,7 +46,10 @@ function readStep(step: { [field: string]: unknown }) {
   return {
     timestamp: textOrNull(step['timestamp']),
     transition: textOrNull(step['transition']),
-    /** The state before the transition, if the entry has it, and the state after it. */
+    /**
+     * `from` is the state before the transition, if the entry contains it. `to` is the state after
+     * it.
+     */
     from: textOrNull(step['from_state'] ?? step['source']),
     to: textOrNull(step['state'] ?? step['to_state'] ?? step['target']),
     /**

@@ -36,8 +36,8 @@ export function isLinkField(field: string): field is LinkField {
 }
 
 /**
- * Turns a UUID into the absolute URL of a resource. Any other text is unchanged (cli.md, bicycles
- * create).
+ * Converts a UUID to the absolute URL of a resource. Returns any other text unchanged (cli.md,
+ * bicycles create).
  */
 export function resourceLink(baseUrl: URL, field: LinkField, text: string): string {
   if (!isUuid(text)) return text;

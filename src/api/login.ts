@@ -9,7 +9,7 @@ import { isObject, parseJson } from '../json/parse.js';
 export const LOGIN_PATH = '/jwt/login/';
 
 /**
- * The `client_id` of a renewal when the user did not set `--client-id`. Assumed: it only names the
+ * The default `client_id` of a renewal; `--client-id` sets another one. Assumed: it only names the
  * program, because a login does not need it.
  */
 export const DEFAULT_CLIENT_ID = 'fleet';

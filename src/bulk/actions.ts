@@ -141,13 +141,13 @@ function taskOf(uuid: string, fields: { readonly [field: string]: unknown }): Ta
 /** Decides which later entries in the service's history prevent a planned request. */
 export type HistoryRule =
   /**
-   * The history must not contain the planned transition. If it does, an earlier run already carried
-   * out the plan.
+   * The history must not contain the planned transition. If it does, an earlier run has already
+   * carried out the plan.
    */
   | 'not-carried-out'
   /**
-   * An earlier run made a transition. The history must not contain an entry after it, because then
-   * the bicycle is no longer in the state in which the earlier run left it.
+   * The history must not contain an entry after the transition of an earlier run. If it does, the
+   * bicycle has changed since that run.
    */
   | 'nothing-later';
 
@@ -185,7 +185,7 @@ export function planActions(options: PlannedActionsOptions): BulkPlan {
   const verbs = new Set(targets.map(verbOfTarget));
   const [only = ''] = verbs;
   /**
-   * Targets that the service shows in its list, but not at the URL of the single bicycle. They
+   * The targets that are in the service's list but do not have a readable URL of their own. They
    * cannot be read again right before the request, so that check uses these values from the list.
    */
   const onlyListed = new Map<string, Present>();

@@ -208,13 +208,13 @@ export interface Evidence {
   /** The bicycle now; undefined when the service does not show it. */
   now: { state: string | null; modified: string | null; version: string | null } | undefined;
   /**
-   * The bicycle's history; undefined when the service has no history or does not show it to this
+   * The bicycle's history. Undefined when the service has no history, or does not show it to this
    * user.
    */
   history: readonly HistoryEntry[] | undefined;
 }
 
-/** The transition that was sent, and the states to which it can lead. */
+/** A transition that was sent, and the states to which it can lead. */
 export interface SentTransition {
   name: string;
   targets: ReadonlySet<string>;
@@ -280,8 +280,8 @@ function provesAction(
   // The journal has two times of the service for the start of the run: the newest `modified` and
   // the `Date` of the answer. The later one is used.
   const beganMs = Math.max(...began);
-  // An entry in the same second as the start proves nothing: this user may have made the same
-  // transition before the run.
+  // An entry in the same second as the start proves nothing, because this user may have made the
+  // same transition just before the run.
   return isLaterSecond(moment.fromMs, beganMs) && moment.toMs >= Math.floor(beganMs + afterMs);
 }
 

@@ -1,5 +1,5 @@
-// Controls the requests in flight of a run. A gate limits their number. After Ctrl-C, fleet waits
-// one second for their answers.
+// Controls the requests of a run that are in flight. A gate limits their number. After Ctrl-C,
+// fleet waits one second for their answers.
 
 import type { Context } from '../context.js';
 import { asFleetError, FleetError } from '../errors.js';
@@ -9,8 +9,8 @@ import type { Clock } from '../system/clock.js';
 import { count as countOf } from '../terminal/count.js';
 
 /**
- * From this number of consecutive failures on, all workers pause after each failure. The pause
- * grows with each failure. After even more failures, run.ts stops the run.
+ * After this many consecutive failures, all workers pause, and they pause longer after each further
+ * failure. After even more failures, run.ts stops the run.
  */
 const FAILURES_BEFORE_A_PAUSE = 3;
 
@@ -18,7 +18,7 @@ export interface GateOptions {
   /** The maximum number of requests in flight. */
   most: number;
   clock: Clock;
-  /** Aborted when the run stops. The gate then lets no more requests through. */
+  /** Aborted when the run stops. The gate then lets no further request start. */
   over: AbortSignal;
   /** Prints a line on stderr. */
   say(line: string): void;

@@ -83,13 +83,13 @@ export interface RecordedRun {
 export interface JournalEntry {
   /** The values of an edit, as text for people; undefined for other commands. */
   values?: ChangedValues | undefined;
-  /** The exact values of an edit, which an undo needs. */
+  /** The exact values before and after an edit. They are needed to undo the edit. */
   fields?: ChangedFields | undefined;
   /** The transition of this task; undefined when all tasks of the run have the same transition. */
   transition?: string | undefined;
   /**
-   * The recorded result, or undefined when the request may have been sent but has no recorded
-   * answer.
+   * The recorded result. Undefined when a request was recorded but no answer, so that the request
+   * may have been sent.
    */
   result: ChangeResult | undefined;
   /** The bicycle that the service created; null for other changes. */
@@ -104,7 +104,7 @@ export interface JournalEntry {
    * Null when unknown.
    */
   atMs: number | null;
-  /** The earliest request of this task among its requests with an unknown outcome. */
+  /** The first request of this task whose outcome is unknown. */
   sending: Sending;
 }
 
@@ -169,7 +169,7 @@ function sumOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8);
 }
 
-/** The known fields of a record. Each kind of record has some of them. */
+/** The fields of a record that fleet knows. Each kind of record contains some of them. */
 interface JournalRecord
   extends Partial<Pick<JournalEntry, 'run' | 'result' | 'uuid' | 'name' | 'how'>> {
   start?: Partial<Start>;

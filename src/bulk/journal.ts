@@ -183,7 +183,8 @@ export async function openJournal(
   const append = openAppender(async (written) => {
     check.writing = written.length;
     await flush(written);
-    // The checks below only describe the file at this moment. Later changes need a new check.
+    // The checks below only show that the file is correct at this moment. Later changes need a new
+    // check.
     check.atMs = options.clock.monotonicMs();
     check.suspendedMs = suspension.totalMs();
     check.writing = 0;

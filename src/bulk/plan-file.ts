@@ -232,7 +232,7 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
   return { header, targets: readTargets(path, header, targetLines), checksum };
 }
 
-/** The first target is on the second line of the file. */
+/** The first line of the file is the header, so the first target is on the second line. */
 const FIRST_TARGET_LINE = 2;
 
 /**

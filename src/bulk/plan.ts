@@ -164,7 +164,7 @@ export interface Turn extends Task {
   wasSent?: boolean;
 }
 
-/** The facts that the answers of this run have shown so far. */
+/** What the answers of this run have shown so far. */
 export interface ShownByAnswers {
   /** The states of bicycles in the answers to their changes. */
   reached: ReadonlySet<string>;

@@ -28,7 +28,7 @@ export async function refuseIfReadOnly(
 /** A question names at most this many targets. */
 const EXAMPLES_SHOWN = 3;
 
-/** The verb at the beginning of a question, for each command. */
+/** The verb at the beginning of the confirmation question, by command. */
 const ASKED: { readonly [command: string]: string } = { create: 'Create', edit: 'Edit' };
 
 /**

@@ -94,7 +94,9 @@ export async function openRun(options: BulkOptions) {
     notes: [] as string[],
     /** The last failure of a task. */
     lastError: undefined as FleetError | undefined,
-    /** Whether all unsent tasks were reported. False when the time was too short. */
+    /**
+     * Whether all unsent tasks were reported. False when there was not enough time to report them.
+     */
     isWhole: true,
   };
 }

@@ -9,7 +9,7 @@ export function createRoot(name: string): TypedCommand {
   return new Command(name) as unknown as TypedCommand;
 }
 
-/** Creates an option with further settings, such as conflicts. */
+/** Creates an option. The caller can add settings to it, such as conflicts with other options. */
 export function createOption<const Usage extends string>(
   flags: Usage,
   description: string,

@@ -22,8 +22,8 @@ export async function completeLine(
     if (option === undefined || !takesValue(option)) return NOTHING;
     const head = typed.slice(0, typed.length - value.length);
     const offers = await offerValue(option, { ...place, typed: lastOf(value) });
-    // Words with a space are left out. bash would put quotes around the word together with its
-    // flag.
+    // Words with a space are left out, because bash would put quotes around the whole word,
+    // including the flag.
     const words = offers.words.filter((word) => !word.value.includes(' '));
     return listed({ ...offers, words }, head, value);
   }
@@ -66,7 +66,7 @@ async function offerOperand(place: CompletionPoint): Promise<Offers> {
   return (await offersOf(next?.parseArg)?.(place)) ?? NOTHING;
 }
 
-/** Returns the last value of a comma-separated list. */
+/** Returns the text after the last comma, or the whole text without a comma. */
 function lastOf(typed: string): string {
   return typed.slice(typed.lastIndexOf(',') + 1);
 }

@@ -73,7 +73,10 @@ export function collectWith(
   return withOffers((text, before) => [...(before ?? []), text], complete);
 }
 
-/** Returns the completions of a parser, or undefined when it has none. */
+/**
+ * Returns the function that offers completions for the values of a parser. Undefined when there is
+ * none.
+ */
 export function offersOf(parse: object | undefined): Complete | undefined {
   return parse === undefined ? undefined : COMPLETIONS.get(parse);
 }

@@ -113,7 +113,7 @@ const NEEDLESS_FLAGS: Readonly<Record<string, readonly string[]>> = {
   doctor: ['--fix'],
 };
 
-/** Flags that a command accepts only with another flag, and that flag with a usual value. */
+/** Maps a flag, by command, to another flag that it needs and to a usual value of that flag. */
 const COMPANIONS: Readonly<Record<string, Readonly<Record<string, readonly [string, string]>>>> = {
   stats: { '--since': ['--by', 'day'], '--until': ['--by', 'day'] },
 };
@@ -158,8 +158,7 @@ export function suggestLines(program: Command, argv: readonly string[]): string[
 }
 
 /**
- * Returns the words with all operands joined into one, for a name with spaces that was typed
- * without quotes.
+ * Joins all operands into one word. This corrects a name with spaces that was typed without quotes.
  */
 function joinOperands(program: Command, words: readonly string[]): string[] {
   const { command, operands } = followLine(program, words);
@@ -442,7 +441,7 @@ function unknownFlags({ command }: FollowedLine, line: readonly string[]): strin
   });
 }
 
-/** Whether a line has flags that cannot be used together. */
+/** Whether a line contains flags that exclude each other. */
 function hasConflict({ command, values }: FollowedLine): boolean {
   const given = flagsOf(command).filter(({ long, flags }) => values.has(long ?? flags));
   const names = given.map((option) => option.attributeName());

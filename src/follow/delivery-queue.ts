@@ -141,9 +141,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
     }
   }
 
-  /**
-   * Delivers the waiting messages. Does not start a second time while messages are being delivered.
-   */
+  /** Starts to deliver the waiting messages, unless they are being delivered already. */
   function start(): void {
     hasMore = true;
     working ??= work().finally(() => {
@@ -153,7 +151,7 @@ export function openDeliveryQueue<Message>(options: QueueOptions<Message>) {
 
   async function work(): Promise<void> {
     try {
-      // A message may have been added while the last one was delivered.
+      // Another message may have been added during the delivery.
       while (hasMore) {
         hasMore = false;
         await deliverAll();

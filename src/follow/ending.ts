@@ -78,8 +78,8 @@ function endOf(reason: unknown): WatchEnd {
 }
 
 /**
- * Returns the error when the time of `--for` is over. Returns undefined without `--until`, because
- * then this is the expected end of the command.
+ * Returns the error for the end of `--for`. Returns undefined without `--until`, because the
+ * command is then expected to end at this time.
  */
 function timeIsUp(forMs: number, until: readonly Condition[] | undefined): FleetError | undefined {
   if (until === undefined) return undefined;

@@ -61,7 +61,7 @@ export function addRoleFlag<A extends unknown[], O extends OptionValues>(
   );
 }
 
-/** Adds the flags that end a command. `readUntil` parses a condition. */
+/** Adds the flags that say when a command ends by itself. `readUntil` parses a condition. */
 export function addEndFlags<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
   nouns: 'messages' | 'alerts',

@@ -23,7 +23,7 @@ export type End = Omit<Stop, 'type'> & { readonly type: 'end' };
 export type CommonEvent = StreamEvent | Stop | { readonly type: 'tick' };
 export type CommonEffect = { readonly type: 'stream'; readonly event: StreamEvent } | End;
 
-/** A state machine, with functions that perform its effects. */
+/** A state machine, and functions that carry out its effects. */
 export interface Machine<Event, Effect extends { readonly type: string }, Item> {
   step(event: Event | CommonEvent, now: Moment): readonly (Effect | CommonEffect)[];
   /** Performs an effect. Returns an item to deliver, or undefined. */

@@ -11,7 +11,7 @@ export type Channel = (typeof CHANNELS)[number];
 
 /** A message for a receiver: an alert, or the verdict of a rule. */
 export interface DeliveryMessage {
-  /** The identifier in notices: the UUID of an alert, or the name of a rule. */
+  /** How notices name the message: the UUID of an alert, or the name of a rule. */
   readonly id: string;
   /** The JSON text that the receiver gets. */
   readonly json: string;
@@ -24,7 +24,7 @@ export type WaitingMessages = ReturnType<typeof openMessageStore>;
 const MOST_MESSAGES = 100_000;
 const MOST_CHARACTERS = 64 * 1024 * 1024;
 
-/** Opens an empty store. `append` must write records to the log of a state file, or throw. */
+/** Opens an empty store. `append` must append records to the log of a state file, or throw. */
 export function openMessageStore(channel: Channel, append: (records: readonly unknown[]) => void) {
   const waiting = new Map<number, { message: DeliveryMessage; tries: number }>();
   let characters = 0;

@@ -25,7 +25,7 @@ export interface OrderedDeliveryOptions<Item> {
 export function openOrderedDelivery<Item>(options: OrderedDeliveryOptions<Item>) {
   const { clock, endsByMessages, deliver, onFailure } = options;
   let undelivered = 0;
-  /** Why deliveries have stopped: the reader closed the pipe, or jq was stopped. */
+  /** Why nothing more is delivered: the reader closed the pipe, or jq was stopped. */
   let stopped: Error | undefined;
   let failure: { readonly thrown: unknown } | undefined;
   let last = Promise.resolve();

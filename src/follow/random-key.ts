@@ -13,8 +13,8 @@ const KEY_BYTES = 18;
 const KEY = /^[\w-]{24}\n$/;
 
 /**
- * Returns a stored random key, and creates it when it does not exist. If the key cannot be stored,
- * prints a notice and returns a key that is valid for this run only.
+ * Returns the stored random key of this name. Creates and stores it on first use. If it cannot be
+ * stored, prints a notice and returns a key for this run only.
  */
 export async function keptKey(
   { io, notice }: Context,

@@ -16,7 +16,10 @@ import type { EventSink } from './loop.js';
  */
 export interface AnswerSink extends EventSink<FollowerAnswer> {
   readonly follower: Pick<Follower, 'known' | 'whole'>;
-  /** Filters or changes items before they are used. By default they are unchanged. */
+  /**
+   * Filters or changes the received bicycles before they are used. By default they are used
+   * unchanged.
+   */
   admit?(items: readonly Item<Bicycle>[]): Item<Bicycle>[];
 }
 

@@ -42,7 +42,7 @@ const STALE_PAGES_LIMIT = 10;
  */
 const SEEN_VERSIONS = 20_000;
 /**
- * A list counts as endless when it has more alerts than twice the service's count plus this number.
+ * A list that has more alerts than twice the service's count plus this number counts as endless.
  * The margin allows a short list to grow while it is read.
  */
 const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
@@ -53,7 +53,7 @@ const BEYOND_COUNT_LIMIT_ITEMS = 1_000;
 export class AlertFeed {
   /** The query of the next page. */
   query: Query;
-  /** Whether the last page had a link to another page. */
+  /** Whether the last page contained a link to a next page. */
   hasNext = true;
   pages = 0;
   /** The number of distinct versions of alerts so far. */

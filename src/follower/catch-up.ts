@@ -23,7 +23,7 @@ import { totalOf } from './whole-list.js';
 
 /** The result of reading the lists. */
 export interface EndedReading {
-  /** The report about the lists; undefined when only their counts were read. */
+  /** The report about what was read. Undefined when only the counts of the lists were read. */
   readonly report?: Report;
   readonly mark: Mark | undefined;
   /**
@@ -97,7 +97,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   wanted: Omit<Missed, 'mark'> | undefined;
   /** The current or last request to read the lists. */
   #sought: Missed = { mark: undefined, sinceWallMs: undefined, mostPages: 0 };
-  /** When the lists may be read next, on the monotonic clock. */
+  /** The earliest time for the next read of the lists, on the monotonic clock. */
   #dueMs = Number.NEGATIVE_INFINITY;
   /** How many times in a row the service refused to send the lists. */
   #refusals = 0;
@@ -116,7 +116,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     });
   }
 
-  /** Whether only the counts of the lists are being read now. */
+  /** Whether fleet is reading only the counts of the lists at the moment. */
   get isCounting(): boolean {
     return this.isReading && this.#sought.mostPages === 0;
   }
@@ -158,7 +158,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (this.wanted === undefined || now.monotonicMs < this.#dueMs) return;
     const mark = this.mark;
     const { mostPages } = this.wanted;
-    // If a gap came before the lists were read for the first time, the lists are compared with the
+    // If a gap began before the lists were read for the first time, the lists are compared with the
     // bicycles that messages have shown so far.
     const sinceWallMs = mark === undefined ? undefined : (this.wanted.sinceWallMs ?? now.wallMs);
     this.forget();
@@ -196,8 +196,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
       yield* this.#readNames(pass);
       for (const organization of organizations)
         if (pass.missing?.size !== 0) pass.counts.push(yield* this.#readList(pass, organization));
-      // A bicycle that moves to another organization meanwhile may be counted twice. This could
-      // hide that another bicycle left the list, so the counts are read again.
+      // A bicycle that moves to another organization during the read may be counted twice, which
+      // could hide that another bicycle left the list. So the counts are read again.
       const isShared = pass.missing === undefined && organizations.length > 1;
       const counts = isShared ? yield* this.#count() : pass.counts;
       if (`${counts}` !== `${pass.counts}`)
@@ -340,7 +340,7 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
   }
 
   /**
-   * Handles a bicycle from a list or from its own URL. At the start it is only stored; after a gap
+   * Handles a bicycle from a list or from its own URL. The first read only stores it. After a gap
    * it is compared with the known data.
    */
   #takeListed(pass: Pass, item: Bicycle, followed: string, mergedBefore: number) {
@@ -354,8 +354,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
     if (change === undefined) return;
     found.changes++;
     const { before, after } = change;
-    // A list item can have fields that messages leave out. With the same version, it is not a newer
-    // change.
+    // A list item can contain fields that messages leave out. If its version is the known one, it
+    // is not a newer change.
     const isSame =
       before?.modified === after.modified &&
       before?.['concurrency_version'] === after['concurrency_version'];
@@ -381,7 +381,8 @@ export class CatchUp extends Reader<Page<Bicycle> | Bicycle, EndedReading> {
    */
   #takeFailure({ mark, sinceWallMs, mostPages }: Missed, error: FleetError, now: Moment) {
     this.stop();
-    // A request for a count is not retried, because the next comparison follows within minutes.
+    // A failed request for a count is not retried, because the next comparison follows within
+    // minutes.
     if (mostPages === 0) return;
     this.#refusals = ['not-found', 'rejected'].includes(error.kind) ? this.#refusals + 1 : 1;
     const retryInMs = doublingPauseMs(this.#refusals, UNREAD_PAUSE_MS, LONGEST_REFUSED_PAUSE_MS);

@@ -19,7 +19,7 @@ export interface FollowerOptions {
   /** The bicycles of --bicycle; undefined when the follower follows whole organizations. */
   readonly bicycles: ReadonlySet<string> | undefined;
   /**
-   * The maximum number of pages for each organization after a gap. 0 means that no list is read.
+   * The maximum number of pages to read for each organization after a gap. With 0, no list is read.
    */
   readonly mostPages: number;
   /** Whether the follower must know every bicycle from the start, as for a mirror or a map. */
@@ -32,8 +32,7 @@ export interface FollowerOptions {
 }
 
 /**
- * A request of the follower to the service. With `isCount`, the follower needs only the count on
- * the page.
+ * A request of the follower to the service. With `isCount`, only the count on the page is needed.
  */
 export type ReadRequest =
   | { type: 'read-page'; organization: string; next?: Query | undefined; isCount?: true }
@@ -61,8 +60,8 @@ export type FollowerAnswer = { readonly id: number } & (
       readonly askedAt: number;
     }
   /**
-   * The result of comparing the whole list with the known bicycles. A database sends this as an
-   * event.
+   * The result of comparing the whole list with the known bicycles. It is an event when the store
+   * is a database.
    */
   | ({ readonly type: 'whole-met' } & Meeting)
   | { readonly type: 'whole-failed'; readonly error: FleetError }
@@ -77,7 +76,7 @@ export interface Refreshed {
   readonly type: 'refreshed';
   readonly item: Item<Bicycle>;
   readonly followed: string;
-  /** The number of messages merged before the bicycle was requested. */
+  /** The number of messages that had been merged when the bicycle was requested. */
   readonly askedAt: number;
 }
 

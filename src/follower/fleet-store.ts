@@ -16,7 +16,7 @@ export interface KnownBicycle {
    * count.
    */
   readonly touchedMs: number;
-  /** Whether the bicycle is known only from a list, so that no change was shown yet. */
+  /** Whether the bicycle is known only from lists, and no change of it was shown yet. */
   readonly isSilent: boolean;
   /** Changes that were found in lists, newest first. Later messages may repeat them. */
   readonly caughtUp: readonly Bicycle[];
@@ -62,7 +62,7 @@ export interface Meeting {
   readonly known: number;
 }
 
-/** The data that a store needs to compare the whole list with its bicycles. */
+/** What a store needs in order to compare the whole list with its bicycles. */
 export interface ListPass {
   readonly id: number;
   /**
@@ -94,7 +94,7 @@ export interface FleetStore extends ListedStore {
    * bicycle's `modified` is not in the future.
    */
   keep(uuid: string, entry: KnownBicycle, origin: Origin, isPlausible: boolean): boolean;
-  /** Returns the number of known bicycles, without those that are gone. */
+  /** Returns the number of known bicycles, not counting those that are gone. */
   size(): number;
   /**
    * Returns how many known bicycles are missing in a list that contains only available bicycles.
@@ -106,15 +106,18 @@ export interface FleetStore extends ListedStore {
   /** Whether the store is full. A full store evicts a known bicycle for each new one. */
   isFull(): boolean;
   /**
-   * Whether the store is a database table. Only a table needs the links of a bicycle. Lists contain
-   * these links, but messages do not. `watch` does not show links as changes.
+   * Whether the store is a database table. A table also stores the links of a bicycle, which only
+   * lists contain. `watch` does not show links, so its store ignores them.
    */
   readonly isTable: boolean;
 }
 
 /** Compares the whole list with the store, to find deleted bicycles. */
 export interface ListedStore {
-  /** Begins a read of the whole list. Forgets which bicycles the previous read returned. */
+  /**
+   * Starts a comparison with the whole list, and forgets which bicycles the previous list
+   * contained.
+   */
   beginList(): void;
   /** Records the bicycles of a page that was read. */
   addListed(uuids: readonly string[], pass: number): void;

@@ -32,8 +32,8 @@ import { type OnProven, WholeList, type WholeResult } from './whole-list.js';
  */
 export const CHECK_MS = 5 * 60_000;
 /**
- * A regular comparison reads at most this many pages. If more bicycles change, fields that messages
- * leave out (such as links) are updated only when the whole list is read.
+ * A regular comparison reads at most this many pages. If more bicycles have changed, their fields
+ * that messages leave out (such as links) stay outdated until the whole list is read.
  */
 const CHECK_PAGES = 20;
 
@@ -111,7 +111,7 @@ export class Follower {
   #lastTotal: number | undefined;
   /**
    * Whether lists may be read. The follower first waits for the live stream, so that no change is
-   * missed between the list and the first message.
+   * missed between reading the list and the first message.
    */
   #mayRead: boolean;
   /** Whether the first read of the whole list is still in progress. */
@@ -397,7 +397,8 @@ export class Follower {
     // read would have to be repeated after the reconnect.
     if (wanted !== undefined && (isConnected || !this.known.isWhole)) {
       if (wanted.dueMs <= now.monotonicMs) {
-        // Changes from before the first connection are missing, so this time counts as a gap.
+        // Without a connection, messages are missed until the connection is open, so this time
+        // counts as a gap.
         if (!isConnected && !this.known.store.isTable) this.#catchUp.missFrom(now.monotonicMs);
         return this.#whole.begin(now);
       }
@@ -416,7 +417,10 @@ export class Follower {
     if (now.monotonicMs >= this.#check.dueMs) this.#beginCheck(now);
   }
 
-  /** Requests the list a second time when it is due, or together with the list for a new gap. */
+  /**
+   * Requests the second read of the list when it is due. A new gap requests the list anyway, so
+   * that this read also counts as the second one.
+   */
   #wantSecondLook(now: Moment) {
     const look = this.#secondLook;
     const isNewGap = this.#catchUp.wanted !== undefined && this.#catchUp.mark !== undefined;
@@ -428,8 +432,8 @@ export class Follower {
   }
 
   /**
-   * Plans to read the list a second time after a gap was read completely, unless the service resent
-   * every message. Plans this again as long as the list shows more changes.
+   * After a gap was read completely, plans to read the list a second time, unless the service
+   * resent every message. Plans another read as long as the list shows more changes.
    */
   #planSecondLook(
     { sinceWallMs, newer, gone }: Report & Pick<EndedReading, 'newer'>,
@@ -463,8 +467,8 @@ export class Follower {
     const check = this.#check;
     check.dueMs = now.monotonicMs + CHECK_MS;
     if (mostPages === 0 || organizations.length === 0) return;
-    // If the role does not see every bicycle, the count does not show deletions, so the whole list
-    // is compared.
+    // If the role does not see every bicycle, a lower count does not prove a deletion, so the whole
+    // list is compared.
     if (this.known.store.isTable && !this.#seesAll)
       return this.#whole.want('this role does not see every bicycle', now);
     if (bicycles === undefined && !isWhole) this.#catchUp.want(undefined, 0, now);
@@ -592,8 +596,8 @@ export class Follower {
     if (!isTable) return;
     const gap = this.#gaps.open;
     if (gap !== undefined && (gap.endedMs === undefined || gap.endedMs > started.wallMs)) return;
-    // A list that was read soon after the gap may come from a replica that lags. The plan to read
-    // it a second time then remains, and the gap stays open.
+    // If the list was read soon after the gap, it may come from a replica that lags. The gap then
+    // stays open, and the list is read a second time as planned.
     const isSettled = gap?.endedMs === undefined || started.wallMs >= gap.endedMs + SECOND_LOOK_MS;
     if (isSettled) this.#secondLook = undefined;
     this.#catchUp.forget();
@@ -609,7 +613,7 @@ export class Follower {
       ...NOTHING_READ,
       sinceWallMs: this.#check.comparedTo.wallMs,
     };
-    // The counts are compared once more. A bicycle may have left between the two passes, or a
+    // The counts are compared again, because a bicycle may have left between the two passes, or a
     // repeated message may have kept a deleted bicycle.
     const isComparable = !this.known.store.isTable && (gone > 0 || this.#seesAll);
     const difference = isComparable ? this.#countDifference(total) : undefined;
@@ -617,7 +621,7 @@ export class Follower {
       this.#pendingReport = { ...report, gone: report.gone + gone };
       return this.#whole.want(difference, now);
     }
-    // A later gap began after the list was requested, so the list lacks the changes of that gap.
+    // If another gap began after the list was requested, the list lacks the changes of that gap.
     const isBehind = pending === undefined && this.#catchUp.isBehind;
     const isSure = reason === undefined && difference === undefined && !isBehind;
     const isComplete = isSure && (report.isComplete || this.#options.isWhole);

@@ -121,8 +121,8 @@ export function openKnownAlerts() {
 }
 
 /**
- * Whether a version is older than another. Versions with an unreadable time keep the order in which
- * they arrived.
+ * Whether a version is older than another. If one of the times cannot be read, the versions keep
+ * the order in which they arrived.
  */
 function isBefore(version: Version, other: Version): boolean {
   const [at, otherAt] = [readTime(version.modified), readTime(other.modified)];

@@ -33,7 +33,7 @@ export interface Change {
 }
 
 /**
- * The start of a gap, on the monotonic clock and in the service's times. It decides which list
+ * The start of a gap, on the monotonic clock and by the service's clock. It determines which list
  * items may contain changes from the gap.
  */
 export interface Mark {
@@ -49,8 +49,8 @@ export interface Mark {
 }
 
 /**
- * A gap whose start in the service's times is unknown, so that every list item is compared with the
- * known data.
+ * The start of a gap when its time by the service's clock is unknown. Every list item is then
+ * compared with the known data.
  */
 export const NO_MARK: Mark = {
   fromMs: Number.POSITIVE_INFINITY,
@@ -90,8 +90,8 @@ const CLOCK_SLACK_MS = 2_000;
 const LONGEST_LAG_MS = 120_000;
 
 /**
- * Keeps at most this many changes from lists for each bicycle, until their messages arrive. In the
- * worst case, the list is read every ten seconds while one topic stays disconnected.
+ * The maximum number of changes from lists that are kept for each bicycle until their messages
+ * arrive. In the worst case, the list is read every ten seconds while one topic stays disconnected.
  */
 const CAUGHT_UP_LIMIT = 32;
 
@@ -211,8 +211,8 @@ export class KnownFleet {
   /** The number of messages merged so far. */
   merged = 0;
   /**
-   * The number of messages and list items with a lower version but a newer time than the known
-   * data.
+   * The number of contradictory messages and list items: they have a lower version but a newer time
+   * than the known data.
    */
   loweredVersions = 0;
   #hasFallen = false;
@@ -287,7 +287,7 @@ export class KnownFleet {
     this.#keep(uuid, merged, origin);
     if (before === undefined || fields.length > 0)
       return { kind: 'update', uuid, before, after, fields };
-    // A message that repeats the first list is an update, because the first list was not shown.
+    // The first list was not shown. A message with the same data is therefore shown as an update.
     if (same?.isSilent === true) return { kind: 'update', uuid, before: undefined, after, fields };
     return { kind: 'repeat', uuid, before, after, fields };
   }
@@ -303,8 +303,9 @@ export class KnownFleet {
       this.#keep(uuid, firstOf(item, now), origin);
       return item;
     }
-    // A message about this bicycle arrived before the list. If it is newer, the list item only adds
-    // missing fields. If the service resent an old message, the list item is newer.
+    // A message about this bicycle arrived before the list. If the message is newer, only fields
+    // that it lacks are taken from the list item. If it is an old message that was resent, the list
+    // item is newer.
     const { merged, caughtUp, unversioned } = entry;
     const isNews = this.#isNewer(item, entry, true, now);
     const bicycle = isNews
@@ -320,7 +321,7 @@ export class KnownFleet {
 
   /**
    * Compares a list item with the known data after a gap. `askedAt` is the number of messages that
-   * were merged before the list was requested.
+   * had been merged when the list was requested.
    */
   compare(item: Bicycle, mark: Mark, askedAt: number, now: Moment, place = NOWHERE): Comparison {
     const origin = this.#origin('list', now, place);
@@ -371,7 +372,7 @@ export class KnownFleet {
     const change: Change | undefined = isChange
       ? { kind: 'caught-up', uuid, before: shownBefore, after, fields }
       : undefined;
-    // Without the service's times, it is unclear whether the bicycle changed.
+    // If the service's times are unknown, it is uncertain whether the bicycle changed.
     const isUncertain = isUnseen && (latestMs === undefined || (!isChange && !mark.isProven));
     return { change, isUnknown: isUncertain, isUncertain, isStale };
   }
@@ -493,7 +494,7 @@ export class KnownFleet {
     const order = this.#versionOrder(item, entry, now);
     if (order !== undefined && entry.unversioned === undefined)
       return this.store.isTable ? order >= 0 : order > 0;
-    // The list was requested after the last message. If the times are equal, the list item is
+    // No message was merged since the list was requested. If the times are equal, the list item is
     // newer.
     if (!isMergedSince) return !this.#isOlder(item, entry, now);
     // A `modified` in the future is wrong, so it does not show that the list item is newer. The

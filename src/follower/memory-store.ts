@@ -23,8 +23,8 @@ export class MemoryStore implements FleetStore {
   /** The last pass in which each bicycle was listed. */
   readonly #listed = new Map<string, number>();
   /**
-   * The bicycles that were updated or evicted since the last call of `takeTouched`. Undefined
-   * before the first call.
+   * The bicycles that were updated or evicted since the last call of `takeTouched`. Undefined until
+   * its first call.
    */
   #touched: Set<string> | undefined;
 

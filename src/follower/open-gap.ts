@@ -1,4 +1,4 @@
-// Keeps track of the open gap. Overlapping gaps become one.
+// Keeps track of the open gap. Merges overlapping gaps.
 
 import type { Moment } from '../system/clock.js';
 
@@ -20,11 +20,11 @@ export interface ClosedGap {
   readonly startedMs: number;
   readonly endedMs: number;
   readonly reason: string;
-  /** The number of changes that lists showed for this gap. */
+  /** The number of changes from this gap that lists have shown. */
   readonly found: number;
 }
 
-/** The facts that are known when a gap begins. */
+/** The facts about a gap that are known when it begins. */
 export type GapStart = Pick<OpenGap, 'startedMs' | 'reason' | 'wasReplayed'>;
 
 export class GapLog {
@@ -57,7 +57,7 @@ export class GapLog {
     this.#down.add(topic);
   }
 
-  /** Begins a gap, or extends the open one. The gap lasts until every topic is connected. */
+  /** Begins a gap, or extends the open one. The gap ends when every topic is connected. */
   begin({ startedMs, reason, wasReplayed }: GapStart, now: Moment) {
     const endedMs = this.isConnected ? now.wallMs : undefined;
     const gap = this.open ?? { startedMs, reason, wasReplayed, foundBefore: this.#found() };

@@ -67,9 +67,9 @@ export class Reader<Answer, Result> {
   }
 
   /**
-   * Handles a list item. With `mark`, the start of a gap, the item is compared with the known data;
-   * without it, the item is only stored. `askedAt` is the number of messages that were merged
-   * before the list was requested.
+   * Handles a list item. `mark` is the start of a gap: the item is then compared with the known
+   * data. Without `mark` it is only stored. `askedAt` is the number of messages that had been
+   * merged when the list was requested.
    */
   protected takeItem(item: Bicycle, mark: Mark | undefined, askedAt: number, place: ItemPlace) {
     if (mark === undefined)

@@ -11,14 +11,13 @@ const AHEAD_MS = 5_000;
  * machines may answer.
  */
 const DATE_SLACK_MS = 3_000;
-/**
- * Stores at most this many times. Above the limit, every second time of the older half is dropped.
- */
+/** The maximum number of stored times. Above it, every second time in the older half is dropped. */
 const MOST_STEPS = 2_000;
 
 /**
- * Keeps the service's clock, and the newest known `modified` at each moment. Times of the service
- * are in milliseconds since the epoch. `monotonicMs` is on the monotonic clock of this machine.
+ * Estimates the service's current time, and remembers the newest known `modified` at each moment.
+ * Times of the service are in milliseconds since the epoch. `monotonicMs` is on the monotonic clock
+ * of this machine.
  */
 export class ServiceTime {
   /**

@@ -107,7 +107,7 @@ export class WholeList extends Reader<WholeAnswer, WholeResult> {
     return now.monotonicMs >= this.#allowedMs;
   }
 
-  /** Begins to read the whole list, if this was requested. */
+  /** Begins to read the whole list, and clears the request for it. */
   begin(now: Moment) {
     this.wanted = undefined;
     this.start(this.#read(now), now);

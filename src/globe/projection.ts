@@ -13,7 +13,7 @@ export const LIMIT_DEGREES = 85.05;
 const CIRCUMFERENCE_METRES = 2 * Math.PI * EARTH_RADIUS_METRES;
 /** The smallest width of a fitted view. */
 const LEAST_METRES = 400;
-/** The empty margin at each edge of a view that shows all points, as a share of its size. */
+/** When a view shows all points, the empty margin at each edge, as a share of the view's size. */
 const MARGIN = 0.06;
 
 /**

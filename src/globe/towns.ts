@@ -18,8 +18,8 @@ export function readTowns(
 }
 
 /**
- * Places up to `most` towns of a view. `place` gets the position in dots and returns whether the
- * label fits.
+ * Calls `place` for the towns in a view until `most` towns have a label. `place` gets the position
+ * in dots and returns whether the label fits.
  */
 export function placeTowns(
   towns: readonly Town[],

@@ -52,7 +52,7 @@ function openDecoder(coding: string): Transform {
 
 /** Returns a stream of the decompressed body. */
 export function unpack(body: Readable, coding: string): Readable {
-  // The callback is empty because the reader of the stream gets the error.
+  // The callback is empty, because the error is passed to the reader of the stream.
   return coding === 'identity' ? body : pipeline(body, openDecoder(coding), () => {});
 }
 

@@ -364,8 +364,8 @@ export async function* followPages<T>(
         wanted = request.query ?? [];
         continue;
       }
-      // Pages are parsed only now, because parsed items need more memory than the bytes of waiting
-      // pages.
+      // Each page is parsed only when it is needed, because its parsed items need more memory than
+      // its bytes.
       const page: Page<T> = readPage<T>(answer);
       queries.add(keyOf(wanted));
       const seenBefore = seen.size;
@@ -380,7 +380,8 @@ export async function* followPages<T>(
       if (next !== undefined) {
         if (queries.has(keyOf(next)))
           throw endless(page, next, 'the list repeats: "next" names a page that was already read');
-        // Most items are known when a list is read again, so pages without new items are allowed.
+        // When a list is read again, most of its items are known. Pages without new items are then
+        // not an error.
         const mayRepeat = isReadAgain || mostPages !== undefined;
         if (!mayRepeat && withoutNews >= PAGES_WITHOUT_NEWS_LIMIT)
           throw endless(
@@ -415,7 +416,9 @@ function isPageGone(thrown: unknown): boolean {
   return thrown instanceof FleetError && thrown.status === 404;
 }
 
-/** Opens the queue of pages that are requested ahead: the next page, and later pages by number. */
+/**
+ * Opens a queue that requests pages ahead of time: the next page, and later pages by their number.
+ */
 function openQueue(
   request: HttpRequest,
   send: (request: HttpRequest) => Promise<HttpAnswer>,

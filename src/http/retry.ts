@@ -34,7 +34,7 @@ export type RetryDecision =
    * fleet waits. The error then reports this pause.
    */
   | { next: 'give-up'; askedMs?: number }
-  /** Send the request again at once with a newer token. This does not count as a retry. */
+  /** Send the request again immediately, with a newer token. This does not count as a retry. */
   | { next: 'renew' }
   | { next: 'repeat'; pauseMs: number };
 

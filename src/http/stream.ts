@@ -19,8 +19,8 @@ export interface TopicTarget {
 /** A subscription to a topic. Its events carry the name of this topic. */
 export interface Subscription extends TopicTarget {
   /**
-   * Returns other topics that this token may subscribe to in place of the requested one. After a
-   * 403, the next topic is tried.
+   * Returns the topics to which this token can subscribe in place of the requested one. They are
+   * tried in order: after a 403, the next one.
    */
   targets?(token: string): readonly TopicTarget[];
 }

@@ -14,8 +14,8 @@ export interface HttpRequest extends RequestWords, RequestCourse {
   /** The path below the base URL with its leading and trailing slash: `/bicycles/`. */
   path: string;
   /**
-   * Whether `path` is relative to the origin of the base URL, so that the base URL's own path is
-   * not put before it. True for paths that come from a complete URL.
+   * Whether `path` begins at the root of the server, so that the path of the base URL is not put
+   * before it. True for paths that come from a complete URL.
    */
   isFromOrigin?: boolean;
   query?: Query;
@@ -71,7 +71,7 @@ interface RequestCourse {
    * `send` throws the error.
    */
   holdBack?(): FleetError | undefined;
-  /** Receives each error response, before the request is retried or fails. */
+  /** Called with each error response, before the request is retried or fails. */
   onRefusal?(answer: HttpAnswer): void;
 }
 
@@ -88,7 +88,7 @@ export interface RequestPreview {
 export interface HttpAnswer {
   /**
    * Hides the secrets of the run in a text. Errors call it before they shorten a quotation from the
-   * body.
+   * body, because half a secret would not be recognised.
    */
   hide?(text: string): string;
   status: number;
@@ -120,7 +120,7 @@ export interface Page<T = { [field: string]: unknown }> {
   /** The query of the next page, or undefined on the last page. */
   next: Query | undefined;
   trace: Trace;
-  /** When the service wrote the response, by its headers. */
+  /** When the service wrote the response, according to its headers. */
   dated?: AnswerDate;
 }
 

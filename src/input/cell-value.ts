@@ -14,7 +14,7 @@ const MISSING_LEAP_DAY = 60;
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);
 /** Excel cannot store integers of this size or larger exactly, because it keeps only 15 digits. */
 const SMALLEST_INEXACT_INTEGER = 1e15;
-/** A double never needs more digits than this. */
+/** The maximum number of decimal digits that identify a double. */
 const MOST_DIGITS = 17;
 const LONGEST_NUMBER_CHARACTERS = 400;
 
@@ -58,7 +58,7 @@ function significantDigits(decimal: string): number {
   return digits.replace(/^0+/, '').replace(/0+$/, '').length;
 }
 
-/** Fills the digits of an integer into the zeros of its number format, from right to left. */
+/** Puts the digits of an integer in the places of its number format, from right to left. */
 function pad(value: number, parts: readonly FormatPart[], addsSign: boolean): string {
   const places = parts.filter((part) => 'digit' in part).length;
   const digits = String(Math.abs(value)).padStart(places, '0');

@@ -63,8 +63,8 @@ function readElement(item: string, place: RowPlace): InputRow {
 }
 
 /**
- * Throws UnreadableInput for invalid JSON. With `isKnown`, the text is known to be invalid and is
- * refused even if the parser accepts it.
+ * Throws UnreadableInput for invalid JSON. `isKnown` says that the text is already known to be
+ * invalid; it is then refused even if the parser accepts it.
  */
 function refuseInvalidJson(text: string, place: RowPlace, isKnown = false): void {
   try {

@@ -202,7 +202,7 @@ function shownPlaces(digits: readonly Token[]): number {
   return firstZero === -1 ? 0 : digits.length - firstZero;
 }
 
-/** Returns the number of digits before the decimal point. It is 1 for numbers below 1. */
+/** Returns the number of digits before the decimal point. For numbers below 1, this is 1. */
 function integerDigits(value: number): number {
   return BigInt(Math.trunc(Math.abs(value))).toString().length;
 }
@@ -219,8 +219,8 @@ function partsOf(tokens: readonly Token[]): FormatPart[] {
 }
 
 /**
- * Refuses a number whose format adds letters before it, because they make it an identifier
- * (`"AB-"0`). Accepts a unit after the number.
+ * Refuses a number whose format puts letters before it, because they make it an identifier
+ * (`"AB-"0`). Accepts a unit behind the number.
  */
 function readAffixes(tokens: readonly Token[]): NumberReading {
   const last = tokens.findLastIndex(isNumberToken);
@@ -243,7 +243,10 @@ function hasIdentifierPrefix(tokens: readonly Token[]): boolean {
   return /[\p{L}\p{N}]/u.test(prefix) && !isCurrency(prefix);
 }
 
-/** Abbreviations of currencies that Excel writes before numbers: the ISO codes and some others. */
+/**
+ * The abbreviations of currencies that Excel writes before a number: the ISO codes, and some
+ * others.
+ */
 const CURRENCY_WORDS: ReadonlySet<string> = new Set(
   ['Fr', 'SFr', 'kr', 'Kč', 'zł', 'Ft', 'lei', 'Rs', 'RM'].concat(
     Intl.supportedValuesOf('currency'),

@@ -38,7 +38,10 @@ export class RichText {
   }
 }
 
-/** V8 copies substrings up to this length, so they do not keep the whole XML text in memory. */
+/**
+ * V8 copies a substring of at most this length. A longer substring would keep the whole XML text in
+ * memory.
+ */
 const LONGEST_COPIED_CHARACTERS = 12;
 
 /**

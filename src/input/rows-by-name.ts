@@ -132,8 +132,8 @@ async function findInMirror(
       return undefined;
     const { dialect } = mirror.database;
     const names = rows.flatMap((row) => row.names);
-    // Only the fields that rows use are compared. Conditions on other fields would make the
-    // database read the whole table.
+    // The query compares only the fields that the rows use. With conditions on other fields, the
+    // database would read the whole table.
     const fields = NAMING_FIELDS.filter((field) => names.some((name) => name.field === field));
     const texts = fields.map((field) =>
       names.filter((name) => name.field === field).flatMap(({ text }) => [text, text.trim()]),

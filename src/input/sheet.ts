@@ -61,7 +61,7 @@ export interface MergedRange {
 
 export interface SheetRows {
   readonly rows: readonly SheetRow[];
-  /** The merged ranges that have more than one cell. */
+  /** The merged ranges of at least two cells. */
   readonly mergedRanges: readonly MergedRange[];
   /**
    * Throws a usage error that names the hidden rows with values. Does nothing with `--hidden-rows`.

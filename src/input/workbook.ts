@@ -137,7 +137,7 @@ async function readParts(
   };
 }
 
-/** Runs `work`. Adds the name of the workbook's part to an XML error. */
+/** Runs `work`. If it throws an XML error, adds the name of the workbook's part. */
 async function inPart<T>(part: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -46,7 +46,7 @@ export interface ZipEntry {
   readonly headerOffset: number;
 }
 
-/** The number of bytes that may still be unpacked. All entries of an archive share it. */
+/** The number of bytes that may still be unpacked from an archive, for all its entries together. */
 export interface UnpackLimit {
   remainingBytes: number;
 }

@@ -37,7 +37,7 @@ export function needsExactReading(json: string): boolean {
   return false;
 }
 
-/** Returns the digits of an exact number, or undefined for any other value. */
+/** Returns the original digits of an exact number. Returns undefined for any other value. */
 export function writtenNumber(value: unknown): string | undefined {
   return typeof value === 'object' && value !== null && WRITTEN in value
     ? (value as ExactNumber)[WRITTEN]

@@ -33,7 +33,7 @@ async function openCurrentMirror(context: Opener): Promise<Mirror | undefined> {
     // A mirror without a base URL is not used, because it may belong to another service.
     return mirror.baseUrl !== undefined && (await mirror.status()).isCurrent;
   };
-  // If the mirror fails, the command uses the service.
+  // If the mirror fails or takes too long, the command uses the service instead.
   if ((await within(context, PATIENCE_MS, open).catch(() => false)) === true) return mirror;
   await mirror?.close().catch(() => undefined);
   context.signal.throwIfAborted();
@@ -69,7 +69,10 @@ export async function holdsAll(
   return wanted.length > 0 && wanted.every((each) => organizations.includes(each));
 }
 
-/** Returns the mirror behind a client of `--offline`, or undefined for a client of the service. */
+/**
+ * Returns the mirror from which a client of `--offline` reads. Returns undefined for a client of
+ * the service.
+ */
 export function mirrorOf(client: Client): Mirror | undefined {
   return 'mirror' in client ? (client as MirrorClient).mirror : undefined;
 }

@@ -47,7 +47,7 @@ export function showProgress(
   return `${pages} ${pages === 1 ? 'page' : 'pages'}, ${count}, ${rate} a second`;
 }
 
-/** The options that change the closing lines. */
+/** The options that determine the closing lines. */
 export interface TallyOptions extends Pick<ListOptions, 'page' | 'limit' | 'all' | 'count'> {
   /** Whether the items nearest to a position were shown. */
   isNearest: boolean;

@@ -1,4 +1,5 @@
-// Reads several lists as one. Merges them in the requested order and yields each item once.
+// Reads several lists as if they were one: merges them in the requested order, and yields each item
+// only once.
 
 import type { Context } from '../context.js';
 import { FleetError } from '../errors.js';
@@ -75,7 +76,7 @@ interface Source<T> {
   /** Whether the current page is the last one. */
   readonly isDone: boolean;
   readonly tally: Tally;
-  /** The error when this list does not have the requested page. */
+  /** The error if this list does not have the requested page. */
   readonly notFound: FleetError | undefined;
   /** Moves on to the next item. */
   advance(): void;
@@ -214,7 +215,7 @@ function compareValues(left: unknown, right: unknown): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** Writes the sums over all lists into the tally of the merged list. */
+/** Adds up the tallies of all lists, and writes the sums into the tally of the merged list. */
 function sumUp<T>(tally: Tally, sources: readonly Source<T>[], repeated: number): void {
   const parts = sources.map((source) => source.tally);
   const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

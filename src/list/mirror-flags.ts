@@ -1,4 +1,4 @@
-// The flags of commands that can read a mirror: `--offline`, and `--to` for its database.
+// The flags of commands that can read a mirror: `--offline`, and `--to`, which names the database.
 
 import { usageError } from '../errors.js';
 import { type MirrorAddress, parseMirrorAddress } from '../mirror/address.js';

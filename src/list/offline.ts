@@ -50,7 +50,7 @@ export async function withMirror<T>(
 }
 
 /**
- * Runs a command with a client that reads from the mirror at `to`, or from the profile's mirror.
+ * Runs a command offline: its client reads from the mirror at `to`, or from the profile's mirror.
  */
 export async function runOffline(
   context: Context,

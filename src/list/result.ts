@@ -12,7 +12,7 @@ import { isScreen, openTarget } from './output-file.js';
 import { writeFooter } from './write-footer.js';
 
 export interface Result<T> {
-  /** Writes rows. Waits while the output is blocked. */
+  /** Writes rows. Resolves when the output accepts more. */
   write(rows: readonly ListedItem<T>[]): Promise<void>;
   /**
    * Writes the remaining output. Then prints the notices of the output format and the given lines
@@ -67,7 +67,7 @@ export async function openResult<T>(
     timezone: flags.timezone,
     terminal: isDrawn,
     width: flags.wide === true || !isDrawn ? undefined : io.stdout.width(),
-    // FORCE_COLOR adds colours to a pipe, but not to a file.
+    // FORCE_COLOR turns colours on for a pipe, but not for a file.
     colorLevel: flags.file === undefined ? io.stdout.colorLevel : 0,
     now: context.clock.wallMs(),
   });

@@ -17,8 +17,8 @@ export interface SheetFilters {
 }
 
 /**
- * Returns the name of the sheet, or undefined without filters. The most important filter comes
- * first, because a name has at most 31 characters. UUIDs are left out.
+ * Returns a name for the sheet that describes the filters, or undefined without filters. The most
+ * important filter comes first, because Excel allows 31 characters. UUIDs are left out.
  */
 export function sheetNameOf(filters: SheetFilters): string | undefined {
   const { state = [], type = [], name, near, bbox, where = [] } = filters;

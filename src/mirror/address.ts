@@ -122,8 +122,8 @@ const HOST = /^(\[[^[\]]*\]|[^:[\]]*)(?::(\d*))?$/;
 const ANY_HOST = 'any.invalid';
 
 /**
- * Parses a list of hosts and ports. Returns both as lists separated by commas, or undefined when
- * one of them is invalid.
+ * Parses a list of hosts with ports. Returns the hosts and the ports, each separated by commas, or
+ * undefined when one of them is invalid.
  */
 function readHosts(text: string): { host: string; port: string } | undefined {
   const hosts: string[] = [];

@@ -15,7 +15,7 @@ import { MIRRORED_NAMES, readStoredNames } from './names.js';
 import type { Mirror } from './open.js';
 import { lateItem, orderOf } from './rows.js';
 
-/** The service's page size. It applies when fleet reads only some pages of a list. */
+/** The default page size of the service. It is used when fleet reads only some pages of a list. */
 const PAGE_ITEMS = 20;
 const MOST_PAGE_ITEMS = 100;
 
@@ -170,7 +170,7 @@ const LISTS: { readonly [path: string]: List } = {
 
 const PAGING: readonly string[] = ['page', 'page_size', 'ordering'];
 
-/** Returns the parts of the SQL query for a request: table, conditions, order and page. */
+/** Returns the parts of the SQL query that answers a request: table, conditions, order and page. */
 function selectionOf({ database, organizations: held }: Mirror, request: HttpRequest) {
   const { path, query = [] } = request;
   const list = LISTS[path];
@@ -203,7 +203,7 @@ function selectionOf({ database, organizations: held }: Mirror, request: HttpReq
 }
 
 /**
- * Returns the SQL order and the page of a request. Rows without a value come last in both
+ * Returns the ORDER BY and LIMIT clauses for a request. Rows without a value come last in both
  * directions. Observed: the service's default order is newest first.
  */
 function place(database: Database, query: Query, fields: readonly string[]) {

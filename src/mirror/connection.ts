@@ -56,7 +56,8 @@ export async function readConnection(
   const database = find('dbname') ?? user;
   const servers: Server[] = [];
   for (const { host, port } of readServers(find)) {
-    // A connection through a Unix socket never uses TLS. Its host is the path of a folder.
+    // A host that is the path of a folder means a connection through a Unix socket, which never
+    // uses TLS.
     const tls = host.startsWith('/') ? [false as const] : await readTls(find, host, signal);
     servers.push({ host, port, tls });
   }

@@ -24,7 +24,7 @@ export const DIALECTS = {
     // Selects the texts of a JSON array as rows, so that one parameter can contain any number of
     // texts.
     texts: 'SELECT value FROM json_each(?)',
-    // Estimates the number of changes without reading them.
+    // An estimate of the number of changes, which does not need to read them.
     changes: '(SELECT max(id) FROM changes) - (SELECT min(id) FROM changes) + 1',
     tables:
       "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%'",

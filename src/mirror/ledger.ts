@@ -50,8 +50,8 @@ interface Entry extends Omit<RowFacts, 'raw' | 'gone'> {
 }
 
 /**
- * The data from recent messages about a bicycle. It is kept until all lists have arrived that were
- * requested before the messages.
+ * What recent messages said about a bicycle. It is kept until all lists that were requested before
+ * these messages have arrived.
  */
 type Recent = Pick<KnownBicycle, 'merged' | 'touchedMs' | 'unversioned'>;
 
@@ -69,7 +69,10 @@ const UNTOUCHED: Recent = {
   unversioned: undefined,
 };
 
-/** A state that a bicycle left. It is recorded when no new state arrives in time. */
+/**
+ * A bicycle that left a state. If no message about the new state arrives in time, the mirror
+ * records that it left.
+ */
 export interface Leaving {
   readonly uuid: string;
   readonly state: unknown;
@@ -145,8 +148,8 @@ export class Ledger implements FleetStore {
 
   keep(uuid: string, known: KnownBicycle, origin: Origin, isPlausible: boolean): boolean {
     const entry = this.#entries.get(uuid);
-    // The mirror records each change immediately, so it does not need the fields that remember
-    // which changes `watch` has already shown.
+    // The mirror records each change immediately. It does not need the fields that tell `watch`
+    // which changes it has already shown.
     const shown = { ...known, isSilent: false, caughtUp: [] };
     if (entry === undefined) this.#insert(uuid, shown, origin, isPlausible);
     else this.#update(entry, shown, origin, isPlausible);
@@ -206,8 +209,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Remembers that a bicycle left a state. The new state may be visible only to the bicycle's
-   * rider.
+   * Records that a bicycle left a state. Possibly only the bicycle's rider gets a message about the
+   * new state.
    */
   leave(uuid: string, state: unknown, leftMs: number, serviceMs: number) {
     // The message is ignored if it names another state than the bicycle's current one. A new writer
@@ -247,8 +250,8 @@ export class Ledger implements FleetStore {
   }
 
   /**
-   * Records that the state of a bicycle is unknown since it left the last known one. The time of
-   * this change is the service's time, but not later than the next state.
+   * Records that a bicycle left its last known state, and that its state is unknown since then. The
+   * time is the service's time, but not later than the next state.
    */
   #recordLeft(leaving: Leaving, untilMs = Number.POSITIVE_INFINITY) {
     const { leftMs, serviceMs = leftMs } = leaving;

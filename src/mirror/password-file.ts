@@ -3,7 +3,7 @@
 import { readFile, stat } from 'node:fs/promises';
 import { reasonOf } from '../errors.js';
 
-/** The login for which a password is needed. */
+/** The connection for which a password is looked up. */
 export interface PasswordOwner {
   readonly host: string;
   readonly port: number;
@@ -45,7 +45,7 @@ export async function readPasswordFile(path: string, login: PasswordOwner): Prom
 const FIELD = /((?:\\.|[^:\\])*)(?::|$)/gy;
 
 /**
- * Returns the password of the first line that matches the login. A line is
+ * Returns the password in the first line that matches the connection. A line is
  * `host:port:database:user:password`.
  */
 export function findPassword(text: string, login: PasswordOwner): string | undefined {

@@ -7,7 +7,7 @@ import { type Clock, sleep } from '../system/clock.js';
 import type { Database, Value } from './database.js';
 import { FIRST_YEAR_MS, LAST_YEAR_MS, utcOfMs } from './rows.js';
 
-/** Changes of one bicycle that arrived together. */
+/** Changes of one bicycle that were received together, from a message or from a list. */
 export interface Happening {
   readonly bicycle: string;
   /** The service's time of the change, and the time when fleet received it. Both are in UTC. */

@@ -80,8 +80,8 @@ export function tablesOf({ utc, decimal, integer, json, id, newest }: Dialect): 
 const ALONE = "SELECT value FROM meta WHERE key = 'schema' FOR UPDATE";
 
 /**
- * Statements that convert `changes` to a partitioned table. The existing rows become its first
- * partition without being copied. They run in the transaction of the upgrade.
+ * The statements that convert `changes` to a partitioned table. The existing rows are not copied:
+ * their table becomes the first partition. The statements run in the transaction of the upgrade.
  */
 const PARTITIONED: readonly string[] = [
   'ALTER TABLE changes RENAME TO changes_before',

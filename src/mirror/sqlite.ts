@@ -38,7 +38,7 @@ const MOST_PARAMETERS = 500;
  */
 const FOR_WRITING =
   'pragma journal_mode = wal; pragma synchronous = normal; pragma wal_autocheckpoint = 8000; pragma cache_size = -8000';
-/** Settings for reading. Large sorts use the disk instead of memory. */
+/** Settings for reading. Large sorts use files instead of memory. */
 const FOR_READING = 'pragma temp_store = file';
 
 /**
@@ -90,8 +90,8 @@ export async function openSqlite(path: string, { access, signal }: OpenOptions):
 }
 
 /**
- * URL parameters that open a file without creating files next to it. No other process may have it
- * open.
+ * The URL parameters with which SQLite creates no files next to the database. They must not be used
+ * while another process has the file open.
  */
 const IMMUTABLE = '?mode=ro&immutable=1';
 
@@ -113,7 +113,7 @@ function openChecked(path: string, query: string, isReadOnly: boolean): Driver {
   }
 }
 
-/** Whether there is a WAL file, which may contain newer data than the database file. */
+/** Whether there is a WAL file with content. It may contain newer data than the database file. */
 function hasWal(path: string): boolean {
   return (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0;
 }

@@ -202,7 +202,7 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
       step.reason,
       step.found,
     ]);
-  // Duplicates are removed, because a list may contain a bicycle twice.
+  // A list may contain a bicycle twice, so duplicates are removed.
   const rows = [...new Set(step.uuids)].map((uuid) => [
     uuid,
     writer.organizations[0] ?? '',
@@ -218,9 +218,9 @@ async function store(database: Database, writer: Writer, step: Step): Promise<un
 const HIDDEN = `state <> 'available' AND 'push' = (SELECT source FROM changes WHERE bicycle = bicycles.uuid AND field = 'state' ORDER BY at DESC, id DESC LIMIT 1)`;
 
 /**
- * Returns the SQL condition for bicycles that no longer exist: a read of the whole list did not
- * return them, and no message about them arrived since this read began. The parameter `?` is the
- * time at which it began.
+ * Returns the SQL condition for bicycles that no longer exist: the whole list did not contain them,
+ * and no message about them arrived since this list was requested. The parameter `?` is the time of
+ * the request.
  */
 function missingOf(writer: Writer, { seesAll }: ListPass): string {
   const isListed = `SELECT 1 FROM listed WHERE listed.uuid = bicycles.uuid AND writer = ${keyOf(writer)}`;

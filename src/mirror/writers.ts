@@ -170,7 +170,7 @@ export class SetBack extends FleetError {
   }
 }
 
-/** The reason for the gap after a database was restored. */
+/** The reason for the gap that begins when an older state of the database was restored. */
 export const SET_BACK = 'the database was set back to an earlier state';
 
 /**

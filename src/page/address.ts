@@ -8,7 +8,8 @@ const TEXT_KEY = 'q';
 /** The limit of the search field. */
 export const TEXT_CHARACTERS = 100;
 /**
- * The maximum number of values of a filter. This page never writes more of them into its address.
+ * The maximum number of values of one filter in the page's address. The page itself never writes
+ * more.
  */
 const MOST_WORDS = 100;
 

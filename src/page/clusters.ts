@@ -20,8 +20,8 @@ interface Mark extends Point {
 }
 
 /**
- * The radius of a bicycle's mark, as a share of the mark's size. The outline does not fill the mark
- * completely.
+ * The visible radius of a bicycle's mark, as a share of the mark's size. The outline of the mark
+ * does not reach its edges.
  */
 const MARK_RADIUS = 0.42;
 /**
@@ -88,7 +88,10 @@ function binMarks(
   });
 }
 
-/** Merges each mark with the smaller marks that it overlaps, the largest first. */
+/**
+ * Merges overlapping marks: the largest mark takes in the smaller ones that it overlaps, then the
+ * next largest.
+ */
 function joinOverlapping(marks: readonly Mark[]): Mark[] {
   const sorted = marks.toSorted((a, b) => b.count - a.count || a.x - b.x || a.y - b.y);
   const cell = 2 * Math.max(0, ...new Set(sorted.map(({ radius }) => radius)));

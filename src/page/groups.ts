@@ -31,8 +31,8 @@ export const CHARGE_LOW_PERCENT = 50;
 export const CHARGE_EMPTY_PERCENT = 20;
 
 /**
- * Returns the group for the time that has passed since the last position. Both times are
- * milliseconds since the epoch.
+ * Returns the group for the time since the last position. Both parameters are milliseconds since
+ * the epoch.
  */
 export function silenceGroup(seenMs: number | undefined, nowMs: number): string {
   if (seenMs === undefined) return NEVER_HEARD;

@@ -57,7 +57,8 @@ export function openMap(page: PageState, options: PageMapOptions) {
       draw();
     },
     /**
-     * Shows the selection. With `near` the map moves to it, otherwise only when it is not visible.
+     * Highlights the selected bicycle. With `near`, the map always moves to it. Otherwise it moves
+     * only when the bicycle is not visible.
      */
     choose(near: boolean) {
       const { chosen } = page;

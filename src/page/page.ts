@@ -23,7 +23,7 @@ export interface OpenPage {
   /** Requests a redraw of everything, at most once per frame. */
   draw(): void;
   drawGently(): void;
-  /** Requests a redraw of the table only, because the map was moved. */
+  /** Requests a redraw of the table only. It is needed after the map was moved. */
   list(): void;
 }
 

@@ -105,7 +105,8 @@ export interface Payload extends Update {
   readonly tiles: Tiles | null;
   readonly zones: readonly PageZone[];
   /**
-   * The earliest moment of the time slider, in milliseconds since the epoch; null without a mirror.
+   * The earliest moment that the time slider can show, in milliseconds since the epoch. Null
+   * without a mirror.
    */
   readonly pastFromMs: number | null;
 }

@@ -14,7 +14,7 @@ const VERTEX_PARTS = { high: 2, low: 2, changed: 1, look: 1 };
 const VERTEX_FLOATS = 6;
 /** How long a halo marks a change. */
 const HALO_MS = 1_800;
-/** The width of a halo, as a multiple of the mark. */
+/** The width of a halo, as a multiple of the width of its mark. */
 const HALO_TIMES = '3.2';
 const ROOMY = 3_000;
 const START_MS = performance.now();

@@ -23,7 +23,7 @@ export function stateMark(state: string): ComponentChild {
   return h('svg', { viewBox: '0 0 16 16', class: 'mark', 'aria-hidden': 'true', style }, path);
 }
 
-/** Returns a colour that style.css defines for the current theme. */
+/** Returns the current value of a colour in style.css, which depends on the theme. */
 export function readColour(name: string): string {
   const { documentElement: root } = document;
   root.style.color = `var(--${name})`;

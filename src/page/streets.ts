@@ -10,8 +10,8 @@ import type { Tiles } from './payload.js';
 const SOURCE = 'tiles';
 const PROTOCOL = 'archive';
 /**
- * These layers show only icons. They are left out, because the icons would have to be loaded from
- * elsewhere.
+ * These layers consist of icons. They are left out, because the page would have to load the icons
+ * from another server.
  */
 const ICON_LAYERS = /^(?:pois|roads_shields|roads_oneway)/;
 

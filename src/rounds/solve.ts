@@ -47,8 +47,8 @@
 import { createRandom } from '../system/random.js';
 
 /**
- * The number of stops. They have the numbers 0 to `stops - 1`. The start has the number `stops`,
- * and the end has `stops + 1`.
+ * The number of stops. In the tables, the stops have the indexes 0 to `stops - 1`, the start has
+ * the index `stops`, and the end has `stops + 1`.
  */
 export interface RoutingProblem {
   readonly stops: number;
@@ -264,8 +264,8 @@ class Search {
   }
 
   /**
-   * Returns a rough number of seconds for each unit of cost. It only scales the cost of a missing
-   * stop.
+   * Returns roughly how many seconds correspond to one unit of cost. This is only needed for the
+   * cost of a stop that no tour visits.
    */
   #secondsPerCost(): number {
     return this.#problem.seconds === undefined ? this.#problem.secondsPerMetre : 10;
@@ -636,7 +636,7 @@ class Search {
     for (let tour = 0; tour < this.#tours.length; tour++) this.#measure(tour);
   }
 
-  /** The tours that the current step has changed, as they were before this step. */
+  /** Maps each tour that the current step has changed to its stops before this step. */
   #changed = new Map<number, number[]>();
 
   /** Returns a copy of a tour that this step may change. */
@@ -710,8 +710,9 @@ class Search {
   }
 
   /**
-   * Inserts the waiting stops at their cheapest places. The kind of order in which the stops are
-   * inserted is chosen at random. When many stops wait, an insertion tries only some of them.
+   * Inserts each waiting stop at the cheapest place. With `isRandom`, the stops are shuffled, or
+   * sorted by a criterion that is chosen at random. When many stops wait, only some of them are then
+   * tried.
    */
   #insertAbsent(isRandom: boolean): void {
     let waiting = this.#absent;

@@ -62,12 +62,15 @@ export type Fault =
   | ({ kind: 'cut'; share: number; times?: number } & FaultScope)
   /** Cuts a push connection this long after it was opened. */
   | { kind: 'drop'; milliseconds: number }
-  /** Delivers every event of the push channel this long after it was published. */
+  /** Delays every event of the push channel by this time. */
   | { kind: 'late'; milliseconds: number }
   /** Silences a push connection, including its heartbeats, this long after it was opened. */
   | { kind: 'stall'; milliseconds: number }
   | { kind: Habit }
-  /** The same user may act on the same bicycle only once in this time; otherwise 429. */
+  /**
+   * The same user can act on the same bicycle only once in this time. A second request is answered
+   * with 429.
+   */
   | { kind: 'throttle'; milliseconds: number }
   /**
    * For this time, a list of bicycles may repeat its answer to the same request, like a replica
@@ -158,7 +161,8 @@ export function createFaults(random: Random, initial: readonly Fault[]) {
     cuts: (request: FaultTarget) => ofKind('cut').some((fault) => strikes(fault, request)),
     has: (habit: Habit) => current.some(({ kind }) => kind === habit),
     /**
-     * Returns the time of a fault in milliseconds, or undefined when the fault is not in effect.
+     * Returns the duration that a fault was configured with, in milliseconds. Undefined when the
+     * fault is not in effect.
      */
     durationMs: (kind: 'drop' | 'stall' | 'late' | 'lag' | 'cache' | 'throttle' | 'expire') =>
       ofKind(kind)[0]?.milliseconds,

@@ -78,7 +78,7 @@ export interface BicycleRow extends Row<ServedBicycle> {
   rider: string | undefined;
   /** When the state last changed, in microseconds since the epoch. */
   stateSince: number;
-  /** The transitions since the sandbox started, newest last; undefined before the first one. */
+  /** The transitions since the sandbox started, oldest first. Undefined before the first one. */
   history?: ServedHistoryEntry[];
   /** How many transitions were requested. */
   actions?: number;
@@ -280,7 +280,10 @@ export function addBicycle(fleet: ServedFleet, row: BicycleRow): void {
   fleet.bicyclesByUuid.set(row.body.uuid, row);
 }
 
-/** Makes the row of a bicycle. `moment` is its last change, in microseconds since the epoch. */
+/**
+ * Makes the row of a bicycle. `moment` is the time of its last change, in microseconds since the
+ * epoch.
+ */
 export function makeRow(
   body: ServedBicycle,
   place: { index: number; organization: string; moment: number; rider?: string | undefined },

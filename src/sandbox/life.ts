@@ -14,7 +14,7 @@ import { findFrom, pick, pickWeighted, randomUuid } from './random.js';
 import { ALERT_ROLES, findFitting } from './seed.js';
 import type { SandboxState, ServedTransition } from './transitions.js';
 
-/** The shortest interval of the timer. At a high rate, several events happen at the same tick. */
+/** The shortest interval of the timer. At a high rate, one tick triggers several events. */
 const SHORTEST_TICK_MS = 5;
 
 /** The distance that a bicycle rides between two messages: about 50 m. */
@@ -60,8 +60,8 @@ export function startLife(fleet: ServedFleet, random: Random, rate: number): () 
   let done = 0;
   const timer = setInterval(
     () => {
-      // The events are counted from the start, so that a late tick does not reduce their number.
-      // After the machine has slept, the missed events are skipped.
+      // The number of due events is computed from the start, so that a late tick does not reduce
+      // the rate. Events that were missed while the machine slept are skipped.
       const due = Math.floor(((performance.now() - startedAt) / 1000) * rate);
       if (due - done > rate + 1) done = due - 1;
       for (; done < due; done += 1) liveOnce(fleet, random);
@@ -119,8 +119,8 @@ export function liveOnce(fleet: ServedFleet, random: Random): void {
     };
     if (row !== undefined) raiseAlert(fleet, row, input);
   } else {
-    // Section 3.2: an alert becomes stopped "automatically only", when "the condition that raised
-    // the alert is gone".
+    // Section 3.2 of the interface: an alert becomes stopped "automatically only", when "the
+    // condition that raised the alert is gone".
     const alert = findFrom(
       fleet.alerts,
       random,

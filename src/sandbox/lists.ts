@@ -34,7 +34,7 @@ export type SelectRows<Row> = (selection: Selection<Row>) => readonly Row[];
  */
 const REMEMBERED_LISTS = 32;
 
-/** Creates a cache of sorted and filtered lists. A change of the fleet empties it. */
+/** Creates a cache for sorted and filtered lists. It is emptied when the fleet changes. */
 export function createLists<Row extends { index: number }>(
   fleet: ServedFleet,
   all: readonly Row[],

@@ -30,7 +30,7 @@ const ACCOUNTS: { [name: string]: Account } = {
   renter: { role: 'renter', hasRefreshToken: false },
 };
 
-/** The data of the user whose token is renewed. */
+/** The user whose token is renewed, with the claims of the new token. */
 type Owner = Pick<Viewer, 'role' | 'subject' | 'organization' | 'affiliations'>;
 
 /** The different wrong passwords of an account, and the time until which the account is locked. */

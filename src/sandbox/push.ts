@@ -35,7 +35,7 @@ interface Connection {
   /** Whether the connection is stalled: it stays open but gets no data. */
   stalled: boolean;
   timers: NodeJS.Timeout[];
-  /** The timers of events that are sent late. */
+  /** The timers of events that the fault `late` delays. */
   late: NodeJS.Timeout[];
 }
 

@@ -48,7 +48,7 @@ const CITY_RADIUS_DEGREES = 0.045;
 /** Slightly less than the radius, so that a few bicycles are outside the zone of their city. */
 const ZONE_RADIUS_DEGREES = 0.04;
 
-/** The states of the first bicycles, so that even a small fleet has a bicycle in every state. */
+/** The states of the first bicycles. With them, even a small fleet has a bicycle in every state. */
 const FIRST_STATES: readonly SandboxState[] = [
   'available',
   'rented',
@@ -85,8 +85,7 @@ export const ALERT_ROLES: readonly string[][] = [
 ];
 
 /**
- * Generates the fleet. All its times are before `now()` (milliseconds since the epoch); the seed
- * decides by how much.
+ * Generates a fleet. All its times are before `now()`, at random intervals that `seed` determines.
  */
 export function seedFleet(
   { seed, bicycles }: { seed: number; bicycles: number },
@@ -221,7 +220,7 @@ function riderOf(random: Random, fleet: ServedFleet, index: number): string {
 }
 
 function nameOf(random: Random, index: number): string {
-  // One in twelve bicycles has an unusual name. The unusual names are used in turn.
+  // Every twelfth bicycle has an unusual name. The unusual names are used in turn.
   if (index % 12 === 6) {
     const name = UNUSUAL_NAMES[Math.floor(index / 12) % UNUSUAL_NAMES.length] ?? '';
     return index < 12 * UNUSUAL_NAMES.length ? name : `${name} ${index + 1}`;
@@ -230,8 +229,8 @@ function nameOf(random: Random, index: number): string {
 }
 
 /**
- * The condition of an alert type that its bicycle must meet. A type without a condition accepts any
- * bicycle.
+ * Maps types of alerts to the condition that a bicycle must meet to have such an alert. A type that
+ * is not listed accepts any bicycle.
  */
 const FITTING: { [alertType: string]: (row: BicycleRow) => boolean } = {
   'lock.bat.low': ({ body }) => (numberFrom(body.state_of_charge) ?? 100) < 20,

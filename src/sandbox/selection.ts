@@ -125,7 +125,8 @@ function readFurtherFilters(query: URLSearchParams): (row: BicycleRow) => boolea
 }
 
 /**
- * Returns a cache key for the filters. It consists of all parameters except the page and its size.
+ * Returns a cache key for a selection. It consists of the viewer and the query parameters that
+ * select bicycles.
  */
 function nameOf(query: URLSearchParams, viewer: Viewer): string {
   const asked = [...query].filter(

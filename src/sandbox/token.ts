@@ -46,7 +46,10 @@ export interface TokenOptions {
   organization?: string;
 }
 
-/** Longer than a working day, so that a token does not expire while a person tests with it. */
+/**
+ * The lifetime is longer than a working day, so that a token does not expire while a person tests
+ * with it.
+ */
 const LIFETIME_SECONDS = 12 * 3600;
 
 /** Checked tokens are cached, because a benchmark uses the same token thousands of times. */

@@ -19,7 +19,7 @@ export interface TransitionRule {
   to: SandboxState;
   /**
    * Who may run the transition besides operators. Section 3.1 calls two transitions automatic: only
-   * the service runs them. Assumed: a renter may run the transitions for riding.
+   * the service itself runs them. Assumed: renters may run the transitions of a ride.
    */
   by?: 'service' | 'renter';
   /** Observed: only the user who rents or has reserved the bicycle may run the transition. */

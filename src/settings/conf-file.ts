@@ -43,7 +43,8 @@ const draftOf = (target: string): string => `${target}.new`;
 export function findDrafts(target: string): string[] {
   const [folder, name] = [dirname(target), basename(draftOf(target))];
   if (!existsSync(folder)) return [];
-  // conf adds a suffix to the name of the draft while it writes the draft.
+  // While conf writes the draft, its name has an additional suffix. So all names with this
+  // beginning are drafts.
   const names = readdirSync(folder).filter((found) => found.startsWith(name));
   return names.map((found) => join(folder, found));
 }

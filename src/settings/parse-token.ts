@@ -5,7 +5,7 @@ import { configError } from '../errors.js';
 import { isObject, parseJson } from '../json/parse.js';
 import type { Secrets } from '../system/secrets.js';
 
-/** A date beyond this number of milliseconds is not valid. */
+/** A JavaScript date cannot be more than this many milliseconds from the epoch. */
 const LAST_DATE_MS = 8.64e15;
 
 /**

@@ -99,8 +99,8 @@ function groupByFile(names: Iterable<string>): string[][] {
  */
 function foldFileName(name: string): string {
   const composed = name.normalize('NFC').replace(/[. ]+$/, '');
-  // In upper case "ß" becomes "SS", but "ẞ" stays "ẞ". Converting to lower case first makes both
-  // equal.
+  // The upper case of "ß" is "SS", but that of "ẞ" is "ẞ". Converting to lower case first makes
+  // both equal.
   return composed.toLowerCase().toUpperCase().normalize('NFC');
 }
 

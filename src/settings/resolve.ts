@@ -1,5 +1,5 @@
-// Resolves each setting from a flag, the environment, the profile or its default, and records the
-// source.
+// Determines the value of each setting: from a flag, the environment, the profile or its default.
+// Also records which source was used.
 
 import { unknownWord } from '../cli/nearest.js';
 import { configError, type FleetError, lastingError, usageError } from '../errors.js';

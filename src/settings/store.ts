@@ -67,7 +67,7 @@ export interface StoredToken {
 /** The size limit of a settings file. It is far above the size of any settings. */
 const LIMIT_BYTES = 1_000_000;
 
-/** The names of the settings files, as in SettingsFolder. */
+/** The settings files, by their names in SettingsFolder. */
 type File = 'configPath' | 'credentialsPath';
 
 /**

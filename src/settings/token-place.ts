@@ -26,8 +26,8 @@ export interface TokenPlace {
    */
   readonly refusalHint: string;
   /**
-   * The token itself, the path of the file, or the command. It is empty for a stored token, because
-   * fleet reads that token again each time.
+   * The token, the path of the token file, or the token command, depending on the source. Empty for
+   * a stored token, because fleet reads it from its file each time.
    */
   readonly text: string;
   /** The login that returned a stored token. */

@@ -45,7 +45,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The clocks of the machine, in milliseconds. */
 export interface MachineClocks {
-  /** A clock that never jumps, and stands still while the machine sleeps. */
+  /** A clock that never jumps. It stands still while the machine sleeps. */
   runningMs(): number;
   /**
    * A clock that never jumps, and continues while the machine sleeps. It may have whole seconds.

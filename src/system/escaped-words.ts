@@ -7,7 +7,7 @@ import { decodeTextEscapes, type UnescapedText, undecoded } from './unescape.js'
 /** Escapes begin with these characters. Most data contains none of them. */
 const ESCAPE_SIGNS = ['\\', '%', '&', '='];
 
-/** Tokens and escapes never contain these characters. */
+/** Neither tokens nor escapes contain these characters. */
 const SEPARATOR = /[\s"'<>,]/;
 /** This limits the memory for decoding a large text. A longer word is searched in parts. */
 const LONGEST_WORD = 60_000;

@@ -40,7 +40,7 @@ export interface Holder {
 }
 
 /**
- * The record by which a run takes over a journal. `over` is the id of the dead holder that it
+ * The record with which a run takes over a journal. `over` is the id of the dead run that it
  * replaces, or null.
  */
 export interface Claim {

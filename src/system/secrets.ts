@@ -133,8 +133,8 @@ export function openSecrets(): Secrets {
   /** The access tokens, in the order of their last use. */
   const tokens = new Set<string>();
   /**
-   * The prepared search; undefined until a text is searched. Most runs print no text from outside
-   * fleet.
+   * The search for all secrets. It is prepared when a text is searched for the first time, because
+   * most runs print no text from outside fleet.
    */
   let search: Search | undefined;
   /**
@@ -307,7 +307,8 @@ const BITS_A_CHARACTER = 6;
  * characters that depend on the text before or after the secret are left out.
  */
 function base64Of(secret: Buffer): string[] {
-  // The base64 of a short secret inside a text is too short to be distinguished from a word.
+  // Inside a longer text, the base64 of a short secret cannot be distinguished from an ordinary
+  // word.
   const offsets = secret.length < SHORTEST_TOKEN ? [0] : [0, 1, 2];
   return offsets.flatMap((offset) => {
     const bytes = Buffer.concat([Buffer.alloc(offset % BYTES_A_GROUP), secret]);
@@ -390,10 +391,10 @@ function withoutInvisible(decoded: UnescapedText): UnescapedText {
   return { text, starts };
 }
 
-/** Matches words in base64 or hex. A shorter word cannot contain a part of a token. */
+/** Matches words that can be base64 or hex. Shorter words cannot contain a part of a token. */
 const ENCODED_RUN = /[\w+/-]{22,}/g;
 
-/** Returns the ranges of words in base64 or hex that contain a token in another encoding. */
+/** Returns the ranges of words in base64 or hex that contain a token after decoding. */
 function findEncodedRuns(
   { text, starts }: UnescapedText,
   parts: ReadonlySet<string>,

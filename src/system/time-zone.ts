@@ -2,7 +2,10 @@
 
 import { DAY_MS, MINUTE_MS } from './time-units.js';
 
-/** The offset of a zone changes only at quarters of an hour, so it is cached for each quarter. */
+/**
+ * The offset of a time zone changes only at full quarters of an hour, so one value is cached for
+ * each quarter.
+ */
 const QUARTER_MS = 15 * MINUTE_MS;
 
 export interface TimeZone {

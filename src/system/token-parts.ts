@@ -51,7 +51,10 @@ export function literalPartsOf(secret: string): string[] {
   return parts;
 }
 
-/** Returns the ranges of the original text that contain a part of a token, in ascending order. */
+/**
+ * Returns the ranges of the original text that contain a part of a token. They are in ascending
+ * order.
+ */
 export function findParts(decoded: UnescapedText, parts: ReadonlySet<string>): SecretRange[] {
   if (parts.size === 0) return [];
   const ranges = findInLetters(decoded, parts, false);

@@ -4,8 +4,7 @@ import { graphemesOf, widthOf } from './cells.js';
 import type { Color, Paint, Style } from './colour.js';
 
 /**
- * The colour and style of a cell, such as `red` or `bold inverse`; empty for a cell without colour
- * and style.
+ * The colour and style of a cell, such as `red` or `bold inverse`. Empty when the cell has neither.
  */
 export type Ink =
   | ''

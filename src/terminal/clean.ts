@@ -12,8 +12,8 @@ import { lazyPattern } from './lazy-pattern.js';
 const HIDDEN_CLASS = String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\uFFF9-\uFFFB]`;
 
 /**
- * Hidden characters that are a part of the spelling: joiners in scripts with connected letters, and
- * joiners and selectors of emoji.
+ * Hidden characters that belong to correct spelling: joiners in scripts with connected letters, and
+ * joiners and selectors in emoji.
  */
 const SPELLING = [
   String.raw`[[\p{L}\p{M}]--[\p{sc=Latn}\p{sc=Grek}\p{sc=Cyrl}\p{sc=Zyyy}\p{sc=Zinh}]][\u200C\u200D]`,
@@ -77,7 +77,10 @@ export function cleanMultiline(text: string): string {
   return text.split('\n').map(clean).join('\n');
 }
 
-/** Whether a text is ASCII without DEL. Comparing lengths is faster than a regular expression. */
+/**
+ * Whether a text consists of ASCII characters other than DEL. Comparing lengths is faster than a
+ * regular expression.
+ */
 function isAsciiWithoutDelete(text: string): boolean {
   return Buffer.byteLength(text) === text.length && !text.includes('\x7F');
 }

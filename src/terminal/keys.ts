@@ -34,8 +34,8 @@ export const SIGNAL_KEYS: ReadonlyMap<Key, NodeJS.Signals> = new Map([
 const KEY = /\x1b(?:\[[\d;]{0,16}[A-Za-z~]|O[A-Za-z])|[\s\S]/gu;
 
 /**
- * Parses a chunk of input. When it has more than 100 keys, it was pasted; the keys after the first
- * 100 are ignored.
+ * Parses a chunk of input into keys. A chunk with more than 100 keys was pasted, and only its first
+ * 100 keys are returned.
  */
 export function readKeys(input: string): Key[] {
   const keys: Key[] = [];

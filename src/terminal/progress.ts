@@ -54,7 +54,7 @@ export function openProgress(
   const everyMs = isDrawn ? DRAWN_EVERY_MS : stderr.canRedraw ? undefined : lineEveryMs;
   if (flags.quiet === true || everyMs === undefined) return { end() {} };
 
-  // The last column is not used, because some terminals wrap after it.
+  // The last column stays empty, because some terminals wrap after it.
   const room = (width ?? PLAIN_WIDTH_COLUMNS) - 1;
   let ticks = 0;
   const timer = setInterval(() => {

@@ -22,7 +22,7 @@ export function canAsk({ io, flags }: Asking): boolean {
 export interface Question {
   /** The question, cleaned if it contains text of the service. */
   message: string;
-  /** What the user can do without a terminal: a flag or a command. */
+  /** A flag or command that has the same effect as the answer, for users without a terminal. */
   instead: string;
   /**
    * Returns why an answer is not valid. The question is then repeated. Returns undefined for a
@@ -130,13 +130,13 @@ function missingPart(hasFurtherText: boolean, hasNul: boolean): string | undefin
   return hasFurtherText ? 'it must be one line' : undefined;
 }
 
-/** Removes the text that readline has read for the next line. */
+/** Discards the text that readline has already read for the next question. */
 function clearLine(reader: Interface): void {
   reader.write(null, { ctrl: true, name: 'e' });
   reader.write(null, { ctrl: true, name: 'u' });
 }
 
-/** The input of the terminal, in a form that readline accepts. */
+/** The keys of the terminal as a stream that readline accepts. */
 interface Keys {
   readonly input: NodeJS.ReadableStream;
   /** Turns raw mode on or off. Undefined when stdin has no raw mode. */
@@ -239,7 +239,8 @@ function obeyJobControl(
     // Stops the whole job, as a terminal in its usual mode does. A script that runs fleet then
     // stops too.
     process.kill(0, 'SIGTSTP');
-    // The kernel does not stop a job without a parent shell, because no SIGCONT would continue it.
+    // The kernel does not stop a job without a parent shell, because nothing would send SIGCONT to
+    // continue it. fleet then continues by itself.
     setImmediate(() => {
       if (isStopping) onContinue();
     });

@@ -121,7 +121,7 @@ function setRaw(stdin: ScreenOptions['stdin'], isRaw: boolean): void {
   try {
     if (stdin.isTTY === true) stdin.setRawMode?.(isRaw);
   } catch {
-    // Ignores the error, because a terminal that was closed has no mode.
+    // The error is ignored: a terminal that was closed has no mode to change.
   }
 }
 

@@ -52,7 +52,7 @@ interface Content {
   readonly title: string;
   readonly body: readonly string[];
   readonly keys: string;
-  /** The line that must stay visible when the dialog is scrolled. */
+  /** The index of the line that must stay visible when the dialog is scrolled. */
   readonly anchor?: number;
 }
 

@@ -47,12 +47,12 @@ export const MAP_KEYS: readonly (readonly [key: string, does: string])[] = [
   ['m', 'board, and back'],
 ];
 
-/** Printed in place of the hints that do not fit. */
+/** Printed when some of the key hints do not fit. */
 const MORE_HINTS = ' …';
 
 /**
- * Returns as many key hints as fit, but at least the first one. The text ends with ` …` when some
- * hints do not fit.
+ * Returns the key hints that fit, but at least the first one. If some hints do not fit, the text
+ * ends with ` …`.
  */
 export function keyHints(hints: readonly string[], width: number): string {
   const all = hints.join('  ');

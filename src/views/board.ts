@@ -51,7 +51,7 @@ export interface BoardView {
    */
   filter: string;
   isTyping: boolean;
-  /** The row that Enter opens, and the first row that is visible. */
+  /** `selected` is the row that Enter opens, and `scroll` is the first visible row. */
   selected: number;
   scroll: number;
   /** The UUIDs of the marked bicycles. */
@@ -79,7 +79,9 @@ export interface BoardInput {
   /** Newest first. */
   changes: readonly { entry: ShownEntry; atMs: number }[];
   alerts: readonly Alert[];
-  /** Why the comparison after the last gap is not complete; undefined when it is. */
+  /**
+   * The reason why the comparison after the last gap is incomplete. Undefined when it is complete.
+   */
   doubt?: string | undefined;
   /**
    * Set when the list of alerts cannot be read. The board then shows the alerts that were read
@@ -88,7 +90,7 @@ export interface BoardInput {
   staleAlerts?: StaleAlerts | undefined;
 }
 
-/** The last attempt to read the list of alerts, which failed. */
+/** Describes that the list of alerts could not be read in the last attempt. */
 export interface StaleAlerts {
   /**
    * When the shown alerts were read, on the monotonic clock. Undefined when the list was never
@@ -98,7 +100,7 @@ export interface StaleAlerts {
   readonly reason: string;
 }
 
-/** The received messages and the gaps, for the line about the traffic. */
+/** The numbers of messages and gaps, for the line about the traffic. */
 export interface BoardTraffic extends Pick<WatchCounts, 'messages' | 'gapCount' | 'downMs'> {
   perSecond: number;
   /** When the last message arrived, on the monotonic clock. */
@@ -175,7 +177,7 @@ const FEWEST_ROWS_WITH_ALERTS = 9;
  * not need. The changes get the rows that the list does not need.
  */
 function shareHeight(height: number, needs: BoardNeeds): BoardHeights {
-  // These four lines always exist: the title, the traffic, the warning about an incomplete
+  // Four lines are always shown: the title, the traffic, the warning about an incomplete
   // comparison, and the footer.
   const left = Math.max(0, height - 4);
   const usual = Math.min(

@@ -46,8 +46,8 @@ export interface WatchSummary extends WatchCounts {
   /** Whether the watch ended before the list was read after the last gap. */
   isUnread: boolean;
   /**
-   * The number of messages that were not delivered, because the watch ended before the reader of
-   * its output received them.
+   * The number of messages that were not delivered to the reader of the output, because the watch
+   * ended first.
    */
   undelivered: number;
 }

@@ -38,7 +38,8 @@ const GROUPS: { readonly [group: string]: (bicycle: Bicycle, now: number) => str
 export const DEFAULT_GROUPS = ['state', 'charge', 'silence'] as const;
 
 /**
- * The order of the values in some groups. The values of other groups are ordered by their count.
+ * The groups whose values have a fixed order. The values of other groups are ordered by their
+ * count.
  */
 const ORDERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['charge', [...CHARGE_GROUPS, NONE]],
@@ -86,8 +87,8 @@ export function valueIn(group: string, bicycle: Bicycle, now: number): string {
 }
 
 /**
- * Only this many characters of a value are compared. Longer values that begin with the same text
- * are counted together.
+ * Values are cut to this many characters. Longer values that begin with the same text are counted
+ * together.
  */
 const LONGEST_NAME_CHARACTERS = 200;
 

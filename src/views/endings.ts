@@ -9,7 +9,10 @@ import { ID_DIGITS, showId } from './bicycle.js';
 import { drawTable } from './rows.js';
 
 export interface EndingsOptions {
-  /** The width of the terminal. Undefined when nothing is cut and all bicycles are listed. */
+  /**
+   * The width of the terminal. Undefined for other outputs, where nothing is cut and all bicycles
+   * are listed.
+   */
   width: number | undefined;
   paint: Paint;
 }

@@ -17,8 +17,8 @@ export interface JournalReport {
 const NARROWEST_COLUMN = 10;
 const WIDEST_COLUMN = 60;
 /**
- * Only this many characters of a text are measured, because a longer text needs the maximum width
- * of a column anyway.
+ * Only this many characters of a text are measured, because a text of this length already needs the
+ * maximum width of a column.
  */
 const MEASURED_CHARACTERS = 200;
 

@@ -22,7 +22,7 @@ export interface OverTimeRow {
   readonly certain: boolean;
 }
 
-/** The names of the counts, in the order of their columns. */
+/** The counts of a report over time, in the order of their columns. */
 export const OVER_TIME_COUNTS = ['rentals', 'returns', 'changes', 'alerts'] as const;
 export type OverTimeCount = (typeof OVER_TIME_COUNTS)[number];
 
@@ -47,7 +47,10 @@ export function showCount(row: OverTimeRow, name: OverTimeCount): string {
   return `${row.certain || name === 'alerts' ? '' : UNCERTAIN}${value}`;
 }
 
-/** Returns the table. A table with bars fits a terminal. */
+/**
+ * Returns the columns of the table. With `hasBars`, it also has a column with bars and fits a
+ * terminal.
+ */
 export function overTimeShape(
   { by, rows }: { readonly by: string; readonly rows: readonly OverTimeRow[] },
   hasBars: boolean,
@@ -93,7 +96,10 @@ export function overTimeShape(
   };
 }
 
-/** Returns a bar for the rentals, with a hatched part for the time for which the mirror has no data. */
+/**
+ * Returns a bar for the number of rentals. A hatched part stands for the share of time without
+ * data.
+ */
 function barCell({ rentals, coverage }: OverTimeRow, most: number): Cell {
   const hatched = Math.ceil(((100 - coverage) / 100) * BAR_COLUMNS);
   const room = BAR_COLUMNS - hatched;

@@ -16,7 +16,7 @@ export interface StatsPlace {
 /** When the terminal has at least this many columns, the groups are drawn in two columns. */
 const TWO_COLUMNS_WIDTH = 80;
 const GUTTER_COLUMNS = 3;
-/** The groups that are drawn in the right column, because the names of their values are short. */
+/** These groups are drawn in the right column, because their values have short names. */
 const RIGHT_GROUPS: readonly string[] = ['charge', 'silence'];
 const RIGHT_WIDTH = 36;
 /** The maximum width of the left column. It has room for the longest type of alert and a bar. */

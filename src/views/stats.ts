@@ -10,7 +10,7 @@ export interface StatsRow {
   group: string;
   value: string;
   count: number;
-  /** The share of the group in percent, with one decimal. */
+  /** The percentage of this value in its group, with one decimal. */
   percent: number;
 }
 

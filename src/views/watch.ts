@@ -116,7 +116,10 @@ const TEXT_CHARACTERS = 10_000;
  */
 const PLACE_DECIMALS = 4;
 
-/** A move that is shorter than this is treated as noise of the satellite receiver. */
+/**
+ * A bicycle that has moved less than this counts as standing still, because satellite positions are
+ * not more precise.
+ */
 const STANDSTILL_METRES = 5;
 
 const textCell = (value: unknown) => showText(value, TEXT_CHARACTERS);
@@ -136,7 +139,10 @@ export function isMove({ before, after, fields }: ShownEntry & { type: 'bicycle'
   return isMoved && (distanceMetres(before ?? {}, after) ?? 0) > 0;
 }
 
-/** Describes the change. The description begins with `entered` or `left`. */
+/**
+ * Describes the change. If the bicycle entered or left the selection, the text begins with
+ * `entered` or `left`.
+ */
 function describeChange(entry: ShownEntry & { type: 'bicycle' }): Cell {
   const { crossing, before } = entry;
   const change = describeFields(entry);
@@ -162,7 +168,7 @@ function describeFields(entry: ShownEntry & { type: 'bicycle' }): Cell {
   };
 }
 
-/** The new state is the first word, because the end of the line may be cut. */
+/** The new state comes first, because the end of the line may be cut. */
 function changesOf({ before = {}, after, fields }: ShownEntry & { type: 'bicycle' }): string[] {
   const changes: string[] = [];
   if (fields.includes('state'))
@@ -203,7 +209,7 @@ function nameOf(bicycle: Bicycle | undefined, uuid: string | undefined): Cell {
   return { ...textCell(uuid), color: 'gray' };
 }
 
-/** Returns the mark of a late or caught-up change. */
+/** Returns the mark that a late or caught-up change has in its line. */
 function markOf(entry: ShownEntry): string | undefined {
   const mark =
     entry.type === 'bicycle' ? entry.kind : entry.type === 'alert' ? entry.mark : undefined;
@@ -268,7 +274,7 @@ function ofAlert(
   const { color } = showAlertState(state);
   if (charge.text !== MISSING || place.text !== MISSING)
     return { name, what: { text, color }, charge, place };
-  // An alert without charge and position shows its message in their columns.
+  // An alert without charge and position uses their columns for its message.
   const said = textOf(message) ?? '';
   return { name, what: { text: said === '' ? text : `${text}  ${textCell(said).text}`, color } };
 }

@@ -127,8 +127,8 @@ async function openAlerts(
      * is first queued for forwarding, and is answered last.
      */
     async deliver(items, onDelivered) {
-      // An effect that prints nothing cannot be lost when the output closes, so it counts as
-      // delivered.
+      // Effects that print nothing cannot get lost when the output closes, so they count as
+      // delivered at once.
       onDelivered(items.filter(({ type }) => type !== 'show').length);
       for (const item of items)
         if (item.type === 'accepted' && item.isNews) receiver?.pass(item.webhook);

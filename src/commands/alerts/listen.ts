@@ -120,7 +120,7 @@ async function receive(
       stderr.print(true, { event: 'refused', status, message: reason }, line);
     },
   });
-  // The forwarder opens only after the port is open.
+  // The forwarder is opened only now, because the server must have its port first.
   const onFailure = ending.fail;
   const forwarder =
     url && dispatcher && openForwarder({ url, queue, dispatcher, clock, stderr, onFailure });

@@ -87,7 +87,7 @@ export async function openLog(options: AlertsLogOptions) {
 function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
   let descriptor = -1;
   let bytes = 0;
-  /** The size of the file after the last compaction. */
+  /** The size of the log right after it was last compacted. */
   let wholeBytes = 0;
 
   const closeFile = () => {

@@ -13,7 +13,7 @@ import { readPath, textOf } from '../../terminal/values.js';
 /** States of alerts that need no more attention (interface.md section 3.2). */
 const ENDED_STATES: readonly unknown[] = ['resolved', 'stopped', 'silenced'];
 
-/** Returns the message for an alert. Its JSON is the unchanged alert. */
+/** Makes the message that delivers an alert. Its JSON is the unchanged alert. */
 export function deliveryMessageOf(
   item: AlertItem,
   notification: Notification | undefined,

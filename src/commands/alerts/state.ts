@@ -85,7 +85,7 @@ export function startAlerts(
     isLate: beganMs !== undefined,
     order: 'modified' as AlertOrder,
     reading: undefined as ListReading | undefined,
-    /** Whether a page was requested and has not arrived yet. */
+    /** Whether a page was requested that has not arrived yet. */
     isAsking: false,
     /**
      * When fleet starts to read the list again, on the monotonic clock. From `deepDueMs` on, it
@@ -236,8 +236,8 @@ function finish(turn: Turn, reading: ListReading, readTo: 'end' | 'known' | 'bou
   if (readTo === 'bound') effects.push({ type: 'bound', items: reading.feed.versions });
   state.reading = undefined;
   state.failure = undefined;
-  // When the list was first read late, it also contains alerts that were created after the watch
-  // started.
+  // If the list was read late for the first time, it also contains alerts that were created after
+  // the watch started.
   const isLate = state.isLate || now.wallMs - beganMs > LATE_MS;
   const firstMs = isLate ? beganAtMs(state, reading) : Number.POSITIVE_INFINITY;
   const fromMs = cursorMs === undefined ? firstMs : cursorMs - CLOCK_MARGIN_MS;
@@ -307,7 +307,7 @@ function takeFailure(turn: Turn, { error, askedMs = 0 }: AlertsEvent & { type: '
   waitFor(turn, pauseMs);
 }
 
-/** Ends the watch. The watch fails when its time has passed and the list was never read. */
+/** Ends the watch. The watch fails when the time of --for is over and the list was never read. */
 function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   const { state, now } = turn;
   if (state.failure !== undefined) state.counts.unreadMs += now.monotonicMs - state.failure.sinceMs;
@@ -315,7 +315,7 @@ function takeStop(turn: Turn, event: AlertsEvent & { type: 'stop' }) {
   turn.end = { ...event, type: 'end', ...(isUnread ? { error: neverRead(state) } : {}) };
 }
 
-/** Returns whether the watch needs the list but has never read it. */
+/** Whether the watch needs to read the list, but has not succeeded yet. */
 function readsList({ plan, counts }: AlertsState): boolean {
   return plan.everyMs !== undefined && !plan.isBackfill && counts.readings === 0;
 }
@@ -359,13 +359,14 @@ function takeWebhook(turn: Turn, { webhook }: AlertsEvent & { type: 'webhook' })
   const { state, effects } = turn;
   let isNews = webhook.items.length === 0;
   for (const item of webhook.items) {
-    // When the watch ends before it has handled all alerts of a webhook, the webhook gets no
-    // answer. The sender then sends the webhook again, to the next listener.
+    // The watch ended before it handled all alerts of this webhook. The webhook gets no answer, so
+    // that the sender sends it again, to the next listener.
     if (turn.end !== undefined) return;
     const { source, before } = state.known.look(item);
     isNews ||= source !== 'webhook';
     if (source === undefined || source === 'there') show(turn, item, 'webhook', before);
-    // The list has already shown this version, and now a webhook has delivered it too.
+    // The list has already shown this version. It is recorded that a webhook has now delivered it
+    // too.
     else if (source === 'list') learn(turn, item, 'webhook');
   }
   effects.push({ type: 'accepted', webhook, isNews });

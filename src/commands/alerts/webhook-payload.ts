@@ -27,7 +27,7 @@ function itemsOf(value: unknown, text: string, at: number): readonly AlertItem[]
   if (Array.isArray(value))
     return value.every(isObject) ? pairItems<Alert>(value, text, at) : undefined;
   if (!isObject(value)) return undefined;
-  // In an alert, `message` is a string. In an envelope, it is an object or an array.
+  // The `message` of an alert is a string. The `message` of an envelope is an object or an array.
   const { message } = value;
   const inner =
     isObject(message) || Array.isArray(message) ? propertyStart(text, at, 'message') : undefined;

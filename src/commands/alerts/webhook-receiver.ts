@@ -134,7 +134,7 @@ function refusalOf(
  * refused, because a complete webhook arrives within milliseconds.
  */
 function openBodyReader() {
-  /** Callbacks that refuse an unfinished body, oldest body first. */
+  /** Callbacks that refuse bodies which have not arrived completely, oldest body first. */
   const unfinished = new Set<() => void>();
   let allBytes = 0;
 

@@ -41,7 +41,7 @@ export async function claimPlan(
   return path;
 }
 
-/** Returns the path that `claimPlan` would return. Changes nothing. */
+/** Returns the path of the file that `claimPlan` would create, without creating it. */
 export async function findClaim(
   { io }: Pick<Context, 'io'>,
   path: string,

@@ -43,7 +43,7 @@ export interface Edit {
   version?: unknown;
 }
 
-/** The name of an edit request in messages. */
+/** How messages name the request of an edit. */
 export const SUBJECT = 'the edit';
 
 /** The HTTP status of a service that has the URL but does not support the method. */
@@ -90,8 +90,8 @@ function jsonOfChange(before: unknown, after: unknown): { before?: string; after
 }
 
 /**
- * Returns the key of a change in a journal: `place` (the row number or the bicycle) and a hash of
- * the body.
+ * Returns the key of a change in a journal. It consists of `place` (the row number or the bicycle)
+ * and a hash of the request's body.
  */
 export function keyOfBody(place: string | number, body: string): string {
   return `${place}:${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;

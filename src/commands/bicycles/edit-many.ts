@@ -252,8 +252,8 @@ function refuseUnknownColumns(
 }
 
 /**
- * Returns the columns that an edit ignores. The version is not included, because it is sent with
- * the edit.
+ * Returns the columns of the input that an edit ignores because they are read-only. The version is
+ * not one of them, because it is sent with the edit.
  */
 function ignoredColumns(rows: readonly TargetRow[]): Set<string> {
   const columns = new Set<string>();

@@ -93,9 +93,9 @@ function numberText(value: unknown): string | undefined {
 }
 
 /**
- * Returns the new value that a flag sets. `null` clears the field. The name of a linked resource is
- * looked up. When the current value is not a string, the type of the new value is inferred from the
- * typed text.
+ * Returns the new value of a field from the text of a flag. `null` clears the field. Looks up the
+ * name of a linked resource. If the current value is not a string, infers the type of the new value
+ * from the text.
  */
 export async function readFlagValue(
   context: Context,

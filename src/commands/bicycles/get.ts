@@ -32,7 +32,7 @@ import { readSide } from './remembered.js';
 const ALERTS_SHOWN = 5;
 const CHANGES_SHOWN = 5;
 
-/** Describes how a single bicycle is printed. */
+/** How a single bicycle is printed. */
 const ONE_BICYCLE: Shape<Bicycle> = { ...BICYCLES, single: true };
 
 /**
@@ -73,7 +73,7 @@ export async function getBicycle(context: Context, text: string): Promise<void> 
   await io.stdout.write(forScreen(card, io.stdout));
 }
 
-/** The fields that are printed first in a pipe, in this order. */
+/** The fields that a pipe prints first, in this order. */
 const FIRST_FIELDS: readonly string[] = [
   'state',
   'state_of_charge',

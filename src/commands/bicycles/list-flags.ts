@@ -47,7 +47,10 @@ export function addOtherFilters<A extends unknown[], O extends OptionValues>(
     .option('--zone <uuid|name>', 'only inside this geographic zone', readNamed('zone'));
 }
 
-/** Adds all filters. For commands that read every page of the list, such as `stats`. */
+/**
+ * Adds all filters of `bicycles list`, for commands that read every page of the list, such as
+ * `stats`.
+ */
 export function addFleetFilters<A extends unknown[], O extends OptionValues>(
   command: TypedCommand<A, O>,
 ) {

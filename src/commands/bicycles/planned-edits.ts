@@ -166,8 +166,8 @@ async function findExisting(
 }
 
 /**
- * Returns the tasks by a text that identifies them, such as the name. Tasks without this text are
- * left out.
+ * Groups tasks by a text that identifies them, such as the name. Leaves out tasks without this
+ * text.
  */
 function indexTasks(
   tasks: readonly Task[],

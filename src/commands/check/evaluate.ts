@@ -20,8 +20,8 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly selection: CompiledSelection;
   /**
-   * The bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of the
-   * organization.
+   * Selects the bicycles that count as 100 percent for `max_percent`. Undefined: all bicycles of
+   * the organization.
    */
   readonly of: CompiledSelection | undefined;
 }

@@ -26,11 +26,11 @@ export interface Lasting {
   /** The bicycles that the rule selected without interruption for the time of its `for`. */
   readonly uuids: ReadonlySet<string>;
   /**
-   * The bicycles that may have been selected during the whole time. They have no position now, or
-   * had none at an earlier moment.
+   * The bicycles that may have been selected during the whole time, but had no position at some
+   * moment.
    */
   readonly uncertain: ReadonlySet<string>;
-  /** Why the history cannot prove how long the bicycles have been selected. */
+  /** The reason why the history cannot show how long the bicycles have been selected. */
   readonly doubt: string | undefined;
 }
 

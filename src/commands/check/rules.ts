@@ -17,7 +17,7 @@ import { type Box, parseBbox, parseNear, parseRadius } from '../bicycles/area.js
 export interface RuleSelection {
   /** The bicycle has any of these states. */
   readonly state?: readonly string[];
-  /** The bicycle meets all of these conditions. */
+  /** The bicycle satisfies each of these conditions. */
   readonly where: readonly Condition[];
   /** The bicycle is inside any of these zones. Each is a name or a UUID. */
   readonly zone?: readonly string[];
@@ -44,8 +44,8 @@ export interface Rule {
   /** How long a bicycle must be selected without interruption before it counts, in milliseconds. */
   readonly forMs?: number;
   /**
-   * How gaps in the mirror count. If true, a bicycle with equal data before and after a gap counts
-   * as unchanged during the gap.
+   * Whether a bicycle with equal data before and after a gap of the mirror counts as unchanged
+   * during the gap.
    */
   readonly bridgesGaps: boolean;
   /** How long a new verdict must last before it is reported, in milliseconds. */
@@ -240,7 +240,7 @@ function readTexts(map: LinedMap, key: string, refuse: Refuse): TextAt[] | undef
 function textOfValue({ value, line }: LinedValue, key: string, refuse: Refuse): string {
   if (typeof value === 'string' && value.trim() !== '') return value.trim();
   if (typeof value === 'number') return String(value);
-  // Corners and points can also be written as lists: [13.4, 52.5].
+  // Corners and points can also be YAML lists of numbers: [13.4, 52.5].
   if (Array.isArray(value) && value.every((item: LinedValue) => typeof item.value === 'number'))
     return value.map((item: LinedValue) => String(item.value)).join(',');
   throw refuse(line, `"${key}" must be a text`);

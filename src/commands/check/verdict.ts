@@ -5,7 +5,8 @@ import type { Rule } from './rules.js';
 export type Verdict = 'ok' | 'violated' | 'unknown';
 
 /**
- * A count of bicycles. The true number is at least `found` and at most `found` plus `uncertain`.
+ * A count of bicycles that can be uncertain. The true number is between `found` and `found` plus
+ * `uncertain`.
  */
 export interface Count {
   /** The number of bicycles that are certainly selected. */

@@ -95,7 +95,7 @@ function offerBicycleName(bicycle: Bicycle, typed: string): Offer[] {
 }
 
 /**
- * Removes duplicate completions. When all completions are equal, bash would insert their text
+ * Removes duplicate completions. If all completions had the same text, bash would insert this text
  * together with the description.
  */
 function withoutRepeated(words: readonly Offer[]): Offer[] {

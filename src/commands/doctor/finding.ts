@@ -48,7 +48,7 @@ export function describeNext(next: string): string {
   return COMMAND.test(next) ? `run: ${next}` : next;
 }
 
-/** The mark and colour of each outcome on a terminal, worst first. */
+/** The mark and colour of each outcome in the order of severity, worst first. */
 const MARKS = { failure: ['✗', 'red'], warning: ['!', 'yellow'], ok: ['✓', 'green'] } as const;
 
 /** Sorts failures first, then warnings. Within these groups, the order of the checks is kept. */

@@ -18,8 +18,8 @@ export interface Age {
  */
 const LATE_MS = 10_000;
 /**
- * When the date of a feed is further ahead than this, the feed was made with a wrong clock. Such a
- * feed counts as too old.
+ * A feed whose date is further in the future than this was made with a wrong clock. It counts as
+ * too old.
  */
 const AHEAD_MS = 60_000;
 

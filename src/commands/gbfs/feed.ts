@@ -15,7 +15,7 @@ export interface FeedSelection {
   readonly organization: string;
   readonly nowMs: number;
   readonly maxAgeMs: number | undefined;
-  /** Whether bicycles in maintenance are included. */
+  /** Whether the feed also contains bicycles in maintenance, marked as disabled. */
   readonly withDisabled: boolean;
   /**
    * Returns the range with a full battery in metres, or undefined for a bicycle without a motor.

@@ -45,7 +45,7 @@ export async function* eachWithRental(
       );
       yield {
         bicycle: parseJson(String(raw)) as Bicycle,
-        /** The identifier of the last rental, and the time when it may have ended. */
+        /** `rental` identifies the last rental, and `sinceMs` is when it may have ended. */
         ...{ rental, sinceMs: readTime(since) },
         /**
          * Whether the bicycle may still be on a ride: it left its state, and no message contained

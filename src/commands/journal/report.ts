@@ -1,5 +1,5 @@
-// `fleet journal show --file run.xlsx` and `--file run.html`: a report for readers who are not
-// familiar with fleet.
+// The reports of `fleet journal show --file run.xlsx` and `--file run.html`, for readers who are
+// not familiar with fleet.
 
 import type { Journal, Person, RecordedRun } from '../../bulk/journal-records.js';
 import type { Context } from '../../context.js';

@@ -122,7 +122,7 @@ async function report({ notice }: Context, kept: readonly Kept[]): Promise<void>
     await notice(`and ${kept.length - KEPT_SHOWN} more changes that cannot be undone`);
 }
 
-// The following functions undo transitions.
+// The functions below undo transitions.
 
 /** A transition of the run that can be undone. */
 interface RunStep {

@@ -45,7 +45,7 @@ export async function openArchive(path: string, attribution: string | undefined)
         const tile = await archive.getZxy(z, x, y);
         return tile === undefined ? undefined : Buffer.from(tile.data);
       },
-      /** Returns the whole archive in base64, for a page that contains the archive. */
+      /** Returns the whole archive in base64, to embed it in a page. */
       async embed(): Promise<string> {
         const { size } = await file.stat();
         if (size > LARGEST_EMBEDDED_BYTES)

@@ -1,5 +1,5 @@
-// The data for the browser tabs of a served page: first the whole fleet, then changes in numbered
-// updates. No I/O.
+// The updates for the browser tabs of a served page: first the whole fleet, then numbered updates
+// with the changes. No I/O.
 
 import type { Bicycle } from '../../api/bicycle.js';
 import { KNOWN_LIMIT } from '../../follower/memory-store.js';
@@ -69,7 +69,7 @@ export class TabFeed {
     };
   }
 
-  /** Records the effects of one step of the watch. */
+  /** Records what one step of the watch showed. */
   take(effects: readonly WatchEffect[], watch: Watched) {
     this.#watched = watch;
     for (const effect of effects) {

@@ -66,15 +66,15 @@ export function readTemplate(): Promise<string> {
 const TOKEN = /{{fleet:(\w+)}}/;
 
 /**
- * The large parts of a page in a file. A served page does not contain them and requests them from
- * fleet.
+ * The large parts of a page that is written to a file. A served page does not contain them, but
+ * requests them from fleet.
  */
 interface PageData extends PackedFleet {
   /** The archive of the tiles in base64. Empty without an archive. */
   embeddedTiles: string;
 }
 
-/** The empty data of a served page, which requests its data from fleet. */
+/** The parts are empty in a served page, because it requests its data from fleet. */
 export const NO_DATA: PageData = { rows: [], details: [], embeddedTiles: '' };
 
 /**
@@ -93,15 +93,18 @@ export function* drawPage(
     details: () => [inScript(details)],
     tiles: () => [embeddedTiles],
   };
-  // After the split, pieces with an odd index are names of placeholders. The others are text of the
-  // template.
+  // `split` with a group returns text and placeholders in turn: pieces with an odd index are names
+  // of placeholders.
   for (const [index, piece] of template.split(TOKEN).entries()) {
     if (index % 2 === 0) yield piece;
     else yield* texts[piece]?.() ?? [];
   }
 }
 
-/** Yields the JSON of the payload with these rows. The rows are already JSON strings. */
+/**
+ * Yields the payload as JSON, with the given rows in place of its own. The rows are already JSON
+ * strings.
+ */
 function* dataWithRows(payload: Payload, rows: readonly string[]) {
   const { rows: _rows, ...others } = payload;
   yield `${inScript(others).slice(0, -1)},"rows":[`;

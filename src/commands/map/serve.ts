@@ -53,7 +53,7 @@ export async function servePage(context: Context, options: ServeOptions): Promis
   });
   const [organization] = watched.organizations;
   const template = await readTemplate();
-  // When the token source fails, the first request waits until the source works again.
+  // If the token cannot be read yet, the requests wait until it can.
   const patient = await beginFollowing(context, undefined);
   const zones = await readZones(patient, organization);
   const key = await keptKey(context, 'page.key', 'the address');

@@ -19,7 +19,7 @@ export interface RowsAnswer {
   readonly shown: number;
   /** The number of rows after the last row of this answer, or null when it is unknown. */
   readonly more: number | null;
-  /** The cursor for the next call, or null at the end. */
+  /** The cursor with which the next call gets further rows; null when there are none. */
   readonly cursor: string | null;
   readonly rows: readonly ToolRow[];
 }

@@ -349,7 +349,7 @@ async function countRows(call: Call, words: readonly string[]): Promise<number |
   return Number.isFinite(count) ? count : null;
 }
 
-/** Runs a command that prints all rows, and returns the rows after the cursor. */
+/** Runs a command that prints all rows, and returns a part of them: those from the cursor on. */
 async function runWhole(
   call: Call,
   words: readonly string[],
@@ -475,7 +475,7 @@ async function findUuids(call: Call, bicycles: readonly string[]): Promise<strin
   return [...uuids];
 }
 
-/** Returns the notice that `--plan` prints about the plan. */
+/** Returns the notice about the plan that `--plan` printed. */
 function summaryOf({ stderr }: LineResult): string {
   const notices = stderr
     .trim()

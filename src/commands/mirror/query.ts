@@ -163,8 +163,8 @@ function shapeOf(names: readonly string[]): Shape<Record> {
 }
 
 /**
- * Returns a row as JSON. Numbers keep all their digits. The JSON is parsed only when the output
- * format needs single columns.
+ * Returns a row as JSON, in which numbers keep all their digits. This JSON is parsed only when the
+ * output format needs single columns.
  */
 function rowOf(
   names: readonly string[],

@@ -1,4 +1,4 @@
-// `fleet mirror replay`: replays recorded changes in the display of a watch, at any speed.
+// `fleet mirror replay`: shows recorded changes again as a watch would show them, at any speed.
 
 import { bicycleTopic, organizationTopic } from '../../api/push.js';
 import type { Context } from '../../context.js';

@@ -142,8 +142,8 @@ function startOfNew(found: Found): Found {
 }
 
 /**
- * Returns the position to continue from after an older state of the database was restored. The data
- * is then uncertain, and a gap begins at the time of the restored state.
+ * Returns the position from which to continue after an older state of the database was restored.
+ * The data is then uncertain, so a gap begins at the time of the restored state.
  */
 function afterSetBack(found: Found): Found {
   const startedMs = Math.min(found.heardMs ?? 0, found.gap?.startedMs ?? Number.POSITIVE_INFINITY);

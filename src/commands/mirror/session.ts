@@ -150,7 +150,7 @@ function openState(
 ) {
   const writer: Writer = { owner: randomUUID(), host: hostname(), pid: process.pid, organizations };
   const ledger = new Ledger();
-  /** Outputs of the follower that were not handled yet. */
+  /** The outputs of the follower that still have to be carried out. */
   const outputs: FollowerOutput[] = [];
   const startedAt = momentOf(clock);
   /** Whether the lists contain all bicycles. This depends on the claims of the token. */
@@ -185,8 +185,7 @@ function openState(
     /** When the last message or comment arrived on each topic, by the machine's clock. */
     life: new Map<string, number>([...topics.keys()].map((topic) => [topic, 0])),
     /**
-     * The service's time in its last answer on the push channel, and the time of arrival of this
-     * answer.
+     * The service's time in its last response on the push channel, and when this response arrived.
      */
     serviceAt: undefined as
       | { readonly serviceMs: number; readonly monotonicMs: number }
@@ -226,8 +225,8 @@ function openState(
 }
 
 /**
- * Runs the loop until the end. Throws the error that ended it. When only lists are read, calls
- * `onSettled` after all of them were read.
+ * Runs the loop until it ends, and throws the error that ended it. A session without push topics
+ * calls `onSettled` when all lists were read.
  */
 export async function runSession(
   session: MirrorSession,
@@ -393,8 +392,8 @@ function measureLateness(session: MirrorSession, event: Message, { before, after
 }
 
 /**
- * The maximum number of bicycles that wait to be read at their URLs. The comparison with the list,
- * every five minutes, finds the changes of other bicycles.
+ * The maximum number of bicycles that wait to be read at their own URLs. For all others, the
+ * comparison with the list finds the changes, every five minutes.
  */
 const MOST_OUTDATED = 1_000;
 
@@ -479,8 +478,8 @@ function mergeMessage(
     const { outdated } = session.refresh;
     if (outdated.size < MOST_OUTDATED) outdated.set(uuid, session.topics.get(event.topic) ?? '');
   }
-  // The message is a repeated or late one. The bicycle has reached another state in the meantime,
-  // so fleet no longer waits for its new state.
+  // A repeated or late message shows that the bicycle has reached another state since then, so
+  // fleet no longer waits for that new state.
   if (kind !== 'update') ledger.settle(uuid);
   if (kind !== 'late' || !follower.known.isWhole) return;
   // This message is late: a list has already shown a later change of the bicycle. The changes
@@ -538,7 +537,7 @@ async function write(session: MirrorSession, heardMs: number, isEnd: boolean): P
   }
 }
 
-/** Carries out an output of the follower. Called after its batch was written. */
+/** Carries out an output of the follower, after the batch that contains it was written. */
 function perform(
   session: MirrorSession,
   client: Client,
@@ -565,7 +564,7 @@ function perform(
     ending.stop('failed', output.error);
 }
 
-/** Deletes some of the history that is older than `keep`. */
+/** Deletes a part of the history that is older than `keep`. The next call continues. */
 async function pruneSome(session: MirrorSession): Promise<void> {
   const { keeper, writer, context, written } = session;
   const { keep: keepMs } = session.options;

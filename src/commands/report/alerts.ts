@@ -8,7 +8,7 @@ import type { FleetTally, TallyTable } from './tally.js';
 const ALERTS =
   'SELECT bicycle_uuid, created_utc, modified_utc, state FROM alerts WHERE created_utc >= ? AND created_utc < ?';
 
-/** Adds the alerts to the tallies. `groupsByUuid` contains the groups of each bicycle. */
+/** Counts the alerts in the tallies. `groupsByUuid` maps each bicycle to its groups. */
 export async function tallyAlerts(
   database: Database,
   table: TallyTable,

@@ -29,7 +29,7 @@ export interface PartFigure extends Figure {
 interface Definition {
   readonly name: string;
   readonly unit: Unit;
-  /** The kinds of uncertain data that make this figure uncertain. */
+  /** The kinds of uncertain data that affect this figure. */
   readonly doubts: readonly FigureDoubt[];
   readonly isOfAlerts?: boolean;
   /**

@@ -4,7 +4,7 @@ import type { Database } from '../../mirror/database.js';
 import { readTime } from '../../terminal/time.js';
 import type { Interval } from './parts.js';
 
-/** The times for which the mirror has data. */
+/** Tells for which times the mirror has data. */
 export interface Sight {
   /** When the history of the mirror begins. Undefined for a mirror without bicycles. */
   readonly beginMs: number | undefined;

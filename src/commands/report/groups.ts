@@ -1,4 +1,5 @@
-// The parts of a report by model or zone, and a function that assigns a bicycle to parts.
+// Splits a report by model or zone: the names of the parts, and a function that returns the parts
+// of a bicycle.
 
 import { wholeUuid } from '../../api/links.js';
 import type { Context } from '../../context.js';
@@ -10,7 +11,7 @@ import { isInPolygons, type Polygons } from '../check/selection.js';
 import { readNamedRows } from '../gbfs/read.js';
 import type { PartKind } from './parts.js';
 
-/** A function that returns the names of the parts to which a bicycle belongs. */
+/** Returns the names of the parts to which a bicycle belongs. */
 export type GroupsOf = (bicycle: Row) => readonly string[];
 
 const NO_MODEL = '(no model)';

@@ -18,7 +18,7 @@ import {
 const RENTED = 'rented';
 const RETIRED = 'retired';
 const AVAILABLE = 'available';
-/** The maximum length of the list of idle bicycles. */
+/** The maximum number of bicycles in the list of idle bicycles. */
 const MOST_IDLE = 10;
 
 /** A bicycle that has been available without interruption until the end of the period. */
@@ -217,9 +217,9 @@ function tallyBicycle(input: HistoryInput, history: BicycleHistory): IdleBicycle
 const ALL_DOUBTS: readonly FigureDoubt[] = ['states', 'rentals', 'lengths', 'pauses', 'idle'];
 
 interface SpanEnd {
-  /** The end of the time span that is counted in the tallies. */
+  /** The end of the span for the tallies, which only count times within the period. */
   readonly timeMs: number;
-  /** When the next state began. Infinity when the state has not ended. */
+  /** When the next state began. Infinity when the bicycle is still in this state. */
   readonly atMs: number;
   readonly isFromList: boolean;
 }
@@ -264,7 +264,8 @@ class BicycleAdder {
     this.#addTime(span, timeMs);
     this.#noteIdle(span, atMs);
     if (span.state !== RENTED) return;
-    // The rental may have ended when the bicycle left the list, so the length is uncertain.
+    // The bicycle may have been returned while it was missing in the list, so the length of the
+    // rental is uncertain.
     for (const { fromMs } of this.#absences)
       if (fromMs >= this.#startOf(span) && fromMs < atMs) this.doubtAt(fromMs, ['lengths']);
     if (atMs !== Number.POSITIVE_INFINITY) this.#endRental(span, atMs, isFromList);
@@ -381,7 +382,7 @@ class BicycleAdder {
   }
 }
 
-/** Returns the state of a bicycle at the start of the first interval. */
+/** Returns the span of time in one state in which the bicycle was when the first interval began. */
 function firstSpan(bicycle: Row, changes: readonly StateChange[]): Span {
   const { before_at: at, before_new: state, before_source: source } = bicycle;
   if (at !== null)

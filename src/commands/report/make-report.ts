@@ -43,7 +43,7 @@ export interface ReportInput {
   readonly by: PartKind | undefined;
 }
 
-/** Makes the report of a period, which may be empty. */
+/** Computes the report of a period. The mirror may contain no data for the period. */
 export async function makeFleetReport(
   context: Context,
   mirror: Mirror,

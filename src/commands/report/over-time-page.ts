@@ -16,7 +16,7 @@ import type { Interval } from './parts.js';
 
 const CHART = { width: 720, height: 200, left: 8, top: 20, bottom: 24 };
 const FLOOR = CHART.height - CHART.bottom;
-/** The width of a label below a bar. With many bars, some labels are left out. */
+/** The width of a label below a bar. When the bars are narrower, some labels are left out. */
 const LABEL_WIDTH = 84;
 /** The smallest width of a bar with a number above it. The table contains all numbers. */
 const NUMBER_WIDTH = 40;
@@ -46,7 +46,9 @@ export function drawOverTimePage(counts: CountsOverTime, zone: TimeZone): string
   ].join('\n');
 }
 
-/** The pattern of the hatching. It is defined once, in the first chart. */
+/**
+ * The hatching pattern of bars for times without data. The first chart defines it for all charts.
+ */
 const HATCH =
   '<defs><pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse"><path d="M-2 10L10 -2M-2 2L2 -2M6 10L10 6"/></pattern></defs>';
 

@@ -38,7 +38,7 @@ body{padding:0;max-width:none;font-size:10pt}.scroll{overflow:visible}svg{min-wi
 figure,tr{break-inside:avoid}h2{break-after:avoid}}
 `.trim();
 
-/** The figures that get a chart when the report has parts. */
+/** The figures of which a report with parts draws a chart. */
 const CHARTED = ['rentals', 'fleet_size_mean', 'available_share', 'alerts_opened'];
 
 export function drawFleetPage(report: FleetReport, zone: TimeZone): string {

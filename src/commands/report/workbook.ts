@@ -9,7 +9,7 @@ import type { FleetReport } from './make-report.js';
 
 const NARROWEST_COLUMN = 8;
 const WIDEST_COLUMN = 60;
-/** Additional width of a column, for the filter button in its header and for the margin. */
+/** The width to add to a column for the margin and for the filter button in its header. */
 const FILTER_WIDTH = 5;
 
 type SheetRows = readonly (readonly unknown[])[];

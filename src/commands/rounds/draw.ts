@@ -1,4 +1,4 @@
-// Draws the tours on a terminal: the map of `fleet map` with a line for each van.
+// Draws the tours on a terminal: the map of `fleet map`, with a line for the tour of each van.
 
 import type { Context } from '../../context.js';
 import { mercatorY, worldX } from '../../globe/projection.js';

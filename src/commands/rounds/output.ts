@@ -85,8 +85,8 @@ async function writeRows(context: Context, form: Format, rounds: Rounds): Promis
     const { drawTours } = await import('./draw.js');
     await context.io.stdout.write(await drawTours(context, rounds));
   }
-  // The table on a terminal does not contain the left-out bicycles, because the error below lists
-  // them.
+  // On a terminal, the table does not contain the left-out bicycles, because the error below the
+  // table lists them.
   const hasLeftOut = form !== 'uuid' && !isDrawn;
   const rows = rowsOf(rounds).filter(({ van }) => hasLeftOut || van !== null);
   const result = await openResult(context, rowShape(rounds, hasLeftOut), form);

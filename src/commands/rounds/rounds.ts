@@ -338,7 +338,8 @@ function fullReason(
 ): string {
   const isFull = tours.every(({ length }) => length >= problem.capacity);
   if (isFull) return `every van is full (--capacity ${capacity})`;
-  // Without a time limit, only an external solver leaves out a stop that still fits.
+  // Without a time limit, a stop can only be left out because every van is full. An external solver
+  // may leave it out for another reason.
   if (hours === undefined) return 'the solver left it out, although a van has room';
   const hasFull = tours.some(({ length }) => length >= problem.capacity);
   return hasFull

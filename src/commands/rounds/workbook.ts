@@ -1,4 +1,4 @@
-// Writes the tours as a workbook, with one sheet for each van and one for the left-out bicycles.
+// Writes the tours as a workbook. Each van has a sheet, and the left-out bicycles have another one.
 
 import type { Sheet } from 'write-excel-file/node';
 import { widthOf } from '../../terminal/cells.js';

@@ -86,7 +86,7 @@ export class ConnectionLog {
       const { fromMs, cause, message } = outage;
       const durationMs = Math.max(0, monotonicMs - fromMs);
       const at = { atMs: wallMs, monotonicMs, fromWallMs: wallMs - durationMs };
-      // A topic that was never connected has no gap. The summary lists it separately.
+      // A topic that was never connected has no gap. The summary lists such topics separately.
       if (!hasStood) neverConnected.push({ topic, message });
       else
         this.add({

@@ -90,7 +90,7 @@ export async function openLive(options: LiveOptions): Promise<Display> {
   });
   /** What the last frame showed. Keys refer to this content. */
   let seen: BoardSeen = { uuids: [], first: 0, rows: 1, matching: 0 };
-  /** When the last question was drawn, on the monotonic clock. */
+  /** When the current question was last drawn, on the monotonic clock. */
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let isWriting = false;
   const frames = openFrames(clock, () => {

@@ -1,4 +1,4 @@
-// The fields and states that conditions on pushed messages can use.
+// The fields and states that can be used in conditions on pushed messages.
 
 import { ALERT } from '../../api/alert.js';
 import { BICYCLE } from '../../api/bicycle.js';

@@ -78,7 +78,7 @@ function crossingRecord(entry: ShownEntry, atMs: number): LogFields | undefined 
   return { event: crossing, at: iso(atMs), uuid, bicycle };
 }
 
-/** Returns the log record of a change that was found in the list and not in a message. */
+/** Returns the log record of a change that was found in the list instead of a message. */
 function foundRecord(entry: ShownEntry): LogFields | undefined {
   if (entry.type === 'gone') return { event: 'gone', uuid: entry.uuid, bicycle: entry.bicycle };
   if (entry.type !== 'bicycle' || entry.kind !== 'caught-up') return undefined;
@@ -105,8 +105,8 @@ function readRecord({
 }
 
 /**
- * Returns the line that tells people what was found in the list. After the first read, a line is
- * only printed when a bicycle of --bicycle is missing.
+ * Returns the line for people about the changes that were found in the list. After the first read,
+ * there is a line only when a bicycle of --bicycle is missing.
  */
 function readLine(report: Report, atNow: (text: string) => string): string | undefined {
   const { sinceWallMs, changes, unknown, gone, isComplete, missing, reason } = report;

@@ -44,7 +44,7 @@ export interface WatchPlan extends WatchOptions {
   bicycles: ReadonlySet<string> | undefined;
   /** The part of the fleet that the watch shows. Undefined for all bicycles. */
   selection?: BicycleSelection | undefined;
-  /** Whether the watch replays the past. Bicycles cannot be changed then. */
+  /** Whether the watch replays recorded changes. Bicycles cannot be changed then. */
   isReplay?: boolean;
 }
 

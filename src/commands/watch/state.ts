@@ -59,7 +59,7 @@ interface Content {
   /** The fields that conditions can refer to. */
   readonly fields: { readonly [field: string]: unknown };
   readonly kind?: Change['kind'];
-  /** The known data of the bicycle before this message. */
+  /** The data of the bicycle that was known before this message. */
   readonly known?: Bicycle | undefined;
 }
 
@@ -96,21 +96,21 @@ export class Watch {
   /** The bicycle in the last message, or the last one that was found in the list. */
   #lastSeen: Bicycle | undefined;
   /**
-   * Messages about leaving a state that wait for the message about the new state, by UUID. A
-   * message that has waited too long is shown alone.
+   * Maps bicycles to the message that they left a state, while the message about the new state is
+   * awaited. After a time the first message is shown alone.
    */
   readonly #leaving = new Map<
     string,
     {
       readonly entry: ShownEntry & { type: 'leaving' };
       readonly event: Message;
-      /** Whether the message was already printed when it arrived, as with `--json`. */
+      /** Whether the message was printed immediately, as with `--json`. */
       readonly isShown: boolean;
     }
   >();
   /**
-   * Bicycles that were shown as `left` because they left a selected state. No message contained the
-   * new state, so the known state is still the old one.
+   * Bicycles that were shown as `left` because they left a selected state. Their new state is
+   * unknown, so the stored state is still the old one.
    */
   readonly #left = new Set<string>();
   #effects: WatchEffect[] = [];
@@ -364,7 +364,7 @@ export class Watch {
     return { isWanted, isMet: isWanted && until.length > 0 && until.every(holds) };
   }
 
-  // The following methods handle outputs of the follower.
+  // The methods below handle the outputs of the follower.
 
   #takeOutput(output: FollowerOutput) {
     if (output.type === 'learned') this.#takeLearned(output.bicycle);
@@ -444,7 +444,7 @@ export class Watch {
       : new FleetError('network', never);
   }
 
-  /** Describes the last known values of the fields that --until uses. */
+  /** Describes the bicycle that was seen last, by the fields that --until uses. */
   #lastState(): string {
     const bicycle = this.#lastSeen;
     if (bicycle === undefined) return 'no bicycle was seen';
@@ -488,8 +488,8 @@ export function wantsFleet({ bicycles, organizations, resyncPages }: WatchPlan):
 }
 
 /**
- * Creates an envelope for a bicycle that satisfied the condition of --until when it was read from
- * the list. The envelope has the form of a pushed message.
+ * Creates an envelope in the form of a pushed message. It is needed for a bicycle from the list
+ * that satisfies the condition of --until.
  */
 function envelopeOf({ organizations }: WatchPlan, bicycle: Bicycle): string {
   const topic = bicycleTopic(organizations[0] ?? '', String(bicycle.uuid));

@@ -41,8 +41,8 @@ export interface ConnectionContext {
   /** A connection without data for this time is closed. Comments in the stream count as data. */
   idleMs: number;
   /**
-   * Returns a promise while the consumer is behind. Nothing is read from the socket until the
-   * promise settles.
+   * Returns a promise while the consumer has not handled enough events. No more data is read from
+   * the socket until the promise settles.
    */
   room(): Promise<void> | undefined;
   log: Pick<HttpLog, 'request' | 'response'>;
@@ -106,7 +106,7 @@ export const EVENT_LIMIT_BYTES = 1024 * 1024;
 /** The time limit for reading the body of an error answer. */
 const ERROR_BODY_LIMIT_MS = 5_000;
 
-/** Matches text that is allowed in a header. An event id with other characters is not sent. */
+/** Matches a value that is allowed in a header. An event id that does not match is not sent. */
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /** The hint when no role of the token may subscribe. */

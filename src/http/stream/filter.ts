@@ -56,8 +56,8 @@ export function filterEvents(
   let isComment = false;
 
   /**
-   * Ends an event. Returns its data lines and the empty line after them, or '' for an event without
-   * data.
+   * Called at the end of an event. Returns its data lines and the empty line after them, or '' for
+   * an event without data.
    */
   const endEvent = (): string => {
     const { dataLines, bytes, id } = event;
@@ -160,7 +160,7 @@ function fieldValue(line: string, name: string): string {
  */
 function openReader(): (chunk: Buffer) => string {
   let isStart = true;
-  /** The first bytes of a byte order mark that is not complete yet. */
+  /** The beginning of a byte order mark, until the next chunk shows whether it is one. */
   let held = '';
   let endedWithCarriageReturn = false;
   return (chunk) => {

@@ -52,11 +52,11 @@ export class TopicMachine {
   #failures = 0;
   /** The total duration of all connections so far. */
   #stoodMs = 0;
-  /** The open connection: when it was opened, and the event id that its request sent. */
+  /** The open connection: when it was opened, and the event id that was sent in its request. */
   #open: { readonly since: Happened; readonly lastEventId: string } | undefined;
   /** When the last connection ended, on the monotonic clock. */
   #downSinceMs: number;
-  /** When the last data arrived; undefined before the first connection. */
+  /** When data last arrived. Undefined before the first connection. */
   #life: Happened | undefined;
   /**
    * The position in the stream after the last chunk. `retryMs` is 0 when the service requested no
@@ -90,7 +90,8 @@ export class TopicMachine {
   // Methods for an open connection
 
   /**
-   * Handles a new connection. `as` is the subscribed topic if it differs from the requested one.
+   * Records that a connection was opened. `as` is the subscribed topic if it differs from the
+   * requested one.
    */
   opened(lastEventId: string, headers: Headers, as?: string) {
     const isReturn = this.#life !== undefined;

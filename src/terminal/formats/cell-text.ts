@@ -44,7 +44,7 @@ export function isExportOf(cell: string, value: unknown): boolean {
   );
 }
 
-/** A text of this length or less is never cut in a workbook. */
+/** Texts of at most this length are never cut in a workbook. */
 const SHORTEST_CUT_CELL_CHARACTERS = LONGEST_CELL_CHARACTERS - 2;
 
 function withoutCarriageReturns(text: string): string {

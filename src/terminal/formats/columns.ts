@@ -107,8 +107,8 @@ function pickColumns<T>(
 }
 
 /**
- * Throws (exit 2) for a column that neither the interface nor the first batch has. The error
- * contains the most similar name and the list of all names.
+ * Throws (exit 2) for a column that is neither in the interface nor in the first batch. The error
+ * suggests the most similar name and lists all names.
  */
 function checkColumns<T>(doubtful: readonly string[], values: readonly T[], shape: Shape<T>): void {
   for (const word of doubtful) {

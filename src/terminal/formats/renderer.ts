@@ -35,8 +35,8 @@ export interface Shape<T> {
   /** Returns the outline as a GeoJSON geometry, for resources with more than a position. */
   geometry?(value: T): object | undefined;
   /**
-   * Whether to write every field of the first batch to a file, not only the documented `fields`.
-   * The documented fields come first.
+   * Whether a file contains every field of the first batch, not only the documented `fields`. The
+   * documented fields come first.
    */
   areFieldsOpen?: boolean;
   /** The fields with the position. GeoJSON does not repeat them as properties. */
@@ -58,7 +58,9 @@ export interface Renderer<T> {
   begin?(): string;
   rows(rows: readonly ListedItem<T>[]): string;
   end?(): string;
-  /** Returns the bytes of a file that can only be made at the end, such as a workbook. */
+  /**
+   * Returns the bytes of a file that can be made only when all rows are known, such as a workbook.
+   */
   finish?(): Promise<Buffer>;
   /** Returns notices about content that is missing from the output, one line each. */
   notices?(): string[];

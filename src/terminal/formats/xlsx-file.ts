@@ -26,7 +26,7 @@ const TIME_FORMAT = 164;
 const TIME_CODE = 'yyyy\\-mm\\-dd\\ hh:mm:ss';
 const LONGEST_SHEET_NAME = 31;
 
-/** The indexes of the styles in `cellXfs`. The styles are defined below. */
+/** The index of each style in `cellXfs`, whose styles are listed below. */
 const STYLE = { header: 1, time: 2, text: 3, lines: 4, link: 5 } as const;
 const CELL_STYLES = [
   '<xf numFmtId="0" fontId="0" fillId="0" borderId="0" xfId="0"/>',
@@ -193,7 +193,7 @@ function cellXml(cell: XlsxCell, reference: string): string {
   }
 }
 
-/** The link is a formula, because a sheet can have only 65,530 hyperlinks. */
+/** The link is a formula, because Excel allows only 65,530 real hyperlinks in a sheet. */
 function linkXml(reference: string, { url, text }: XlsxCell & { kind: 'link' }): string {
   const formula = `HYPERLINK(${formulaText(url)},${formulaText(text)})`;
   return `<c r="${reference}" s="${STYLE.link}" t="str"><f>${escapeMarkup(formula)}</f><v>${escapeMarkup(text)}</v></c>`;
@@ -246,7 +246,7 @@ function chartParts(sheets: readonly WorkbookSheet[]): Record<string, string> {
   return parts;
 }
 
-/** Returns the content types of the parts of the charts. */
+/** Returns the XML that declares the content types of the parts for charts. */
 function chartOverrides(names: readonly string[]): string[] {
   const types: { readonly [folder: string]: string } = {
     drawings: 'drawing',

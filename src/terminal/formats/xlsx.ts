@@ -26,7 +26,7 @@ const TIME_WIDTH = 19;
  * The maximum length of a text that is measured. The column of a longer text has the maximum width.
  */
 const MEASURED_CHARACTERS = 500;
-/** The width that the button of the filter needs in a header. */
+/** The width of the filter button in a header. */
 const FILTER_WIDTH = 3;
 const MARGIN_WIDTH = 2;
 const SHOWN_CELLS = 10;

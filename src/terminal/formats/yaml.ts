@@ -56,7 +56,8 @@ export async function openYaml<T>(shape: Shape<T>): Promise<Renderer<T>> {
           // The text `=` must be quoted, because YAML 1.1 reads it as a value of a special type.
           identify: (value) => typeof value === 'string' && (value === '=' || !isClean(value)),
           resolve: (text: string) => text,
-          // The JSON escapes for C0 controls, quotes and backslashes are also valid in YAML.
+          // Control characters, quotes and backslashes can be escaped as in JSON, because these
+          // escapes are also valid in YAML.
           stringify: ({ value }) => escapeHidden(JSON.stringify(value), yamlEscape),
         },
         ...tags,
@@ -119,8 +120,8 @@ export async function readYamlWithLines(text: string): Promise<LinedValue> {
 const DEPTH_LIMIT = 500;
 
 /**
- * Returns the value of a number in a form that only YAML has: `007`, `0x1F`, `+5`, `.5`. Infinity
- * and NaN, which JSON does not have, become texts.
+ * Returns the value of a number that is written in a form that only YAML allows: `007`, `0x1F`,
+ * `+5`, `.5`. Infinity and NaN, which JSON does not have, become texts.
  */
 function readSpelledNumber(source: string, value: number): unknown {
   if (!Number.isFinite(value)) return source;

@@ -35,8 +35,8 @@ const BATCH = { characters: 2 ** 20 };
 const QUOTED_CHARACTERS = 200;
 
 /**
- * Matches a program that handles the items of an array one by one (`.[] | …`). `.[] |= …` does not
- * match.
+ * Matches a jq program that handles the items of an array one by one (`.[] | …`). Does not match an
+ * update such as `.[] |= …`.
  */
 const ITEM_BY_ITEM = /^\s*\.\[\]\s*\|(?!=)/;
 /**

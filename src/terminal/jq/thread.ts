@@ -6,7 +6,7 @@ import { FleetError, reasonOf } from '../../errors.js';
 import type { Clock } from '../../system/clock.js';
 import { BUN_VERSION, distPath } from '../../system/program-files.js';
 
-/** How long a run may continue after the signal, so that its results are printed. */
+/** How long jq may continue after the signal, so that the results that it has found are printed. */
 const GRACE_MS = 500;
 
 /**

@@ -15,8 +15,8 @@ export type Coast = readonly Float64Array[];
 export const LEAST_METRES_A_COLUMN = 3_000;
 
 /**
- * Land south of this latitude is Antarctica, which surrounds the pole and is cut at the edge of the
- * map. The value is in hundredths of a degree.
+ * A latitude in hundredths of a degree. Land south of it is Antarctica, which surrounds the pole
+ * and is cut off at the edge of the map.
  */
 const SOUTHERN_LAND = -6_000;
 
@@ -67,7 +67,7 @@ export function forCoast(
         toDots(view, extent, { x: x2, y: y2 }),
       ];
       const [right, down] = [to[0] - left, to[1] - top];
-      // Skips a line that begins at one edge of the world and ends at the other.
+      // Skips a segment that begins at one edge of the world and ends at the other.
       if (Math.abs(right) > view.worldDots / 2) continue;
       const steps = Math.max(1, Math.ceil(Math.max(Math.abs(right), Math.abs(down))));
       for (let step = 0; step <= steps; step++) {

@@ -46,8 +46,7 @@ export const START_OF_MAP: MapState = { view: undefined, chosen: undefined };
 const STEP = 0.25;
 const ZOOM = 2;
 /**
- * A cluster cannot be opened when zooming in would move its bicycles apart by less than this
- * factor.
+ * Enter does not zoom into a cluster when this would spread its bicycles by less than this factor.
  */
 const LEAST_SPREAD = 1.3;
 

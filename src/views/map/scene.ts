@@ -10,11 +10,11 @@ import type { StatsRow } from '../stats.js';
 import type { Coast } from './coast.js';
 
 /**
- * This many states have a mark of their own. All other states share one mark, because a service may
- * have any number of states.
+ * The maximum number of states with a mark of their own. All further states share one mark, because
+ * a service may have any number of states.
  */
 export const MOST_STATES = 16;
-/** The name for all states that share the last mark. */
+/** The name in the legend for all states that share the last mark. */
 const OTHER_STATES = 'other';
 
 /** A bicycle with a position. */
@@ -47,7 +47,8 @@ const POLAR = 'nearer than 5 degrees to a pole';
 /** The data that every drawing needs. */
 export interface MapInput extends Scene {
   /**
-   * The subject of the map, and the time of its data. Both texts may still have control characters.
+   * `title` is the subject of the map, and `moment` is the time of its data. Both may still contain
+   * control characters.
    */
   readonly title: string;
   readonly moment: string;
@@ -56,7 +57,7 @@ export interface MapInput extends Scene {
   readonly towns?: readonly Town[];
 }
 
-/** Finds the positions of bicycles and counts them by state. */
+/** Collects the positions of bicycles, and counts the bicycles by state. */
 export function sceneOf(bicycles: Iterable<Bicycle>): Scene {
   const all = [...bicycles];
   const counter = openCounter(['state'], 0);

@@ -39,8 +39,8 @@ const BRAILLE_START = 0x2800;
 const REACH_DOTS = 4;
 const REACH_CELLS = 2;
 /**
- * When there is less than one bicycle in this many cells, each bicycle is drawn as a separate
- * character, because a single Braille dot is hard to see.
+ * If there is less than one bicycle in this many cells, each bicycle is drawn as a whole character,
+ * because a single Braille dot is hard to see.
  */
 const CELLS_A_SIGN = 8;
 
