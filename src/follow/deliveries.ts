@@ -68,7 +68,7 @@ export async function openDeliveries(context: Context, options: DeliveriesOption
   };
 }
 
-/** Opens one receiver, with its queue and its notices. */
+/** Opens one receiver, which is a command or an address, with its queue and its notices. */
 function openReceiver(
   context: Context,
   { flags, session, waiting, isKept, noun }: DeliveriesOptions,

@@ -110,7 +110,7 @@ export class Ledger implements FleetStore {
    * of the same version.
    */
   readonly isTable = true;
-  /** The loaded rows, least recently used first. */
+  /** The rows that were loaded from the database. The least recently used row comes first. */
   readonly #entries = new Map<string, Entry>();
   readonly #recent = new Map<string, Recent>();
   readonly #leaving = new Map<string, Leaving>();

@@ -711,8 +711,8 @@ class Search {
 
   /**
    * Inserts each waiting stop at the cheapest place. With `isRandom`, the stops are shuffled, or
-   * sorted by a criterion that is chosen at random. When many stops wait, only some of them are then
-   * tried.
+   * sorted by a criterion that is chosen at random. When many stops wait, only some of them are
+   * then tried.
    */
   #insertAbsent(isRandom: boolean): void {
     let waiting = this.#absent;

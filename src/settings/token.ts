@@ -137,7 +137,8 @@ async function openReader(place: TokenPlace, input: TokenInput): Promise<TokenRe
   const { kind, text, origin, refusalHint } = place;
   if (kind === 'command') return (await import('./token-command.js')).openCommand(place, input);
   if (kind === 'stored') return openRenewal(storedReader(place, input), place, input);
-  // An environment variable does not change while the program runs.
+  // An environment variable does not change while the program runs, so each read returns the same
+  // token.
   const readVariable = async () =>
     readToken(text, origin, refusalHint, input.secrets, lastingError);
   const read = kind === 'file' ? fileReader(place, input) : readVariable;

@@ -23,7 +23,7 @@ type Identity = { readonly [name: string]: string };
 /** The default method of an edit. When the service does not support PUT, PATCH is tried. */
 const USUAL_METHOD = 'PUT';
 
-/** Carries out the edits of a plan. Throws the errors of carryOut. */
+/** Carries out the edits of a plan. Throws the errors of `carryOut`. */
 export async function applyEdits(
   context: Context,
   { targets }: Pick<PlanFile, 'targets'>,

@@ -240,7 +240,7 @@ function elapsedMs(from: Happened, to: Happened): number {
   return to.monotonicMs - from.monotonicMs;
 }
 
-/** Ids with more characters than this are not compared as numbers. */
+/** Event ids that are longer than this are not compared as numbers. */
 const NUMBERED_ID_CHARACTERS = 100;
 
 /**
