@@ -51,13 +51,14 @@ function openWatch(luck: Luck, life: Life): Consumer {
     async judge({ service, waitMs }) {
       const made = service.made.filter(({ uuid }) => names.length === 0 || names.includes(uuid));
       const { removed } = service;
-      const { hasVersions, lagMs } = traits;
+      const { hasVersions, hasFuture, lagMs } = traits;
       const lateMs = (LATE_MS + waitMs) * SPEED;
       const history = {
         ...reader.history,
         made,
         removed,
         hasVersions,
+        hasFuture,
         lagMs,
         lateMs,
         isBounded,

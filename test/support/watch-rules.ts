@@ -131,7 +131,7 @@ function findRepeatedChanges(history: History): Faults {
       faults.push(`nothing happened, and ${id} was shown`);
     if (!isReal || lines.length === 1 || mayBeRepeated(id, lines, history)) continue;
     const hows = lines.map(({ how }) => how).join(', ');
-    faults.push(`change ${id} was shown ${lines.length} times: ${hows}`);
+    faults.push(`change ${id} of ${lines[0]?.uuid} was shown ${lines.length} times: ${hows}`);
   }
   return faults;
 }
