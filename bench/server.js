@@ -186,7 +186,8 @@ const take = (request, response) => {
     );
     return;
   }
-  if (url.pathname.startsWith('/alerts/')) return answer(200, page(1, 0, PAGE_SIZE));
+  // The bench needs only bicycles. Other lists, such as alerts and zones, are empty.
+  if (!url.pathname.startsWith('/bicycles/')) return answer(200, page(1, 0, PAGE_SIZE));
   const total = Number(url.searchParams.get('total') ?? wish.total ?? 20);
   const size = Number(url.searchParams.get('size') ?? wish.size ?? PAGE_SIZE);
   answer(200, page(Number(url.searchParams.get('page') ?? 1), total, size));

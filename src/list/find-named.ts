@@ -45,6 +45,13 @@ function readNamesOrRefusal(client: Client, kind: NamedKind): Promise<Names | un
   );
 }
 
+/** The maximum number of names in a list. They are in memory together, so there is a limit. */
+const MOST_NAMES = 50_000;
+
+/**
+ * Reads names until `isEnough` returns true. Throws a FleetError of kind `service` when the list
+ * has more than MOST_NAMES names.
+ */
 async function readAllNames(
   client: Client,
   { path, many, nameFields }: NamedKind,
@@ -61,6 +68,12 @@ async function readAllNames(
       if (uuid !== undefined) names.set(uuid, own as string[]);
     }
     if (isEnough(names)) break;
+    if (names.size > MOST_NAMES)
+      throw new FleetError(
+        'service',
+        `the list of ${many} has more than ${MOST_NAMES} items, too many to find a name`,
+        { hint: 'use a UUID in place of the name' },
+      );
   }
   return names;
 }

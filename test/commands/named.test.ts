@@ -132,3 +132,24 @@ test.each([
   const run = await fleet(words, { clock: openQuickClock(SLOW) });
   expect(run.stdout).toContain(`${uuid}\t${name}`);
 });
+
+test('stops reading a list of names that has no end', async () => {
+  let pages = 0;
+  const { url } = await openServer((response, request) => {
+    const at = request.page;
+    pages = Math.max(pages, at);
+    const results = Array.from({ length: 5_000 }, (_, index) => ({
+      uuid: `00000000-0000-4000-8000-${String(at * 5_000 + index).padStart(12, '0')}`,
+      name: `zone ${at} ${index}`,
+    }));
+    sendJson(response, 200, { count: 10_000_000, next: `${url}/zones/?page=${at + 1}`, results });
+  });
+  const run = await fleet(['bicycles', 'list', '--zone', 'Mitte'], {
+    env: { FLEET_BASE_URL: url },
+  });
+  expect(run.code).toBe(7);
+  expect(run.stderr).toBe(
+    'error: the list of zones has more than 50000 items, too many to find a name\nhint: use a UUID in place of the name\n',
+  );
+  expect(pages).toBeLessThan(15);
+});
