@@ -243,8 +243,7 @@ function readOutput({ output, file: path, ...rest }: GlobalFlags, command: Comma
     refuseDocumentFlags(document, flags);
     return { ...flags, document };
   }
-  if (output === 'md')
-    throw usageError('-o md is a format of reports only', 'use fleet report -o md');
+  if (output === 'md') throw usageError('only reports support -o md', 'use fleet report -o md');
   const picture = PICTURES.find((each) => each === output);
   // A map has its own file extensions, and results of jq are written without a format.
   const isNamed = flags.jq === undefined && command.name() !== MAP;

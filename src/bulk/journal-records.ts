@@ -364,7 +364,7 @@ function takeHeader(journal: Journal, record: JournalRecord, path: string): void
   const { fleet_journal: version, sum, ...binding } = record;
   if (version !== JOURNAL_VERSION) {
     throw usageError(
-      `the journal ${path} has version ${String(version)}, and this fleet reads version ${JOURNAL_VERSION}`,
+      `the journal ${path} has version ${String(version)}, and this version of fleet reads version ${JOURNAL_VERSION}`,
       'finish that run with the version of fleet that started it, or use a new file for --journal',
     );
   }

@@ -223,7 +223,7 @@ export async function readPlanFile(context: InputOptions, path: string): Promise
   const { format } = head;
   if (!Number.isInteger(format) || Number(format) < 1 || Number(format) > PLAN_FORMAT)
     throw usageError(
-      `the plan ${path} has format ${String(format)}, and this fleet reads format ${PLAN_FORMAT}`,
+      `the plan ${path} has format ${String(format)}, and this version of fleet reads format ${PLAN_FORMAT}`,
       'apply it with the version of fleet that wrote it, or write a new plan',
     );
   const checksum = checkSum(path, text);

@@ -54,7 +54,7 @@ export interface Batch {
   readonly waitedMs?: () => number;
 }
 
-/** Deletes at most this many rows of the history with one statement. */
+/** The maximum number of rows of the history that one statement deletes. */
 const PRUNED_ROWS = 10_000;
 
 /**

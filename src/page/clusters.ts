@@ -41,7 +41,7 @@ const ROW = 2 ** 26;
  */
 export function gather(bicycles: readonly PageBicycle[], worldPixels: number) {
   const placed = bicycles.filter(isPlaced);
-  // The world is cut in the widest range of longitudes without bicycles, at its eastern end. No
+  // The world is cut at the eastern end of the widest range of longitudes without bicycles. No
   // cluster extends across the cut.
   const seam = placed.length === 0 ? 0 : boundsOf(placed).west;
   const radius = pointPixels(Math.log2(worldPixels / TILE_PIXELS)) * MARK_RADIUS;

@@ -95,7 +95,7 @@ function methodsOf(handlers: Handlers): string[] {
   return Object.keys(handlers).flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
-/** The viewer of a request without a token, such as a login. */
+/** The user of a request that needs no token, such as the request of a login. */
 const NOBODY: Viewer = {
   ...{ role: 'renter', subject: '', organization: undefined, affiliations: {} },
   ...{ issuedAt: 0, expiresAt: Number.POSITIVE_INFINITY },

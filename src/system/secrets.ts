@@ -365,9 +365,8 @@ function findAll(
         if (isSought(word, original.slice(from, to))) ranges.push([from, to]);
       }
   };
-  // Counts a spelling only if the original text contains it with escapes, because spellings without
-  // escapes are hidden already. Otherwise the search would never end for a password `[hidden]`,
-  // which equals the replacement.
+  // Spellings without escapes are hidden already, so they are ignored here. Otherwise a password
+  // `[hidden]`, which equals the replacement, would be found and replaced again without end.
   findIn(spellings, (word, found) => word !== found);
   findIn(literalParts, () => true);
   return ranges;

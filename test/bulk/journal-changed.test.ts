@@ -106,7 +106,7 @@ describe('a run that was suspended between writing the journal and sending the r
     expect(code).toBe(10);
   });
 
-  test('a suspended run reports the suspension and sends each request once when it still owns its journal', async () => {
+  test('a run that was suspended, and that no other run replaced meanwhile, reports this and sends each request once', async () => {
     const path = newJournal();
     const { act, posts } = await openService();
     const { code, stderr } = await act([A, B, '--journal', path, '--concurrency', '1'], {

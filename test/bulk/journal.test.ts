@@ -164,7 +164,7 @@ describe('reading a journal', () => {
   test.each([1, 2, 'x'])('the error for a journal of version %j names this version', (version) => {
     const text = `${JSON.stringify({ fleet_journal: version, command: 'bicycles act' })}\n`;
     expect(() => readJournal(Buffer.from(text), 'j')).toThrow(
-      `the journal j has version ${version}, and this fleet reads version 3`,
+      `the journal j has version ${version}, and this version of fleet reads version 3`,
     );
   });
 

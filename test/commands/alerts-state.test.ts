@@ -108,7 +108,7 @@ function follow(plan: Partial<AlertsPlan> = {}, known = openKnownAlerts(), marks
 const down = new FleetError('network', 'connection refused');
 
 describe('the alerts that a watch shows', () => {
-  test('shows the alerts of one read of the list from oldest to newest', () => {
+  test('shows the alerts of a list from oldest to newest', () => {
     const { read } = follow();
     read([]);
     expect(read([item('c', 2), item('b', 1), item('a', 0)])).toEqual(['a new', 'b new', 'c new']);

@@ -173,23 +173,26 @@ describe('the page', () => {
     expect(text).toContain("default-src 'none'");
   });
 
-  test.each([390, 1280])('the page of the rounds fits a window of %i pixels', async (width) => {
-    if (browser === undefined) return;
-    await written(TWO_VANS, 'page.html');
-    const page = await browser.newPage({ viewport: { width, height: 800 } });
-    const complaints: string[] = [];
-    page.on('console', (message) => complaints.push(message.text()));
-    await page.goto(`file://${join(folder, 'page.html')}`);
-    const sizes = await page.evaluate(
-      `[document.documentElement.scrollWidth, ...[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)]`,
-    );
-    expect(sizes).toEqual([width, 0, 0, 0]);
-    expect(await page.locator('section.van svg text').first().textContent()).toBe('1');
-    expect(complaints).toEqual([]);
-    await page.close();
-  });
+  test.each([390, 1280])(
+    'the HTML page of `fleet rounds` fits a window of %i pixels',
+    async (width) => {
+      if (browser === undefined) return;
+      await written(TWO_VANS, 'page.html');
+      const page = await browser.newPage({ viewport: { width, height: 800 } });
+      const complaints: string[] = [];
+      page.on('console', (message) => complaints.push(message.text()));
+      await page.goto(`file://${join(folder, 'page.html')}`);
+      const sizes = await page.evaluate(
+        `[document.documentElement.scrollWidth, ...[...document.querySelectorAll('.scroll')].map((each) => each.scrollWidth - each.clientWidth)]`,
+      );
+      expect(sizes).toEqual([width, 0, 0, 0]);
+      expect(await page.locator('section.van svg text').first().textContent()).toBe('1');
+      expect(complaints).toEqual([]);
+      await page.close();
+    },
+  );
 
-  test('prints one page for each van on paper', async () => {
+  test('prints the tour of each van on its own sheet of paper', async () => {
     if (browser === undefined) return;
     await written(TWO_VANS, 'print.html');
     const page = await browser.newPage();

@@ -127,7 +127,7 @@ async function login({ baseUrl, sseUrl }: Sandbox, env: NodeJS.ProcessEnv): Prom
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-test('the systemd unit for alerts handles each alert once across kill -9 and an outage, and stops when its token expired', () =>
+test('the systemd unit for alerts handles each alert once in spite of kill -9 and an outage, and stops when its token has expired', () =>
   withLogin(async (sandbox, env) => {
     const raised: string[] = [];
     const raise = () => {

@@ -91,7 +91,7 @@ test('stops at the first page without new or changed alerts', async () => {
   expect((await read(list, { known, untilKnown: true })).pages).toHaveLength(2);
 });
 
-test('does not return an alert again that a new alert moved to the next page', async () => {
+test('does not return an alert twice when a new alert moves it to the next page', async () => {
   const list = openList(15, { change: onceAfter(1, () => list.names.unshift('new')) });
   const { pages } = await read(list);
   expect(pages.flat()).toEqual(Array.from({ length: 15 }, (_, index) => `alert-${index}`));

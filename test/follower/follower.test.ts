@@ -333,7 +333,7 @@ test.each([
   },
 );
 
-test('prefers the first list to a repeated message that is older', () => {
+test('keeps the data of the first list when a repeated message is older', () => {
   const { follower, happened, take, wholePage, state } = openFollower(['t']);
   take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {} }, 0);
   follower.merge('a', bicycle('rented', -600), happened('t', 1));
@@ -539,7 +539,7 @@ test.each([
   expect(notices).toHaveLength(1);
 });
 
-test('accepts a lower version of a bicycle in the same second when the list shows it for minutes', () => {
+test('accepts a lower version with an equal time after the list has shown it for minutes', () => {
   const { follower, connect, wholePage, lose, page, happened, state } = openFollower(['t']);
   const versioned = (to: string, seconds: number, number: number): Bicycle => ({
     ...bicycle(to, seconds),

@@ -134,7 +134,7 @@ describe('the list after a gap', () => {
     expect(compare({ uuid: OTHER, state: 'lost' })).toEqual(unknown);
   });
 
-  test('reports an unknown bicycle as new when the whole fleet was known', () => {
+  test('reports an unknown bicycle as new when fleet had read the whole list before', () => {
     const { knowledge, compare } = afterGap();
     knowledge.setWhole();
     expect(compare({ uuid: OTHER, state: 'lost' })).toMatchObject({

@@ -338,7 +338,7 @@ it.each([
 describe('the organizations of a token', () => {
   const [A, B] = ['0f8fad5b-d9cb-469f-a165-70867728950e', '7c9e6679-7425-40de-944b-e07fc1f90ae7'];
 
-  it('the organizations of a token are those of its claim affs, without duplicates', () => {
+  it('reads the organizations of a token from its claim `affs`, without duplicates', () => {
     const affs = {
       [A]: ['admin'],
       [B.toUpperCase()]: [],

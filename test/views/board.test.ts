@@ -390,7 +390,7 @@ describe('dialogs', () => {
     ...({ type: 'ask', uuids: ['a', 'b'], transition: 'put_in_maintenance', question } as const),
     ...{ proof: undefined, typed: '' },
   };
-  test.each([60, 80, 140])('a question above the footer is complete at %i columns', (width) => {
+  test.each([60, 80, 140])('shows the whole question above the footer at %i columns', (width) => {
     const lines = draw(width, 20, { view: { ...VIEW, dialog: ask } });
     expect(lines).toHaveLength(20);
     expect(lines.join(' ').replace(/\s+/g, ' ')).toContain(question);

@@ -154,8 +154,8 @@ function openWriter({ path, clock, all }: AlertsLogOptions, claim: Claim) {
       try {
         append([{ released: claim.claim }]);
       } catch {
-        // Releasing the log fails when another process has taken it over. The error is ignored,
-        // because the log is then already free for that process.
+        // The append fails when another process has taken over the log. The error is ignored,
+        // because this process then has no lock to release.
       }
       closeFile();
     },

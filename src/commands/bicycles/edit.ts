@@ -40,7 +40,7 @@ export async function editBicycles(
   if (texts.length > (isDash ? 1 : 0) && (isDash || options.from !== undefined))
     throw usageError(
       `${isDash ? '"-"' : '--from'} cannot be combined with other bicycles`,
-      'put all of them into the input',
+      'put all bicycles into the input',
     );
   const source = readInputSource(options, isDash);
   await refuseIfReadOnly(context, options);

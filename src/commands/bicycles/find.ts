@@ -134,7 +134,7 @@ export async function lookUp(
   const matches = openMatches(text);
   const begun = await findByPrefix<Bicycle>(client, { ...list, query: scope }, text);
   for (const item of begun.values()) matches.addByPrefix(item);
-  // A shorter beginning of a UUID could also be a part of another bicycle's name.
+  // A shorter prefix of a UUID could also be a part of another bicycle's name.
   if (begun.size > 0 && text.length >= CERTAIN_PREFIX_DIGITS) return matches.closest();
   // A service may compare texts byte by byte. When one Unicode form finds nothing, the other forms
   // are tried.

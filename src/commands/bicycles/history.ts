@@ -183,7 +183,7 @@ async function explainMissing(
     return new FleetError('not-found', `the bicycle ${uuid} was deleted, or you have no access`, {
       status: refusal?.status,
       trace: refusal?.trace,
-      hint: 'a mirror remembers deleted bicycles: fleet mirror run',
+      hint: 'a mirror remembers deleted bicycles; to start one, run: fleet mirror run',
     });
   return new FleetError('not-found', `this service lists no transitions of ${uuid}`, {
     hint: mirror,

@@ -129,7 +129,7 @@ function requireFlag(command: Command, flag: string): Option {
     throw usageError(
       `--${flag} cannot have a default`,
       PLACE_FLAGS.includes(flag)
-        ? 'the service of all commands is set with "fleet profile use" or "fleet config set base_url"'
+        ? 'set the service for all commands with "fleet profile use" or "fleet config set base_url"'
         : 'type flags that skip a question, choose a change or overwrite a file in each command line',
     );
   const option = findFlag(command, flag);

@@ -63,7 +63,7 @@ export async function showFleetReport(context: Context, options: ReportOptions):
 /** A current mirror is a few seconds behind. A shorter delay than this causes no notice. */
 const USUAL_DELAY_MS = 30_000;
 
-/** Limits the period to the time for which the mirror has certain data. */
+/** Limits the period to the time for which the data of the mirror is complete. */
 async function fitPeriod(
   mirror: Mirror,
   { fromMs, untilMs }: Interval,
