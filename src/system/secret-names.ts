@@ -4,6 +4,9 @@
 const SECRET_WORDS =
   /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt)(?![a-z])|-auth$|api-?key|-key$/;
 
+/** Matches names of tokens that only mark a position in a list. They are not secrets. */
+const POSITION_TOKEN = /(?:^|-)(?:page|next|prev|previous|continuation|sync|cursor)-?token$/;
+
 /** The maximum length of a name. A longer text is data. */
 const LONGEST_NAME = 100;
 
@@ -14,5 +17,5 @@ export function isSecretName(name: string): boolean {
     .replace(/([a-z0-9])([A-Z])/g, '$1-$2')
     .replace(/[_\s]/g, '-')
     .toLowerCase();
-  return SECRET_WORDS.test(words);
+  return SECRET_WORDS.test(words) && !POSITION_TOKEN.test(words);
 }

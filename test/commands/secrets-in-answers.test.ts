@@ -157,7 +157,8 @@ test('`api` quotes the answer to a request whose names only resemble those of se
   const { url } = await openServer((response) => {
     response.writeHead(400, { 'Content-Type': 'application/json' }).end('{"detail": "no"}');
   });
-  for (const name of ['key', 'author', 'keyboard', 'spin', 'design', 'opinion']) {
+  const names = ['key', 'author', 'keyboard', 'spin', 'design', 'page_token', 'nextToken'];
+  for (const name of names) {
     const run = await runFleet(['api', '/x/', '-f', `${name}=1`], {
       env: { FLEET_BASE_URL: url, FLEET_TOKEN: TOKEN },
     });
