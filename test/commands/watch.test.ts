@@ -152,10 +152,10 @@ describe('`watch` after a gap', () => {
 
   test.each([1, 2, 3, 9])('draws the board on a terminal of %i columns', async (columns) => {
     const signals = new EventEmitter();
-    setTimeout(() => signals.emit('SIGINT'), 500);
     const got = await watch([find().organization, '--live'], {
       signals,
       terminal: { columns, rows: 24 },
+      onStdout: () => signals.emit('SIGINT'),
     });
     expect([got.code, got.stderr]).toEqual([130, expect.not.stringContaining('error')]);
   });

@@ -18,13 +18,13 @@ export async function openTestClient(
   options: Partial<ClientOptions> = {},
   env: NodeJS.ProcessEnv = {},
 ): Promise<TestClient> {
-  const network = await openNetwork(env, options.timeoutMs ?? 5_000, openSecrets());
+  const network = await openNetwork(env, options.timeoutMs ?? 60_000, openSecrets());
   onTestFinished(() => network.close());
   const said: string[] = [];
   const client = openClient({
     baseUrl: new URL(baseUrl),
     apiVersion: '1.0',
-    timeoutMs: 5_000,
+    timeoutMs: 60_000,
     retries: 3,
     network,
     token: { get: async () => 'secret-token', renew: async () => undefined },
