@@ -6,7 +6,7 @@ import { isUuid, wholeUuid } from '../src/api/links.js';
 import { holdsSecret } from '../src/commands/api/secret-fields.js';
 import { errorJson, errorLines } from '../src/errors.js';
 import { answerFailure, readErrorBody } from '../src/http/failure.js';
-import { redact, redactQuery, traceOf } from '../src/http/headers.js';
+import { redact, redactAddress, traceOf } from '../src/http/headers.js';
 import { readJson } from '../src/http/json.js';
 import { readRetryAfter } from '../src/http/retry.js';
 import { foreignText, htmlTitle, isHtml } from '../src/http/server-text.js';
@@ -212,7 +212,8 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   isHtml: (text) => isHtml(text, text),
   traceOf: (text) => traceOf({ [`x-${text}-requestid`]: text, [text]: text }),
   redact: (text) => redact({ [text]: text }),
-  redactQuery: (text) => redactQuery(`?token=${text}`),
+  redactAddress: (text) => redactAddress(`?token=${text}`),
+  'redactAddress of a user name': (text) => redactAddress(`//${text}`),
   hideTyped: (text) => hideTyped([text])(text),
   hideInOutput,
   hideInSetting,

@@ -98,6 +98,22 @@ describe('promise 2: the token is sent only to the configured service', () => {
   );
 });
 
+test.each([
+  ['the signature', 'https://bucket.example/a.csv?X-Amz-Signature=S3-cret&X-Amz-Expires=60'],
+  ['the token in the fragment', 'https://login.example/#access_token=S3-cret&expires_in=60'],
+  ['the password', 'https://ann:S3-cret@files.example/a.csv'],
+])('hides %s in the address of a redirect', async (_name, location) => {
+  const { url } = await openServer((response) => sendJson(response, 302, '', { location }));
+  const lines = ['api /export/', 'bicycles list --json', 'doctor', 'doctor --json'];
+  for (const line of [...lines, 'watch --topic x --for 1s --quiet']) {
+    const { stdout, stderr } = await runAt(url, line, { FLEET_SSE_URL: url });
+    const shown = stdout + stderr;
+    expect([line, shown]).toEqual([line, expect.stringContaining(new URL(location).host)]);
+    expect([line, shown]).toEqual([line, expect.stringContaining('[hidden]')]);
+    expect([line, shown]).toEqual([line, expect.not.stringContaining('S3-cret')]);
+  }
+});
+
 test('escapes hostile text in an error on a terminal', async () => {
   const { url } = await openServer((response) =>
     sendJson(

@@ -3,7 +3,7 @@
 import { type ErrorKind, FleetError } from '../errors.js';
 import { isObject, JsonError, parseJson } from '../json/parse.js';
 import { DEADLINE_CODE, type ExchangeError, type Headers } from './exchange.js';
-import { traceOf } from './headers.js';
+import { redactAddress, traceOf } from './headers.js';
 import { isFromGateway, isTlsCode, isUnknownOutcome } from './retry.js';
 import { cutTo, describeHtml, foreignText, isHtml } from './server-text.js';
 
@@ -207,7 +207,7 @@ function redirectFailure(
     location !== undefined &&
     URL.canParse(location, url) &&
     new URL(location, url).pathname === `${url.pathname}/`;
-  const where = location === undefined ? '' : ` to ${foreignText(location)}`;
+  const where = location === undefined ? '' : ` to ${foreignText(redactAddress(location))}`;
   const outcome = isChange === true ? `; ${UNKNOWN_OUTCOME}` : '';
   const message = `the service redirects ${subject}${where}, and it is not followed${outcome}`;
   const check =

@@ -48,13 +48,24 @@ const TRACE_NAMES = ['-from', '-requestid', '-version'] as const;
 const SECRET_HEADERS =
   /auth(?!enticate|ority)|cookie|token|secret|api-?key|-key$|passw|session|signature|jwt/i;
 
-/** Matches query parameters whose names show that their values are secret. */
+/**
+ * Matches parameters of a query or a fragment whose names show that their values are secret. A
+ * login page returns a token in the fragment.
+ */
 const SECRET_PARAMETER =
-  /([?&][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|signature|(?<![a-z])sig)=)[^&#]*/gi;
+  /([?&#][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|signature|(?<![a-z])sig)=)[^&#]*/gi;
 
-/** Hides secret query parameters in an address, for `--verbose` and `--trace`. */
-export function redactQuery(address: string): string {
-  return address.replace(SECRET_PARAMETER, (_, before: string) => before + HIDDEN);
+/** Matches the user name and password in an address. */
+const USER_INFO = /\/\/[^/?#\s@]{1,500}@/g;
+
+/**
+ * Hides the password and the secret parameters in an address, for `--verbose`, `--trace` and errors
+ * about redirects. A service redirects to a file with a signature that anybody can use.
+ */
+export function redactAddress(address: string): string {
+  return address
+    .replace(USER_INFO, `//${HIDDEN}@`)
+    .replace(SECRET_PARAMETER, (_, before: string) => before + HIDDEN);
 }
 
 /** Hides secrets in the names and values of headers. */
@@ -69,7 +80,7 @@ export function redact(headers: Headers): Headers {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [
       name,
-      SECRET_HEADERS.test(name) ? HIDDEN : redactQuery(value),
+      SECRET_HEADERS.test(name) ? HIDDEN : redactAddress(value),
     ]),
   );
 }

@@ -2,7 +2,7 @@
 // objects with `--json`.
 
 import type { HttpLog } from '../http/client.js';
-import { redact, redactQuery, traceOf } from '../http/headers.js';
+import { redact, redactAddress, traceOf } from '../http/headers.js';
 import { clean, escapeJson } from '../terminal/clean.js';
 
 /** Bodies that are longer than this are cut by `--verbose`. */
@@ -33,7 +33,7 @@ export function openHttpLog(
     request(method, url, headers, body) {
       if (verbose !== true) return;
       const shown = redact(headers);
-      const address = redactQuery(url.href);
+      const address = redactAddress(url.href);
       const end = (body?.length ?? 0) > BODY_LENGTH_CHARACTERS ? '…' : '';
       const sent = body === undefined ? {} : { body: body.slice(0, BODY_LENGTH_CHARACTERS) + end };
       const lines = [
@@ -44,7 +44,7 @@ export function openHttpLog(
       print('request', { method, url: address, headers: shown, ...sent }, lines);
     },
     response(method, url, status, headers, milliseconds) {
-      const where = { method, url: redactQuery(url.href), status, milliseconds };
+      const where = { method, url: redactAddress(url.href), status, milliseconds };
       if (trace === true) {
         const { from, requestId, version } = traceOf(headers);
         const record = {
@@ -54,7 +54,7 @@ export function openHttpLog(
           version: version ?? null,
         };
         print('trace', record, [
-          `trace: ${method} ${redactQuery(url.pathname + url.search)} ${status} in ${milliseconds} ms, from ${from ?? '-'}, request ${requestId ?? '-'}, version ${version ?? '-'}`,
+          `trace: ${method} ${redactAddress(url.pathname + url.search)} ${status} in ${milliseconds} ms, from ${from ?? '-'}, request ${requestId ?? '-'}, version ${version ?? '-'}`,
         ]);
       }
       if (verbose !== true) return;

@@ -8,6 +8,7 @@ import { ANONYMOUS, fixedToken } from '../../context.js';
 import { asFleetError } from '../../errors.js';
 import { type Client, joinUrl } from '../../http/client.js';
 import { answerFailure } from '../../http/failure.js';
+import { redactAddress } from '../../http/headers.js';
 import { readPage } from '../../http/pages.js';
 import { answeredAtMs } from '../../http/retry.js';
 import { describeHtml, foreignText, isHtml } from '../../http/server-text.js';
@@ -171,7 +172,9 @@ async function judgePrefix(
   const location = headers['location'];
   let what = status === 200 ? 'something that is not a list' : `${status}`;
   if (isHtml(text, headers['content-type'])) what = describeHtml(text);
-  if (location !== undefined && status !== 200) what = `a redirect to ${foreignText(location)}`;
+  if (location !== undefined && status !== 200) {
+    what = `a redirect to ${foreignText(redactAddress(location))}`;
+  }
   const other = await findPrefix(baseUrl, (variant) => ask(known, variant));
   known.context.signal.throwIfAborted();
   const found = `${showAddress(baseUrl)} answers ${what} instead of bicycles`;
