@@ -19,6 +19,14 @@ const NAMED_VALUE = new RegExp(
   String.raw`(?<![\w-])${SECRET_NAME}["']?\s{0,9}[=:]\s{0,9}["']?(?:(?:jwt|bearer|basic)\s{1,9})?([^\s"'&,;}#]+)`,
   'gi',
 );
+/**
+ * Matches a whole word, such as `--password=VALUE` or the header `X-Api-Key: VALUE`. The value ends
+ * with the word, so it can contain spaces and punctuation.
+ */
+const NAMED_WORD = new RegExp(
+  String.raw`^${SECRET_NAME}\s{0,9}[=:]\s{0,9}(?:(?:jwt|bearer|basic)\s{1,9})?([^]+)$`,
+  'i',
+);
 /** Captures the password in `USER:PASSWORD@HOST`, and a key without a password in `//KEY@HOST`. */
 const PASSWORDS = [/:([^\s:/@]+)@/g, /\/([^\s:/@]+)@/g, /:\/\/[^\s:@/]*:(\S+)@/g];
 const PLAIN_WORD = /^(?:true|false|null|none)$/i;
@@ -30,15 +38,17 @@ const PLAIN_WORD = /^(?:true|false|null|none)$/i;
 export function hideTyped(words: readonly string[]): (text: string) => string {
   const found = words.flatMap((word, at) => {
     const isOfFlag = SECRET_FLAG.test(words[at - 1] ?? '') && !/^-|[:/]/.test(word);
-    return isOfFlag ? [word] : secretsIn(word.slice(0, SEARCHED_CHARACTERS));
+    return isOfFlag ? [word] : secretsInWord(word.slice(0, SEARCHED_CHARACTERS));
   });
-  const secrets = longestFirst(longestFirst(found).flatMap((secret) => [secret, inUrl(secret)]));
+  const secrets = longestFirst(longestFirst(found).flatMap(spellingsOf));
   return (text) => hideAll(text, secrets);
 }
 
 /** Hides the secrets in the text of a setting, which can be a command line of the operator. */
 export function hideInSetting(text: string): string {
-  return hideTyped([text, ...text.slice(0, SEARCHED_CHARACTERS).split(/\s+/)])(text);
+  const searched = text.slice(0, SEARCHED_CHARACTERS);
+  const hidden = hideAll(text, longestFirst(secretsIn(searched)));
+  return hideTyped(searched.split(/\s+/))(hidden);
 }
 
 /** Matches `token: expired` in a message. A value in quotes or with a digit may be a secret. */
@@ -96,6 +106,12 @@ function hideAll(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, HIDDEN), text);
 }
 
+/** Returns the secrets in a word of the command line, or in the value of a variable. */
+function secretsInWord(word: string): string[] {
+  const value = NAMED_WORD.exec(word)?.[1];
+  return value === undefined ? secretsIn(word) : [value, ...secretsIn(word)];
+}
+
 /** Returns the secrets in a text, without the values of names that `ignored` matches. */
 function secretsIn(text: string, ignored?: RegExp): string[] {
   const captured = [NAMED_VALUE, ...PASSWORDS].flatMap((pattern) =>
@@ -104,6 +120,15 @@ function secretsIn(text: string, ignored?: RegExp): string[] {
     ),
   );
   return [...likelyTokensIn(text), ...captured];
+}
+
+/**
+ * Returns the forms in which a message can contain a typed secret: as it was typed, in a URL, in a
+ * suggested command line, and each of them in JSON.
+ */
+function spellingsOf(secret: string): string[] {
+  const texts = [secret, inUrl(secret), secret.replaceAll("'", "'\\''")];
+  return texts.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]);
 }
 
 /**

@@ -103,6 +103,30 @@ test.each([
   expect(stderr).not.toContain(PASSWORD);
 });
 
+describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
+  'errors do not repeat the password %s',
+  (password) => {
+    test.each([
+      ['auth', 'login', '--email', 'a@b.example', `--password=${password}`],
+      ['config', 'set', `token=${password}`],
+      ['api', '/x/', '-H', `X-Api-Key=${password}`],
+    ])('%s %s %s %s %s', async (...line) => {
+      for (const more of [[], ['--json']]) {
+        const { code, stderr } = await run([...line.filter(Boolean), ...more]);
+        expect([code, stderr]).toEqual([2, expect.stringContaining('[hidden]')]);
+        expect(stderr).not.toContain(password.slice(-4));
+      }
+    });
+  },
+);
+
+test('an error does not repeat the key in an address without a scheme', async () => {
+  const address = 'router.invalid/route?key=S3-cret';
+  const { code, stderr } = await run(['rounds', '--from', '52,13', '--router', address]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('--router must be')]);
+  expect(stderr).not.toContain('S3-cret');
+});
+
 test('errors still repeat values that are not secrets', async () => {
   for (const value of [
     'ann@example.org',

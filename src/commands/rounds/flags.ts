@@ -99,8 +99,9 @@ export function readServer(flag: string): (text: string) => URL {
   return (text) => {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol))
+      // The error does not quote the address, because it can contain a key.
       throw usageError(
-        `${flag} must be an http or https address, not "${text}"`,
+        `${flag} must be an http or https address`,
         'for example http://127.0.0.1:5000',
       );
     if (url.username + url.password !== '')
