@@ -92,11 +92,32 @@ function replaceJwts(text: string, replace: (token: string) => string): string {
 }
 
 /**
- * Whether a text that was typed in the wrong place may be a token. It may be one when it is a JWT
- * or contains 32 consecutive letters and digits.
+ * Whether a text that was typed in the wrong place may be a token. It may be one when it is a JWT,
+ * or contains 32 consecutive letters and digits or 32 random characters of URL-safe base64.
  */
 export function looksLikeToken(text: string): boolean {
-  return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text);
+  return isJwt(text) || /(?:[a-z0-9]{32})/i.test(text) || holdsUrlSafeToken(text);
+}
+
+/** Matches a word in the alphabet of URL-safe base64. */
+const URL_SAFE_WORD = /[\w-]{32,}/g;
+/** Matches each border between an upper-case letter, a lower-case letter and a digit. */
+const BORDER = /[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[a-zA-Z])/g;
+/**
+ * Random base64 has 0.6 borders for each character. A readable name, such as
+ * `Report-2026-11-29-Nordlicht-Bikes`, has fewer than 0.3.
+ */
+const LEAST_BORDERS_A_CHARACTER = 0.4;
+
+/** Whether a text contains a word that may be random bytes in URL-safe base64. */
+function holdsUrlSafeToken(text: string): boolean {
+  const words = text.match(URL_SAFE_WORD) ?? [];
+  return words.some((word) => {
+    // A UUID has as many borders, but no capital letters.
+    if (![/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word))) return false;
+    const borders = word.match(BORDER)?.length ?? 0;
+    return borders >= word.length * LEAST_BORDERS_A_CHARACTER;
+  });
 }
 
 /**

@@ -8,6 +8,7 @@ import { runFleet } from '../support/run.js';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.c2lnbmF0dXJlLW9mLWFubg';
 const KEY = '9944b09199c62bcf9418ad846dd0e4bbdfc6ee4b';
+const URL_SAFE = 'kQ9x_Vb-7TzLm2-RwY8pA_cD3eFgH-iJ4kLm5NoPqRs';
 
 const run = (line: readonly string[], env: NodeJS.ProcessEnv = {}) =>
   runFleet(line, { env: { FLEET_CONFIG_DIR: newFolder(), ...env } });
@@ -15,6 +16,7 @@ const run = (line: readonly string[], env: NodeJS.ProcessEnv = {}) =>
 describe.each([
   ['a JWT', JWT],
   ['a key', KEY],
+  ['a URL-safe token', URL_SAFE],
 ])('when a variable contains %s', (_name, token) => {
   test.each([
     'FLEET_TOKEN_FILE',
@@ -46,7 +48,7 @@ test('an error names a token file in a folder with a long name', async () => {
   expect(listed.stdout).toContain(path);
 });
 
-test.each([JWT, KEY])('refuses a new profile with the name %s', async (token) => {
+test.each([JWT, KEY, URL_SAFE])('refuses a new profile with the name %s', async (token) => {
   const { code, stderr } = await run(['config', 'set', 'retries', '2', '--profile', token]);
   expect([code, stderr]).toEqual([2, expect.stringContaining('looks like a token')]);
   expect(stderr).not.toContain(token);
@@ -55,6 +57,7 @@ test.each([JWT, KEY])('refuses a new profile with the name %s', async (token) =>
 describe.each([
   ['a JWT', JWT],
   ['a key', KEY],
+  ['a URL-safe token', URL_SAFE],
 ])('errors do not repeat %s', (_name, token) => {
   test.each([
     ['bicycles', 'list', '--profile', token],
@@ -129,6 +132,8 @@ test('an error does not repeat the key in an address without a scheme', async ()
 
 test('errors still repeat values that are not secrets', async () => {
   for (const value of [
+    'Report-2026-11-29-Nordlicht-Bikes-Berlin-Mitte',
+    'a1b2c3d4-e5f6-4a7b-8c9d-0e1f2a3b4c5d',
     'ann@example.org',
     'password_set=true',
     'token',
