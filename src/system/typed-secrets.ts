@@ -15,21 +15,30 @@ const SHORTEST = 4;
 /** Matches names that end with a word for a secret, such as `api_key`. Their values are hidden. */
 const SECRET_NAME = String.raw`[\w-]{0,40}(?:token|secret|password|passwd|passphrase|pwd|[-_]key|apikey|authorization|[-_]auth|cookie|signature|(?<![a-z])sig)`;
 const SECRET_FLAG = new RegExp(`^-{1,2}${SECRET_NAME}$`, 'i');
-const NAMED_VALUE = new RegExp(
-  String.raw`(?<![\w-])${SECRET_NAME}["']?\s{0,9}[=:]\s{0,9}["']?(?:(?:jwt|bearer|basic)\s{1,9})?([^\s"'&,;}#]+)`,
+const BEFORE_VALUE = String.raw`(?<![\w-])${SECRET_NAME}["']?\s{0,9}[=:]\s{0,9}`;
+const SCHEME = String.raw`(?:(?:jwt|bearer|basic)\s{1,9})?`;
+const NAMED_VALUE = new RegExp(`${BEFORE_VALUE}["']?${SCHEME}([^\\s"'&,;}#]+)`, 'gi');
+/** Matches the value up to the next space, because a secret can contain punctuation. */
+const NAMED_WHOLE_VALUE = new RegExp(`${BEFORE_VALUE}${SCHEME}([^\\s"'&]+)`, 'gi');
+/** Matches strings in quotes without anything between them, as a shell quotes a quote. */
+const QUOTED = String.raw`(?:"(?:\\[^]|[^"\\]){0,200}"|'[^']{0,200}'|\\')+`;
+const NAMED_QUOTED_VALUE = new RegExp(`${BEFORE_VALUE}(${QUOTED})`, 'gi');
+/** Matches `--password VALUE` in a command line. */
+const FLAG_VALUE = new RegExp(
+  String.raw`(?<!\S)-{1,2}${SECRET_NAME}\s{1,9}(${QUOTED}|[^\s"'./~-][^\s"']*)`,
   'gi',
 );
+/** Matches the line of a header in the output of `curl -v`. */
+const HEADER_LINE = new RegExp(String.raw`^[<>]\s{0,9}${SECRET_NAME}:\s{0,9}${SCHEME}(.+)$`, 'gi');
+const IN_TEXT = [NAMED_VALUE, NAMED_WHOLE_VALUE, NAMED_QUOTED_VALUE, FLAG_VALUE, HEADER_LINE];
 /**
  * Matches a whole word, such as `--password=VALUE` or the header `X-Api-Key: VALUE`. The value ends
  * with the word, so it can contain spaces and punctuation.
  */
-const NAMED_WORD = new RegExp(
-  String.raw`^${SECRET_NAME}\s{0,9}[=:]\s{0,9}(?:(?:jwt|bearer|basic)\s{1,9})?([^]+)$`,
-  'i',
-);
+const NAMED_WORD = new RegExp(String.raw`^${SECRET_NAME}\s{0,9}[=:]\s{0,9}${SCHEME}([^]+)$`, 'i');
 /** Captures the password in `USER:PASSWORD@HOST`, and a key without a password in `//KEY@HOST`. */
 const PASSWORDS = [/:([^\s:/@]+)@/g, /\/([^\s:/@]+)@/g, /:\/\/[^\s:@/]*:(\S+)@/g];
-const PLAIN_WORD = /^(?:true|false|null|none)$/i;
+const PLAIN_WORD = /^(?:true|false|null|none)[,;}\])]*$/i;
 
 /**
  * Returns a function that hides the secrets in these words. `words` are the arguments of the
@@ -51,8 +60,11 @@ export function hideInSetting(text: string): string {
   return hideTyped(searched.split(/\s+/))(hidden);
 }
 
-/** Matches `token: expired` in a message. A value in quotes or with a digit may be a secret. */
-const PROSE = /:\s+[A-Z]?[a-z]+[.!]?$/;
+/**
+ * Matches `token: expired` and `--token with` in a message. A value in quotes or with a digit may be
+ * a secret.
+ */
+const PROSE = /[:\w]\s+[A-Z]?[a-z]+[.,;:!?)]*$/;
 
 /**
  * Hides the likely tokens, the passwords in addresses and the values of names such as `api_key` in
@@ -114,12 +126,17 @@ function secretsInWord(word: string): string[] {
 
 /** Returns the secrets in a text, without the values of names that `ignored` matches. */
 function secretsIn(text: string, ignored?: RegExp): string[] {
-  const captured = [NAMED_VALUE, ...PASSWORDS].flatMap((pattern) =>
+  const captured = [...IN_TEXT, ...PASSWORDS].flatMap((pattern) =>
     Array.from(text.matchAll(pattern), ([match, secret = '']) =>
-      ignored?.test(match) === true ? '' : secret,
+      ignored?.test(match) === true ? '' : withoutQuotes(secret),
     ),
   );
   return [...likelyTokensIn(text), ...captured];
+}
+
+/** Removes the quotes around a single string. */
+function withoutQuotes(text: string): string {
+  return /^(["']).*\1$/s.test(text) ? text.slice(1, -1) : text;
 }
 
 /**

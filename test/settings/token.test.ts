@@ -289,6 +289,23 @@ describe('a token command', () => {
     ['+ echo q7Xw-Lk2_Vb93hTr-0pZs5Nd8_Yc4JmEa1', '+ echo [hidden]'],
     ['open https://id.example/q7Xw-Lk2_Vb93hTr-0pZs5Nd8_Yc4JmEa1', undefined],
     ['token: expired', undefined],
+    ['token: expired, log in', undefined],
+    ['pass --token with the value', undefined],
+    [
+      '+ vault login --password S3-cret -method=ldap',
+      '+ vault login --password [hidden] -method=ldap',
+    ],
+    ["+ vault login --password 'S3, cret#1'", "+ vault login --password '[hidden]'"],
+    [
+      `+ curl -d '{"password":"S3,cret#1"}' https://id.example/`,
+      `+ curl -d '{"password":"[hidden]"}' https://id.example/`,
+    ],
+    ["+ PASSWORD='S3 cret;1'", "+ PASSWORD='[hidden]'"],
+    [`+ PASSWORD='S3'"'"'s cret'`, "+ PASSWORD='[hidden]'"],
+    ['{"password": "S3\\"cret"}', '{"password": "[hidden]"}'],
+    ['password=S3,cret#1', 'password=[hidden]'],
+    ['> Cookie: theme=dark; sid=S3-cret', '> Cookie: [hidden]'],
+    ['{"token":null,"expires":60}', undefined],
   ])(
     'hides secrets in the line %s on the stderr of a token command, also in its error',
     async (line, shown = line) => {
