@@ -123,6 +123,12 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
   },
 );
 
+test('an error does not repeat a secret that was typed as the name of its variable', async () => {
+  const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
+  expect([code, stderr]).toEqual([3, expect.stringContaining('pass the name of a variable')]);
+  expect(stderr).not.toContain(PASSWORD);
+});
+
 test('an error does not repeat the key in an address without a scheme', async () => {
   const address = 'router.invalid/route?key=S3-cret';
   const { code, stderr } = await run(['rounds', '--from', '52,13', '--router', address]);

@@ -66,8 +66,14 @@ function readSecret({ io }: Context, { secretEnv }: ListenOptions): string | und
   if (secretEnv === undefined) return undefined;
   const secret = io.env[secretEnv];
   if (secret === undefined || secret === '') {
-    const problem = `the variable ${secretEnv} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`;
-    throw configError(problem, 'set it to the secret of the webhooks');
+    // The user may have typed the secret itself, so only the usual names of variables are quoted.
+    const name = /^[A-Z_][A-Z0-9_]*$/.test(secretEnv) ? ` ${secretEnv}` : '';
+    const problem = `the variable${name} of --secret-env is ${secret === '' ? 'empty' : 'not set'}`;
+    const hint =
+      name === ''
+        ? 'pass the name of a variable, and set the variable to the secret of the webhooks'
+        : 'set it to the secret of the webhooks';
+    throw configError(problem, hint);
   }
   io.secrets.add(secret);
   return secret;
