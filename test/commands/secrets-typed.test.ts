@@ -112,7 +112,7 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
     test.each([
       ['auth', 'login', '--email', 'a@b.example', `--password=${password}`],
       ['config', 'set', `token=${password}`],
-      ['api', '/x/', '-H', `X-Api-Key=${password}`],
+      ['bicycles', 'list', '--timezone', `X-Api-Key: ${password}`],
     ])('%s %s %s %s %s', async (...line) => {
       for (const more of [[], ['--json']]) {
         const { code, stderr } = await run([...line.filter(Boolean), ...more]);
@@ -126,6 +126,20 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
 test('an error does not repeat a secret that was typed as the name of its variable', async () => {
   const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
   expect([code, stderr]).toEqual([3, expect.stringContaining('pass the name of a variable')]);
+  expect(stderr).not.toContain(PASSWORD);
+});
+
+test.each([
+  ['-H', `X-Api-Key ${PASSWORD}`],
+  ['-H', PASSWORD],
+  ['-f', `password ${PASSWORD}`],
+  ['-F', PASSWORD],
+])('an error does not repeat the key in `api %s %s`', async (...flags) => {
+  const { code, stderr } = await run(['api', '/x/', ...flags], {
+    FLEET_TOKEN: JWT,
+    FLEET_BASE_URL: 'http://127.0.0.1:1',
+  });
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/a (?:field|header) must/)]);
   expect(stderr).not.toContain(PASSWORD);
 });
 

@@ -17,8 +17,16 @@ export interface Field {
 /** Splits `NAME=VALUE`. Throws a usage error for a text that is not of this form. */
 export function splitField(field: string): readonly [name: string, value: string] {
   const equals = field.indexOf('=');
-  if (equals < 1) throw usageError(`a field must be NAME=VALUE, not "${field}"`);
+  if (equals < 1) throw usageError(`a field must be NAME=VALUE${notText(field)}`);
   return [field.slice(0, equals), field.slice(equals + 1)];
+}
+
+/**
+ * Returns the end of an error that quotes a typed text. Only a word of letters is quoted, because
+ * the text can be a key, or a name and its key without the `:` or `=` between them.
+ */
+function notText(text: string): string {
+  return /^[a-z-]{1,20}$/i.test(text) ? `, not "${text}"` : '';
 }
 
 export function textField(name: string, text: string): Field {
@@ -77,7 +85,7 @@ export function readHeaders(lines: readonly string[]): Record<string, string> {
     try {
       headers.append(name.trim(), VALUE.test(value) ? value : '\0');
     } catch {
-      throw usageError(`a header must have the form "Name: value", not "${line}"`);
+      throw usageError(`a header must have the form "Name: value"${notText(line)}`);
     }
     if (OURS.test(name.trim().toLowerCase()))
       throw usageError(
