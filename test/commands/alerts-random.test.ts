@@ -14,4 +14,5 @@ test.concurrent.each([
     expect(faults, stderr).toEqual([]);
     expect(versions).toBeGreaterThan(50);
   },
+  900_000,
 );

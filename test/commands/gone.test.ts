@@ -40,7 +40,8 @@ async function watchUntil(
 ) {
   const signals = new EventEmitter();
   let stderr = '';
-  return runFleet(['watch', ...args], {
+  // The clock runs faster than the service, so a usual time limit would be too short.
+  return runFleet(['watch', ...args, '--timeout', '6000'], {
     env: await environmentOf(sandbox),
     ...options,
     signals,

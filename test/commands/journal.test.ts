@@ -380,15 +380,14 @@ describe.concurrent('a second run with the same journal', () => {
       const stderr: string[] = [];
       const running = act(
         sandbox,
-        [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '15'],
+        [late, fresh, 'reserve', '--yes', '--journal', path, '--settle', '50'],
         {
           clock,
           terminal: { columns: 200 },
           onStderr: (text) => stderr.push(text),
         },
       );
-      while (!stderr.join('').includes('(--settle)'))
-        await new Promise((resolve) => setTimeout(resolve, 5));
+      await expect.poll(() => stderr.join('')).toContain('(--settle)');
       expect(sandbox.actionCount(fresh)).toBe(1);
       await arrive(sandbox, late, 'reserve');
       expect((await running).outcomes).toEqual({ [late]: 'done', [fresh]: 'done' });

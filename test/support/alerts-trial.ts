@@ -157,8 +157,8 @@ export async function runAlertsTrial(
   };
   const forwarded = () => new Set(receiver.asked.map(({ body }) => keyOf(JSON.parse(body))));
   const isDone = () => missing().length === 0 && [...hooked].every((key) => forwarded().has(key));
-  // A long queue with some refusals takes a while.
-  for (let looks = 0; looks < 900 && !isDone(); looks++) await pause(100);
+  // A long queue with some refusals takes a while, and much longer on a busy machine.
+  for (let looks = 0; looks < 6_000 && !isDone(); looks++) await pause(100);
   await Promise.race([Promise.all(posts), pause(5_000)]);
   await pause(1_500);
   isOver = true;
