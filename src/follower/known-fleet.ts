@@ -331,6 +331,8 @@ export class KnownFleet {
     const entry = this.store.get(uuid);
     this.time.learn(readTime(item.modified), now.monotonicMs);
     if (entry === undefined) return this.#meet(uuid, item, mark, now, origin);
+    if (entry.goneMs !== undefined && !this.#isBackInList(item, entry, now))
+      return { change: undefined, isUnknown: false, isUncertain: false, isStale: true };
     const before = entry.bicycle;
     const isMergedSince = entry.merged > askedAt;
     const isNews = this.#isNewer(item, entry, isMergedSince, now);
@@ -501,6 +503,17 @@ export class KnownFleet {
     // list may have been read before the message arrived.
     const isLater = (compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
     return isLater && this.time.isPlausible(readTime(item.modified), now.monotonicMs);
+  }
+
+  /**
+   * Whether a bicycle that was deleted is in the list again. Soon after the deletion, a list that
+   * lags can still contain the bicycle. Then only newer data of the bicycle shows that it came back.
+   */
+  #isBackInList(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const goneForMs = this.time.at(now.monotonicMs) - (entry.goneMs ?? 0);
+    if (goneForMs < 0 || goneForMs > LONGEST_LAG_MS) return true;
+    const order = this.#versionOrder(item, entry, now);
+    return (order ?? compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
   }
 
   /**

@@ -182,3 +182,21 @@ test('does not mark a bicycle as gone when a later message named it or when the 
   expect(store.meet(ofMechanic)).toEqual({ met: 2, missing: 1, known: 4 });
   expect(store.removeMissing(ofMechanic).map(({ uuid }) => uuid)).toEqual(['d']);
 });
+
+test('a list that still contains a deleted bicycle brings it back only with newer data or after two minutes', () => {
+  const knowledge = openKnowledge(at(0));
+  knowledge.learn(bicycle(1), at(1));
+  const { store } = knowledge;
+  store.beginList();
+  store.addListed(['x'], pass.pass);
+  expect(store.removeMissing(pass)).toHaveLength(1);
+  const compare = (item: Bicycle, seconds: number) =>
+    knowledge.compare(item, knowledge.mark(0), knowledge.merged, at(seconds));
+  expect(compare(bicycle(1), 30)).toMatchObject({ change: undefined, isStale: true });
+  expect(knowledge.get(UUID)).toBeUndefined();
+  expect(compare(bicycle(25), 40).change).toMatchObject({ kind: 'caught-up', before: undefined });
+  expect(knowledge.get(UUID)).toBeDefined();
+  store.removeMissing({ ...pass, pass: 2, started: at(50), serviceMs: START_MS + 50_000 });
+  expect(knowledge.get(UUID)).toBeUndefined();
+  expect(compare(bicycle(25), 171).change).toMatchObject({ kind: 'caught-up' });
+});

@@ -109,7 +109,10 @@ test('a deleted bicycle is restored by a newer message or a list, but not by a l
   expect(late).toEqual({ rows: [], changes: [] });
   const pushed = await record(database, { source: 'push', item, gone: true });
   expect(pushed.rows[0]?.['gone']).toBeNull();
-  const back = await record(database, { source: 'list', item: BEFORE, gone: true });
+  const lagging = await record(database, { source: 'list', item: BEFORE, gone: true });
+  expect(lagging).toEqual({ rows: [], changes: [] });
+  const newer = { ...BEFORE, ...MODIFIED };
+  const back = await record(database, { source: 'list', item: newer, gone: true });
   expect(back.rows[0]?.['gone']).toBeNull();
   expect(back.changes).toEqual([[RECEIVED, 'gone', JSON.stringify(GONE), 'null']]);
 });

@@ -104,12 +104,18 @@ function openReader(form: Form, lifeMs: () => number) {
       : line.includes('  late: ')
         ? 'late'
         : 'update';
-    shown.push({ id: charge, uuid: uuidAt(Number(name.slice(1))), how });
+    const uuid = uuidAt(Number(name.slice(1)));
+    shown.push({ id: charge, uuid, how, atMs: lifeMs() });
   };
   const readMessage = (line: string) => {
     const { message } = JSON.parse(line);
     if (message?.uuid !== undefined)
-      shown.push({ id: message.state_of_charge, uuid: message.uuid, how: 'update' });
+      shown.push({
+        id: message.state_of_charge,
+        uuid: message.uuid,
+        how: 'update',
+        atMs: lifeMs(),
+      });
   };
   const readRecord = (line: string) => {
     let record: { [field: string]: unknown };
@@ -130,6 +136,7 @@ function openReader(form: Form, lifeMs: () => number) {
         id: Number(bicycle.state_of_charge),
         uuid: String(bicycle.uuid ?? ''),
         how: 'caught-up',
+        atMs: lifeMs(),
       });
     } else if (event === 'resync' && 'pages' in record) {
       reports.push({
