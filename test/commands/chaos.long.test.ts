@@ -34,7 +34,8 @@ test.concurrent.each(ways)(
       const durationMs = (1 + (seed % LONGEST_MINUTES)) * 60_000;
       const { faults, stderr, changes, kills, peakMb, endMs } = await run({ seed, durationMs });
       wrong.push(...faults.map((fault) => `seed ${seed}: ${fault}`));
-      if (faults.length > 0) console.log(`seed ${seed} of ${name}:\n${stderr}`);
+      if (faults.length > 0)
+        console.log(`seed ${seed} of ${name}:\n${faults.join('\n')}\n${stderr}`);
       sums.changes += changes;
       sums.kills += kills;
       sums.peakMb = Math.max(sums.peakMb, Math.round(peakMb));
