@@ -387,7 +387,7 @@ async function killAndResume(
   const attempts: Attempt[] = [];
   let stops = 0;
   const killed = () => attempts.filter(({ code }) => code === null).length;
-  while (killed() < kills && attempts.length < kills * 8) {
+  while (killed() < kills && attempts.length < kills * 40) {
     const competitors = random() < 0.3 ? 2 : 1;
     // On a machine that kills slowly, runs end too early. In this case the campaign kills them at
     // their start, whatever work is left.
