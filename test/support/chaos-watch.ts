@@ -1,6 +1,7 @@
 // Runs `fleet watch` under failures and parses its lines or JSON about changes, gaps and readings.
 
 import type { Bicycle } from '../../src/api/bicycle.js';
+import { LONGEST_ASKED_PAUSE_MS } from '../../src/http/retry.js';
 import { type Consumer, pause, runChaos, type Trial, type Verdict } from './chaos.js';
 import { chooseTraits, type Life, type Luck, ORGANIZATION, uuidAt } from './chaos-service.js';
 import { judge, type Reading, type Removed, type Shown } from './watch-rules.js';
@@ -41,6 +42,14 @@ function openWatch(luck: Luck, life: Life): Consumer {
     end: ['SIGINT', 130],
     takeLine: reader.take,
     async settle(world) {
+      // A topic can still wait for minutes, because the service asked for a long pause.
+      const latestMs = life.now() + LONGEST_ASKED_PAUSE_MS + QUIET_END_MS;
+      while (
+        !world.service.isStanding() &&
+        world.program.code() === undefined &&
+        life.now() < latestMs
+      )
+        await pause(50);
       const startMs = life.now();
       while (
         world.program.code() === undefined &&
