@@ -2,6 +2,7 @@
 // least once and in order. A failing receiver does not delay the other one.
 
 import type { Context } from '../context.js';
+import { addAddressSecrets } from '../system/secrets.js';
 import { count } from '../terminal/count.js';
 import { showDuration } from '../terminal/time.js';
 import type { DeliveryFlags } from './delivery-flags.js';
@@ -9,7 +10,7 @@ import { type Attempt, openDeliveryQueue, type RetryPolicy } from './delivery-qu
 import { runCommand } from './exec.js';
 import type { Session } from './loop.js';
 import type { Channel, DeliveryMessage, WaitingMessages } from './message-store.js';
-import { addSecretsOf, postOnce } from './post.js';
+import { postOnce } from './post.js';
 import { renderPost } from './post-templates.js';
 import type { LogFields, Stderr } from './stderr.js';
 
@@ -199,7 +200,7 @@ async function openPost(context: Context, options: DeliveriesOptions, url: URL) 
   const { template } = options.flags;
   const dispatcher = (await context.network()).dispatcherTo(url);
   const title = `the post to ${url.origin}`;
-  addSecretsOf(url, context.io.secrets);
+  addAddressSecrets(url, context.io.secrets);
   return openReceiver(context, options, 'post', title, ({ json, notification }, signal) => {
     const post =
       template === undefined || notification === undefined

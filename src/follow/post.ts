@@ -5,7 +5,6 @@ import { readHead } from '../http/exchange.js';
 import type { Dispatcher } from '../http/network.js';
 import { readRetryAfter } from '../http/retry.js';
 import type { Clock } from '../system/clock.js';
-import type { Secrets } from '../system/secrets.js';
 import type { Attempt } from './delivery-queue.js';
 
 export interface PostOptions {
@@ -21,19 +20,6 @@ export interface PostOptions {
 const ANSWER_LIMIT_MS = 10_000;
 /** Client errors (4xx) after which a retry can succeed. */
 const PASSING_STATUSES: readonly number[] = [408, 425, 429];
-
-/**
- * Path segments with at least this many characters count as secret. Shorter ones are names, such as
- * `alerts`.
- */
-const SHORTEST_SECRET = 16;
-
-/** Hides the long parts of the address of a webhook or a server, because they are often its secret. */
-export function addSecretsOf(url: URL, secrets: Secrets): void {
-  for (const part of [...url.pathname.split('/'), url.search.slice(1)]) {
-    if (part.length >= SHORTEST_SECRET) secrets.add(part);
-  }
-}
 
 /**
  * Sends a message once. Never rejects. Any 2xx status counts as delivered, even when the body of

@@ -109,14 +109,20 @@ const BORDER = /[a-z](?=[A-Z\d])|[A-Z](?=[a-z\d])|\d(?=[a-zA-Z])/g;
  */
 const LEAST_BORDERS_A_CHARACTER = 0.4;
 
+/**
+ * Whether a word has lower-case letters, upper-case letters and digits. A UUID has no upper-case
+ * letters.
+ */
+export function mixesKinds(word: string): boolean {
+  return [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word));
+}
+
 /** Whether a text contains a word that may be random bytes in URL-safe base64. */
 function holdsUrlSafeToken(text: string): boolean {
   const words = text.match(URL_SAFE_WORD) ?? [];
   return words.some((word) => {
-    // A UUID has as many borders, but no capital letters.
-    if (![/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(word))) return false;
     const borders = word.match(BORDER)?.length ?? 0;
-    return borders >= word.length * LEAST_BORDERS_A_CHARACTER;
+    return mixesKinds(word) && borders >= word.length * LEAST_BORDERS_A_CHARACTER;
   });
 }
 
@@ -286,7 +292,7 @@ function isFoundInData(secret: string): boolean {
   return secret.length >= SHORTEST_IN_DATA && /[a-z]/i.test(secret);
 }
 
-function longestFirst(spellings: Iterable<string>): string[] {
+export function longestFirst(spellings: Iterable<string>): string[] {
   return [...spellings].sort((one, other) => other.length - one.length);
 }
 
@@ -496,4 +502,19 @@ function replaceRanges(text: string, ranges: readonly SecretRange[]): string {
     end = to;
   }
   return replaced + text.slice(end);
+}
+
+/**
+ * Parts of an address with at least this many characters count as secret. Shorter ones are names,
+ * such as `alerts`.
+ */
+const SHORTEST_IN_ADDRESS = 16;
+
+/**
+ * Adds the long parts of the address of a webhook or a server, because they are often its secret.
+ */
+export function addAddressSecrets({ pathname, search }: URL, secrets: Secrets): void {
+  for (const part of [...pathname.split('/'), search.slice(1)]) {
+    if (part.length >= SHORTEST_IN_ADDRESS) secrets.add(part);
+  }
 }

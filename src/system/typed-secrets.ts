@@ -2,7 +2,7 @@
 // values of names such as `api_key`. Secrets that the user typed are hidden on stderr, but not in
 // requests and results.
 
-import { HIDDEN, likelyTokensIn } from './secrets.js';
+import { HIDDEN, likelyTokensIn, longestFirst, mixesKinds } from './secrets.js';
 
 /**
  * Longer words are not searched, because they are texts or data, and the search would take too
@@ -49,14 +49,14 @@ export function hideTyped(words: readonly string[]): (text: string) => string {
     const isOfFlag = SECRET_FLAG.test(words[at - 1] ?? '') && !/^-|[:/]/.test(word);
     return isOfFlag ? [word] : secretsInWord(word.slice(0, SEARCHED_CHARACTERS));
   });
-  const secrets = longestFirst(longestFirst(found).flatMap(spellingsOf));
+  const secrets = chooseSecrets(chooseSecrets(found).flatMap(spellingsOf));
   return (text) => hideAll(text, secrets);
 }
 
 /** Hides the secrets in the text of a setting, which can be a command line of the operator. */
 export function hideInSetting(text: string): string {
   const searched = text.slice(0, SEARCHED_CHARACTERS);
-  const hidden = hideAll(text, longestFirst(secretsIn(searched)));
+  const hidden = hideAll(text, chooseSecrets(secretsIn(searched)));
   return hideTyped(searched.split(/\s+/))(hidden);
 }
 
@@ -75,7 +75,7 @@ export function hideInOutput(line: string): string {
     ...secretsIn(piece, PROSE),
     ...urlSafeTokensIn(piece),
   ]);
-  return hideAll(line, longestFirst(found));
+  return hideAll(line, chooseSecrets(found));
 }
 
 /** Matches a word in the alphabet of URL-safe base64. */
@@ -88,7 +88,7 @@ const URL_SAFE_WORD = /^["']?(?:[^\s"'=]{1,60}=)?["']?([\w-]{32,})["']?$/;
 function urlSafeTokensIn(text: string): string[] {
   return text.split(/[\s,;]+/).flatMap((word) => {
     const token = URL_SAFE_WORD.exec(word.slice(0, SEARCHED_CHARACTERS))?.[1] ?? '';
-    return [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(token)) ? [token] : [];
+    return mixesKinds(token) ? [token] : [];
   });
 }
 
@@ -106,12 +106,10 @@ export function holdsNamedSecret(text: string): boolean {
   return text.slice(0, SEARCHED_CHARACTERS).search(NAMED_VALUE) !== -1;
 }
 
-/** Returns the secrets that are hidden, the longest first. */
-function longestFirst(found: readonly string[]): string[] {
-  const secrets = new Set(
-    found.filter((secret) => secret.length >= SHORTEST && !PLAIN_WORD.test(secret)),
-  );
-  return [...secrets].sort((one, other) => other.length - one.length);
+/** Returns the values that are not too short or too common to be hidden, the longest first. */
+function chooseSecrets(found: readonly string[]): string[] {
+  const isSecret = (value: string) => value.length >= SHORTEST && !PLAIN_WORD.test(value);
+  return longestFirst(new Set(found.filter(isSecret)));
 }
 
 function hideAll(text: string, secrets: readonly string[]): string {

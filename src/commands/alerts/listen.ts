@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import type { Context } from '../../context.js';
 import { configError, reasonOf, usageError } from '../../errors.js';
 import type { Session } from '../../follow/loop.js';
-import { addSecretsOf } from '../../follow/post.js';
 import { chooseLines } from '../../follow/print.js';
 import { beginFollowing } from '../../follow/token-command-retry.js';
 import { hideInHeaders } from '../../http/headers.js';
@@ -14,6 +13,7 @@ import { isLoopback } from '../../http/loopback.js';
 import { scopeOf } from '../../list/organization.js';
 import { findStateFolder } from '../../settings/config-folder.js';
 import { makeFolder, OWN_FOLDER_MODE } from '../../system/folder.js';
+import { addAddressSecrets } from '../../system/secrets.js';
 import { count } from '../../terminal/count.js';
 import type { AlertsEvent } from './events.js';
 import type { ListenOptions } from './flags.js';
@@ -108,7 +108,7 @@ async function receive(
   const { clock } = context;
   const { forward: url } = options;
   const dispatcher = url && (await context.network()).dispatcherTo(url);
-  if (url !== undefined) addSecretsOf(url, context.io.secrets);
+  if (url !== undefined) addAddressSecrets(url, context.io.secrets);
   const said = new Map<number, number>();
   const receiver = await openReceiver({
     ...options,

@@ -5,11 +5,10 @@ import { findBelow, namesBelow, takesValue } from '../../cli/line.js';
 import { unknownWord } from '../../cli/nearest.js';
 import type { Context } from '../../context.js';
 import { configError, FleetError, messageOf, usageError } from '../../errors.js';
-import { addSecretsOf } from '../../follow/post.js';
 import { writeResult } from '../../list/output-file.js';
 import { findPlace } from '../../settings/config-folder.js';
 import { loadLineSettings, saveDefault } from '../../settings/store.js';
-import { openSecrets } from '../../system/secrets.js';
+import { addAddressSecrets, openSecrets } from '../../system/secrets.js';
 import { hideInSetting } from '../../system/typed-secrets.js';
 import { commandName, findFlag, isNeverDefault, PLACE_FLAGS } from '../alias/expand.js';
 
@@ -104,7 +103,7 @@ export async function defaultRows(env: NodeJS.ProcessEnv) {
 /** Flags whose value is the address of a webhook, which often contains its secret. */
 function hideInDefault(value: string): string {
   const secrets = openSecrets();
-  if (URL.canParse(value)) addSecretsOf(new URL(value), secrets);
+  if (URL.canParse(value)) addAddressSecrets(new URL(value), secrets);
   return secrets.hide(hideInSetting(value));
 }
 

@@ -2,7 +2,7 @@
 // version 1.
 
 import type { Context } from '../../context.js';
-import { addSecretsOf } from '../../follow/post.js';
+import { addAddressSecrets } from '../../system/secrets.js';
 import { count } from '../../terminal/count.js';
 import { openProgress } from '../../terminal/progress.js';
 import type { Spot } from './distances.js';
@@ -55,7 +55,7 @@ export async function readRouterMatrix(
   input: RouterInput,
 ): Promise<RouterMatrix | undefined> {
   const { router, spots, metres: straight, secondsPerMetre } = input;
-  addSecretsOf(router, context.io.secrets);
+  addAddressSecrets(router, context.io.secrets);
   const metres = new Int32Array(straight.length);
   const seconds = new Int32Array(straight.length);
   const blocks = blocksOf(spots.length);

@@ -1,7 +1,6 @@
 // Sends the stops to a VROOM server, which orders them into tours, and checks its answer.
 
 import type { Context } from '../../context.js';
-import { addSecretsOf } from '../../follow/post.js';
 import { isObject } from '../../json/parse.js';
 import {
   legMetres,
@@ -10,6 +9,7 @@ import {
   type Tours,
   tourSeconds,
 } from '../../rounds/solve.js';
+import { addAddressSecrets } from '../../system/secrets.js';
 import { askServer, codeFailure, quoteReason, ServerFailure } from './server-request.js';
 
 /** The time limit for the answer. */
@@ -26,7 +26,7 @@ export async function askSolver(
   problem: RoutingProblem,
 ): Promise<Tours | undefined> {
   const body = JSON.stringify(requestOf(problem));
-  addSecretsOf(solver, context.io.secrets);
+  addAddressSecrets(solver, context.io.secrets);
   try {
     const answer = await askServer(context, {
       url: solver,
