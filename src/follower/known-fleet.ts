@@ -512,19 +512,24 @@ export class KnownFleet {
   #isBackInList(item: Bicycle, entry: KnownBicycle, now: Moment): boolean {
     const goneForMs = this.time.at(now.monotonicMs) - (entry.goneMs ?? 0);
     if (goneForMs < 0 || goneForMs > LONGEST_LAG_MS) return true;
-    const order = this.#versionOrder(item, entry, now);
-    return (order ?? compareTimes(item.modified, entry.bicycle.modified) ?? 0) > 0;
+    return this.#isLater(item, entry, now);
   }
 
   /**
    * Whether a message is newer than the deletion of its bicycle. Older messages may arrive late.
    */
   #isBack(message: Bicycle, entry: KnownBicycle, now: Moment): boolean {
-    const { goneMs = 0, bicycle } = entry;
     const latestMs = latestOf(message.modified);
-    if (latestMs !== undefined && latestMs < goneMs) return false;
-    const order = this.#versionOrder(message, entry, now);
-    if (order !== undefined) return order > 0;
-    return (compareTimes(message.modified, bicycle.modified) ?? 0) > 0;
+    if (latestMs !== undefined && latestMs < (entry.goneMs ?? 0)) return false;
+    return this.#isLater(message, entry, now);
+  }
+
+  /**
+   * Whether a message or list item has a higher version than the known data. Without versions,
+   * whether it has a later `modified`.
+   */
+  #isLater(statement: Bicycle, entry: KnownBicycle, now: Moment): boolean {
+    const order = this.#versionOrder(statement, entry, now);
+    return (order ?? compareTimes(statement.modified, entry.bicycle.modified) ?? 0) > 0;
   }
 }
