@@ -185,21 +185,22 @@ function readNumberCell(
       'write it without thousands separators and units',
     );
   if (isSameNumber(number, present)) return before;
-  if (isScientificNumber(text))
-    throw usageError(
-      `${field} "${text}" is a shortened number: some digits are missing`,
-      TEXT_FORMAT_HINT,
-    );
+  if (isScientificNumber(text)) throw shortenedNumber(field, text);
   return toNumber(number);
+}
+
+/** Makes the error for a number of which Excel kept only some digits. */
+function shortenedNumber(field: string, text: string) {
+  return usageError(
+    `${field} "${text}" is a shortened number: some digits are missing`,
+    TEXT_FORMAT_HINT,
+  );
 }
 
 /** Refuses a number in scientific notation, because Excel has shortened a longer number to it. */
 export function refuseScientificNumber(field: string, text: string): void {
   if (NAME_FIELDS.includes(field) && isScientificNumber(text))
-    throw usageError(
-      `${field} "${text.trim()}" is a shortened number: some digits are missing`,
-      TEXT_FORMAT_HINT,
-    );
+    throw shortenedNumber(field, text.trim());
 }
 
 /** Returns the new value that an object of JSON or YAML sets. */
