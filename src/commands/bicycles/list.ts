@@ -11,7 +11,6 @@ import { uuidOfNamed } from '../../list/find-named.js';
 import { type ListPlan, printList } from '../../list/list.js';
 import { scopeOf } from '../../list/organization.js';
 import { sheetNameOf } from '../../list/sheet-name.js';
-import { notesOnUnknownWords } from '../../list/unknown-words.js';
 import { textOf } from '../../terminal/values.js';
 import { BICYCLES } from '../../views/bicycle.js';
 import { addDistance, distanceMetres, withDistance } from '../../views/distance.js';
@@ -80,6 +79,15 @@ function withBox(request: HttpRequest, box: Box): HttpRequest {
 }
 
 /**
+ * Returns a line about a state that is not documented. A service may have more states, so fleet
+ * does not refuse it.
+ */
+function noteOnState(state: string): string[] {
+  if (BICYCLE_STATES.some((documented) => documented === state)) return [];
+  return [`fleet does not know the state "${state}". Usual states: ${BICYCLE_STATES.join(', ')}`];
+}
+
+/**
  * Returns the plan of a filtered list of bicycles: the requests to send, and the filters that fleet
  * itself applies to the answers. Commands that count or draw bicycles use the plan too.
  */
@@ -126,7 +134,7 @@ export async function planBicycles(
     shape: { ...BICYCLES, sheetName: sheetNameOf(options) },
     requests,
     resource: BICYCLE,
-    emptyNotes: notesOnUnknownWords('state', state, BICYCLE_STATES),
+    emptyNotes: (state ?? []).flatMap(noteOnState),
     ...(boxes.length > 1 ? { pageNote: DATE_LINE_NOTE } : {}),
   };
   if (circle === undefined) return checks.length === 0 ? plan : { ...plan, keep };
