@@ -44,6 +44,7 @@ export function openHttpLog(
       print('request', { method, url: address, headers: shown, ...sent }, lines);
     },
     response(method, url, status, headers, milliseconds) {
+      if (trace !== true && verbose !== true) return;
       const where = { method, url: redactAddress(url.href), status, milliseconds };
       if (trace === true) {
         const { from, requestId, version } = traceOf(headers);
