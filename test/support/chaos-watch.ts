@@ -44,18 +44,12 @@ function openWatch(luck: Luck, life: Life): Consumer {
     async settle(world) {
       // A topic can still wait for minutes, because the service asked for a long pause.
       const latestMs = life.now() + LONGEST_ASKED_PAUSE_MS + QUIET_END_MS;
-      while (
-        !world.service.isStanding() &&
-        world.program.code() === undefined &&
-        life.now() < latestMs
-      )
-        await pause(50);
+      const wait = async (isWaiting: () => boolean) => {
+        while (world.program.code() === undefined && isWaiting()) await pause(50);
+      };
+      await wait(() => !world.service.isStanding() && life.now() < latestMs);
       const startMs = life.now();
-      while (
-        world.program.code() === undefined &&
-        life.now() < startMs + QUIET_END_MS + world.waitMs * SPEED
-      )
-        await pause(50);
+      await wait(() => life.now() < startMs + QUIET_END_MS + world.waitMs * SPEED);
     },
     async judge({ service, waitMs }) {
       const made = service.made.filter(({ uuid }) => names.length === 0 || names.includes(uuid));
