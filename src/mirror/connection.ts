@@ -8,6 +8,7 @@ import { type ConnectionOptions, createSecureContext } from 'node:tls';
 import { configError, messageOf, reasonOf } from '../errors.js';
 import { systemClock } from '../system/clock.js';
 import { openNamedFile } from '../system/named-file.js';
+import { holdsNamedSecret } from '../system/typed-secrets.js';
 import { homeOfUser, nameOfUser } from '../system/user.js';
 import { readAll } from '../terminal/stdin.js';
 import { isPort, postgresParameters } from './address.js';
@@ -50,8 +51,10 @@ export async function readConnection(
   const address: Named = postgresParameters(url) ?? {};
   const variable: Find = (name) => env[VARIABLES[name] ?? `PG${name.toUpperCase()}`] || undefined;
   const service = address['service'] ?? variable('service');
+  refuseSecrets((name) => ({ service, PGSERVICEFILE: env['PGSERVICEFILE'] })[name]);
   const section = service === undefined ? {} : await readService(service, env, signal);
   const find: Find = (name) => address[name] ?? section[name] ?? variable(name);
+  refuseSecrets(find);
   const user = find('user') ?? nameOfUser() ?? 'postgres';
   const database = find('dbname') ?? user;
   const servers: Server[] = [];
@@ -74,6 +77,30 @@ export async function readConnection(
     application_name: find('application_name') ?? 'fleet',
     options: find('options'),
   };
+}
+
+/** The settings whose values errors repeat. */
+const SHOWN_SETTINGS: readonly string[] = [
+  ...['service', 'PGSERVICEFILE', 'host', 'port', 'user', 'dbname', 'sslmode'],
+  ...['target_session_attrs', 'sslrootcert', 'sslcert', 'sslkey', 'passfile'],
+];
+/** Matches an address, and the text of a file such as a key, as it is or in base64. */
+const IS_ADDRESS_OR_TEXT = /:\/\/|[\r\n]|^LS0tLS1CRUdJTi/;
+
+/**
+ * Throws for a setting that contains more than its value: an address, several settings, or the
+ * content of a file instead of its path. Errors must not repeat it, because it can contain a
+ * password or a private key.
+ */
+function refuseSecrets(find: Find): void {
+  for (const name of SHOWN_SETTINGS) {
+    const value = find(name) ?? '';
+    if (!IS_ADDRESS_OR_TEXT.test(value) && !holdsNamedSecret(value)) continue;
+    throw configError(
+      `the setting "${name}" of PostgreSQL contains an address, several settings or the text of a file`,
+      'set each setting by its own variable, such as PGHOST and PGPASSWORD; PGSSLKEY and other files are paths',
+    );
+  }
 }
 
 /** A server, with the TLS settings to try. */

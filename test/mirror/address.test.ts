@@ -142,6 +142,38 @@ test.each([
 });
 
 test.each([
+  ['PGHOST', 'postgres://ann:S3-cret@db.example.com/fleet'],
+  ['PGDATABASE', 'postgres://ann:S3-cret@db.example.com/fleet'],
+  ['PGDATABASE', 'host=db.example.com password=S3-cret'],
+  ['PGUSER', 'postgres://ann:S3-cret@db.example.com/fleet'],
+  ['PGPORT', '5432 password=S3-cret'],
+  ['PGSSLMODE', 'require password=S3-cret'],
+  ['PGTARGETSESSIONATTRS', 'any password=S3-cret'],
+  ['PGSERVICE', 'postgres://ann:S3-cret@db.example.com/fleet'],
+  ['PGSERVICEFILE', '[fleet]\nhost=db.example.com\npassword=S3-cret'],
+  ['PGSSLKEY', '-----BEGIN PRIVATE KEY-----\nS3-cret\n-----END PRIVATE KEY-----\n'],
+  ['PGSSLKEY', Buffer.from('-----BEGIN PRIVATE KEY-----\nS3-cret').toString('base64')],
+])('rejects a secret in %s without repeating it', async (name, value) => {
+  const reading = readConnection('postgres://', { HOME: home, PGHOST: 'db', [name]: value });
+  await expect(reading).rejects.toMatchObject({
+    kind: 'config',
+    message: expect.not.stringContaining(value.slice(-12)),
+    hint: expect.stringContaining('PGPASSWORD'),
+  });
+});
+
+test('rejects a service whose settings are on one line without repeating them', async () => {
+  const file = join(home, 'one-line.conf');
+  writeFileSync(file, '[fleet]\nhost=db.example.com port=5432 password=S3-cret\n');
+  const reading = readConnection('postgres://', {
+    HOME: home,
+    PGSERVICE: 'fleet',
+    PGSERVICEFILE: file,
+  });
+  await expect(reading).rejects.toThrow(/^the setting "host" of PostgreSQL contains/);
+});
+
+test.each([
   ['h:5432:d:u:secret', 'secret'],
   ['#h:5432:d:u:no\nother:*:*:*:no\r\n*:*:*:u:a\\:b\\\\c\r\n', 'a:b\\c'],
   ['h:5433:d:u:no', undefined],
