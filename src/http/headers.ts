@@ -53,7 +53,7 @@ const SECRET_HEADERS =
  * login page returns a token in the fragment.
  */
 const SECRET_PARAMETER =
-  /([?&#][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|signature|(?<![a-z])sig)=)[^&#]*/gi;
+  /([?&#][^=&#]{0,40}?(?:token|secret|api[-_]?key|access[-_]?key|passw[^=&#]{0,9}|passphrase|pwd|signature|(?<![a-z])(?:sig|pass|pw|pin|t?otp))=)[^&#]*/gi;
 
 /** Matches the user name and password in an address. */
 const USER_INFO = /\/\/[^/?#\s@]{1,500}@/g;

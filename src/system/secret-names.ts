@@ -2,7 +2,7 @@
 
 /** Matches words of the names of secrets, in lower case and separated by dashes. */
 const SECRET_WORDS =
-  /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt)(?![a-z])|-auth$|api-?key|-key$/;
+  /token|secret|passw|passphrase|pwd|credential|authori[sz]ation|cookie|signature|(?<![a-z])(?:t?otp|pin|sig|jwt|pass|pw)(?![a-z])|-auth$|api-?key|-key$/;
 
 /** Matches names of tokens that only mark a position in a list. They are not secrets. */
 const POSITION_TOKEN = /(?:^|-)(?:page|next|prev|previous|continuation|sync|cursor)-?token$/;

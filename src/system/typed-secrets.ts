@@ -13,7 +13,7 @@ const SEARCHED_CHARACTERS = 10_000;
 const SHORTEST = 4;
 
 /** Matches names that end with a word for a secret, such as `api_key`. Their values are hidden. */
-const SECRET_NAME = String.raw`[\w-]{0,40}(?:token|secret|password|passwd|passphrase|pwd|[-_]key|apikey|authorization|[-_]auth|cookie|signature|(?<![a-z])sig)`;
+const SECRET_NAME = String.raw`[\w-]{0,40}(?:token|secret|passwor[dt]|passwd|passphrase|pwd|[-_]key|apikey|authorization|[-_]auth|cookie|signature|(?<![a-z])(?:sig|pass|pw|pin|t?otp))(?:-stdin)?`;
 const SECRET_FLAG = new RegExp(`^-{1,2}${SECRET_NAME}$`, 'i');
 const BEFORE_VALUE = String.raw`(?<![\w-])${SECRET_NAME}["']?\s{0,9}[=:]\s{0,9}`;
 const SCHEME = String.raw`(?:(?:jwt|bearer|basic)\s{1,9})?`;
@@ -28,9 +28,31 @@ const FLAG_VALUE = new RegExp(
   String.raw`(?<!\S)-{1,2}${SECRET_NAME}\s{1,9}(${QUOTED}|[^\s"'./~-][^\s"']*)`,
   'gi',
 );
+/** Matches the flag of a login, as in `curl -u USER:PASSWORD`. */
+const LOGIN_FLAG = String.raw`(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
+/** Matches the user of a login, which has a letter. In `docker -u 1000:1000` there is no password. */
+const LOGIN_USER = /(?=[^\s:]{0,99}[a-z])[^\s:"'/@]{1,100}:(?!\/\/)/.source;
+const LOGINS = [`"${LOGIN_USER}([^"]+)"`, `'${LOGIN_USER}([^']+)'`, `${LOGIN_USER}([^\\s"']+)`].map(
+  (login) => new RegExp(String.raw`(?<!\S)${LOGIN_FLAG}[\s=]{0,9}${login}`, 'gi'),
+);
+const LOGIN_WORD = new RegExp(`^${LOGIN_USER}([^]+)$`, 'i');
+const IS_LOGIN_FLAG = new RegExp(`^${LOGIN_FLAG}$`, 'i');
+/** Matches the password of `sshpass -p PASSWORD` and `mysql -pPASSWORD`. */
+const PROGRAM_PASSWORD = new RegExp(
+  String.raw`(?<!\S)(?:sshpass|mysql\w{0,10})\s(?:[^|;&\n]{0,200}?\s)?-p\s{0,9}(${QUOTED}|[^\s"'-][^\s"']*)`,
+  'gi',
+);
 /** Matches the line of a header in the output of `curl -v`. */
 const HEADER_LINE = new RegExp(String.raw`^[<>]\s{0,9}${SECRET_NAME}:\s{0,9}${SCHEME}(.+)$`, 'gi');
-const IN_TEXT = [NAMED_VALUE, NAMED_WHOLE_VALUE, NAMED_QUOTED_VALUE, FLAG_VALUE, HEADER_LINE];
+const IN_TEXT = [
+  NAMED_VALUE,
+  NAMED_WHOLE_VALUE,
+  NAMED_QUOTED_VALUE,
+  FLAG_VALUE,
+  HEADER_LINE,
+  PROGRAM_PASSWORD,
+  ...LOGINS,
+];
 /**
  * Matches a whole word, such as `--password=VALUE` or the header `X-Api-Key: VALUE`. The value ends
  * with the word, so it can contain spaces and punctuation.
@@ -46,8 +68,11 @@ const PLAIN_WORD = /^(?:true|false|null|none)[,;}\])]*$/i;
  */
 export function hideTyped(words: readonly string[]): (text: string) => string {
   const found = words.flatMap((word, at) => {
-    const isOfFlag = SECRET_FLAG.test(words[at - 1] ?? '') && !/^-|[:/]/.test(word);
-    return isOfFlag ? [word] : secretsInWord(word.slice(0, SEARCHED_CHARACTERS));
+    const before = words[at - 1] ?? '';
+    const searched = word.slice(0, SEARCHED_CHARACTERS);
+    if (SECRET_FLAG.test(before) && !/^-|[:/]/.test(word)) return [word];
+    const password = IS_LOGIN_FLAG.test(before) ? LOGIN_WORD.exec(searched)?.[1] : undefined;
+    return [password ?? '', ...secretsInWord(searched)];
   });
   const secrets = chooseSecrets(chooseSecrets(found).flatMap(spellingsOf));
   return (text) => hideAll(text, secrets);

@@ -116,12 +116,27 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
     ])('%s %s %s %s %s', async (...line) => {
       for (const more of [[], ['--json']]) {
         const { code, stderr } = await run([...line.filter(Boolean), ...more]);
-        expect([code, stderr]).toEqual([2, expect.stringContaining('[hidden]')]);
+        expect([code, stderr]).toEqual([
+          2,
+          expect.stringContaining('[hidden]'),
+        ]);
         expect(stderr).not.toContain(password.slice(-4));
       }
     });
   },
 );
+
+test('-v hides the password in a field and a parameter with the name `pass`', async () => {
+  const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+  for (const line of [
+    ['api', '/login/', '-f', `pass=${PASSWORD}`],
+    ['api', `/login/?pass=${PASSWORD}`, '--retries', '0'],
+  ]) {
+    const { stderr } = await run([...line, '-v'], env);
+    expect(stderr).toContain('/login/');
+    expect(stderr).not.toContain(PASSWORD);
+  }
+});
 
 test('an error does not repeat a secret that was typed as the name of its variable', async () => {
   const { code, stderr } = await run(['alerts', 'listen', '--secret-env', PASSWORD]);
@@ -169,6 +184,14 @@ test.each([
   ['token_command', 'curl -d client_secret=S3-cret https://id.example/', 'client_secret=[hidden]'],
   ['token_command', 'vault login --password S3-cret', '--password [hidden]'],
   ['token_command', 'curl https://ann:S3-cret@id.example/', 'ann:[hidden]@'],
+  ['token_command', 'curl -s -u ann:S3-cret https://id.example/', '-u ann:[hidden] https'],
+  ['token_command', 'curl -su ann:S3-cret https://id.example/', '-su ann:[hidden] https'],
+  ['token_command', "curl --user 'ann:S3-cret #2' https://id.example/", "'ann:[hidden]'"],
+  ['token_command', 'http -a ann:S3-cret https://id.example/', '-a ann:[hidden] https'],
+  ['token_command', 'curl -d user=ann -d pass=S3-cret https://id.example/', 'pass=[hidden]'],
+  ['token_command', 'DB_PASS=S3-cret get-token', 'DB_PASS=[hidden]'],
+  ['token_command', "sshpass -p 'S3-cret' ssh id.example token", 'sshpass -p'],
+  ['token_command', 'docker run -u 1000:1000 -e USER=ann:S3 id', '-u 1000:1000 -e USER=ann:S3 id'],
   [
     'defaults.alerts watch.exec',
     "curl -H 'X-Api-Key: S3-cret' https://a.example/",
