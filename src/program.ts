@@ -403,7 +403,15 @@ async function usageErrorOf(
 ): Promise<FleetError> {
   const { hintFor } = await import('./cli/suggestion.js');
   const [first = ''] = error.message.replace(/^error: /, '').split('\n');
-  return new FleetError('usage', first, { hint: hintFor(error, program, argv), cause: error });
+  const message = first.replace(/^(unknown option ')(.*)(')$/s, (_, before, flag, after) => {
+    return before + withoutValue(flag) + after;
+  });
+  return new FleetError('usage', message, { hint: hintFor(error, program, argv), cause: error });
+}
+
+/** Removes the value from an unknown flag, because it can be a password: `--pass=…`, `-p…`. */
+function withoutValue(flag: string): string {
+  return /^--/.test(flag) ? flag.replace(/=.*$/s, '') : flag.replace(/^(-.)(?![a-z]*$).*$/s, '$1');
 }
 
 /** If fleet can guess what the user meant, adds a corrected command line to the error. */

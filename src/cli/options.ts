@@ -36,6 +36,14 @@ export function wholeNumber(
   };
 }
 
+/**
+ * Returns the end of an error that quotes a typed text. Only a word of letters is quoted, because
+ * the text can be a key, or a name and its key without the `:` or `=` between them.
+ */
+export function notText(text: string): string {
+  return /^[a-z-]{1,20}$/i.test(text) ? `, not "${text}"` : '';
+}
+
 /** The highest TCP port. */
 const HIGHEST_PORT = 65_535;
 

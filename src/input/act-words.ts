@@ -3,6 +3,7 @@
 import { wholeUuid } from '../api/links.js';
 import type { Resource } from '../api/resource.js';
 import { nearest, unknownWord } from '../cli/nearest.js';
+import { notText } from '../cli/options.js';
 import { type FleetError, usageError } from '../errors.js';
 import { type InputFlags, readInputSource, refuseFileNames } from './flags.js';
 import type { InputSource } from './open.js';
@@ -99,7 +100,7 @@ export function readFields(texts: readonly string[] = []): { readonly [name: str
   for (const text of texts) {
     const at = text.indexOf('=');
     const name = text.slice(0, at).trim();
-    if (at === -1 || name === '') throw usageError(`--field must be NAME=VALUE, not "${text}"`);
+    if (at === -1 || name === '') throw usageError(`--field must be NAME=VALUE${notText(text)}`);
     if (name === 'type')
       throw usageError(
         '--field cannot set the type, which is the action',

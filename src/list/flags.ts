@@ -20,7 +20,7 @@ import {
   ZONES,
 } from '../cli/completions.js';
 import { pathOf } from '../cli/help.js';
-import { ordering, wholeNumber } from '../cli/options.js';
+import { notText, ordering, wholeNumber } from '../cli/options.js';
 import { usageError } from '../errors.js';
 import { OFFLINE, readTo, TO } from './mirror-flags.js';
 import { type Condition, checkCondition, parseCondition, type ShowAnyOf } from './where.js';
@@ -86,7 +86,7 @@ export function readParameter(
   before: readonly QueryParameter[] = [],
 ): QueryParameter[] {
   const equals = text.indexOf('=');
-  if (equals < 1) throw usageError(`--param must be NAME=VALUE, not "${text}"`);
+  if (equals < 1) throw usageError(`--param must be NAME=VALUE${notText(text)}`);
   return [...before, [text.slice(0, equals), text.slice(equals + 1)]];
 }
 

@@ -118,13 +118,42 @@ describe.each(['Summer#2026', 'a,b&cdefgh9', 'Sum mer;2026', `it's"4\\me9x`])(
         const { code, stderr } = await run([...line.filter(Boolean), ...more]);
         expect([code, stderr]).toEqual([
           2,
-          expect.stringContaining('[hidden]'),
+          expect.stringMatching(/\[hidden\]|option '--password'/),
         ]);
         expect(stderr).not.toContain(password.slice(-4));
       }
     });
   },
 );
+
+test.each([
+  ['auth', 'login', '--email', `ann:${PASSWORD}`],
+  ['auth', 'login', '--email', `ann@example.org:${PASSWORD}`, '--no-input'],
+  ['auth', 'login', '--user', `ann:${PASSWORD}`],
+  ['auth', 'login', '--email', 'ann@example.org', `--pass=${PASSWORD}`],
+  ['auth', 'login', '--email', 'ann@example.org', `--password-stdin=${PASSWORD}`],
+  ['auth', 'login', '--email', 'ann@example.org', `--code=${PASSWORD}`],
+  ['auth', 'login', '--email', 'ann@example.org', `-p${PASSWORD}`],
+  ['api', '-u', `ann:${PASSWORD}`, '/bicycles/'],
+  ['api', '/login/', '--input', `{"pass":"${PASSWORD}"}`],
+  ['bicycles', 'list', '--param', `key ${PASSWORD}`],
+  ['bicycles', 'act', 'B1', 'rent', '--field', `key ${PASSWORD}`],
+  ['gbfs', '--set', `key ${PASSWORD}`],
+  ['sandbox', '--webhook', `hooks.example.com/services/${PASSWORD}`],
+])(
+  'errors do not repeat a password in the place of other programs: %s %s %s %s %s',
+  async (...line) => {
+    const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };
+    const { code, stderr } = await run(line, env);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('error')]);
+    expect(stderr).not.toContain(PASSWORD);
+  },
+);
+
+test('an unknown flag is still named without its value', async () => {
+  const { stderr } = await run(['bicycles', 'list', '--colour=red']);
+  expect(stderr).toContain("unknown option '--colour'");
+});
 
 test('-v hides the password in a field and a parameter with the name `pass`', async () => {
   const env = { FLEET_TOKEN: JWT, FLEET_BASE_URL: 'http://127.0.0.1:1' };

@@ -1,6 +1,7 @@
 // Parses the fields (NAME=VALUE) and headers of `fleet api`, and builds a query or a JSON body from
 // the fields.
 
+import { notText } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import type { Query } from '../../http/types.js';
 import { readExact, writeJson } from '../../json/exact.js';
@@ -19,14 +20,6 @@ export function splitField(field: string): readonly [name: string, value: string
   const equals = field.indexOf('=');
   if (equals < 1) throw usageError(`a field must be NAME=VALUE${notText(field)}`);
   return [field.slice(0, equals), field.slice(equals + 1)];
-}
-
-/**
- * Returns the end of an error that quotes a typed text. Only a word of letters is quoted, because
- * the text can be a key, or a name and its key without the `:` or `=` between them.
- */
-function notText(text: string): string {
-  return /^[a-z-]{1,20}$/i.test(text) ? `, not "${text}"` : '';
 }
 
 export function textField(name: string, text: string): Field {

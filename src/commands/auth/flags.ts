@@ -25,9 +25,12 @@ export function addLoginFlags<A extends unknown[], O extends OptionValues>(
 
 export type LoginOptions = FlagsOf<typeof addLoginFlags<[], NoFlags>>;
 
-/** Parses an e-mail address, or another user name of the service, for commander. */
+/**
+ * Parses an e-mail address, or another user name of the service, for commander. Refuses
+ * `USER:PASSWORD` without repeating it.
+ */
 function readEmail(text: string): string {
-  if (/^\S+$/.test(text)) return text;
+  if (/^[^\s:]+$/.test(text)) return text;
   throw usageError('--email must be an address such as you@example.org');
 }
 

@@ -2,7 +2,7 @@
 
 import type { OptionValues, Command as TypedCommand } from '@commander-js/extra-typings';
 import { createOption, type FlagsOf, type NoFlags } from '../../cli/command.js';
-import { oneOf, portNumber } from '../../cli/options.js';
+import { notText, oneOf, portNumber } from '../../cli/options.js';
 import { usageError } from '../../errors.js';
 import { readDuration } from '../../follow/flags.js';
 import { ORGANIZATION_FLAG } from '../../list/flags.js';
@@ -64,6 +64,6 @@ export type GbfsOptions = FlagsOf<typeof addGbfsFlags<[], NoFlags>>;
 function readSet(text: string, before: { readonly [name: string]: string } = {}) {
   const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)
-    throw usageError(`--set must be NAME=VALUE, not "${text}"`);
+    throw usageError(`--set must be NAME=VALUE${notText(text)}`);
   return { ...before, [name.replace(/^gbfs\./, '')]: value };
 }
