@@ -29,7 +29,7 @@ const FLAG_VALUE = new RegExp(
   'gi',
 );
 /** Matches the flag of a login, as in `curl -u USER:PASSWORD`. */
-const LOGIN_FLAG = String.raw`(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
+const LOGIN_FLAG = `(?:-[a-z]{0,5}[au]|--(?:proxy-)?user(?:name)?|--auth)`;
 /** Matches the user of a login, which has a letter. In `docker -u 1000:1000` there is no password. */
 const LOGIN_USER = /(?=[^\s:]{0,99}[a-z])[^\s:"'/@]{1,100}:(?!\/\/)/.source;
 const LOGINS = [`"${LOGIN_USER}([^"]+)"`, `'${LOGIN_USER}([^']+)'`, `${LOGIN_USER}([^\\s"']+)`].map(

@@ -209,38 +209,53 @@ test('errors still repeat values that are not secrets', async () => {
   }
 });
 
-test.each([
-  ['token_command', 'curl -d client_secret=S3-cret https://id.example/', 'client_secret=[hidden]'],
-  ['token_command', 'vault login --password S3-cret', '--password [hidden]'],
-  ['token_command', 'curl https://ann:S3-cret@id.example/', 'ann:[hidden]@'],
-  ['token_command', 'curl -s -u ann:S3-cret https://id.example/', '-u ann:[hidden] https'],
-  ['token_command', 'curl -su ann:S3-cret https://id.example/', '-su ann:[hidden] https'],
-  ['token_command', "curl --user 'ann:S3-cret #2' https://id.example/", "'ann:[hidden]'"],
-  ['token_command', 'http -a ann:S3-cret https://id.example/', '-a ann:[hidden] https'],
-  ['token_command', 'curl -d user=ann -d pass=S3-cret https://id.example/', 'pass=[hidden]'],
-  ['token_command', 'DB_PASS=S3-cret get-token', 'DB_PASS=[hidden]'],
-  ['token_command', "sshpass -p 'S3-cret' ssh id.example token", 'sshpass -p'],
-  ['token_command', 'docker run -u 1000:1000 -e USER=ann:S3 id', '-u 1000:1000 -e USER=ann:S3 id'],
-  [
-    'defaults.alerts watch.exec',
-    "curl -H 'X-Api-Key: S3-cret' https://a.example/",
-    'X-Api-Key: [hidden]',
-  ],
-  [
-    'defaults.alerts watch.post',
-    'https://hooks.example/T0/S3-cret-of-the-hook',
-    'example/T0/[hidden]',
-  ],
-])(
-  '`config list` hides the secret in %s = %s, and `config get` prints it',
-  async (key, value, shown) => {
+const SECRET_COMMANDS = [
+  ['curl -d client_secret=S3-cret https://id.example/', 'client_secret=[hidden]'],
+  ['vault login --password S3-cret', '--password [hidden]'],
+  ['curl https://ann:S3-cret@id.example/', 'ann:[hidden]@'],
+  ['curl -s -u ann:S3-cret https://id.example/', '-u ann:[hidden] https'],
+  ['curl -su ann:S3-cret https://id.example/', '-su ann:[hidden] https'],
+  ["curl --user 'ann:S3-cret #2' https://id.example/", "'ann:[hidden]'"],
+  ['http -a ann:S3-cret https://id.example/', '-a ann:[hidden] https'],
+  ['curl -d user=ann -d pass=S3-cret https://id.example/', 'pass=[hidden]'],
+  ['DB_PASS=S3-cret get-token', 'DB_PASS=[hidden]'],
+  ["sshpass -p 'S3-cret' ssh id.example token", 'sshpass -p'],
+  ['docker run -u 1000:1000 -e USER=ann:S3 id', '-u 1000:1000 -e USER=ann:S3 id'],
+] as const;
+
+test.each(SECRET_COMMANDS)(
+  'the notice of `config set token_command` hides the secret in %s',
+  async (value, shown) => {
     const env = { FLEET_CONFIG_DIR: newFolder() };
-    expect((await runFleet(['config', 'set', key, value], { env })).code).toBe(0);
-    for (const flags of [[], ['--json']]) {
-      const { stdout } = await runFleet(['config', 'list', ...flags], { env });
-      expect(stdout).toContain(shown);
-      expect(stdout).not.toContain('S3-cret');
-    }
-    expect((await runFleet(['config', 'get', key], { env })).stdout).toBe(`${value}\n`);
+    const { code, stderr } = await run(['config', 'set', 'token_command', value], env);
+    expect([code, stderr]).toEqual([0, expect.stringContaining(shown)]);
+    expect(stderr).not.toContain('S3-cret');
   },
 );
+
+const COMMANDS = [...SECRET_COMMANDS.map(([value]) => value), 'echo S3-cret'];
+
+test.each<[key: string, value: string]>([
+  ...COMMANDS.map((value): [string, string] => ['token_command', value]),
+  ['defaults.alerts watch.exec', "curl -H 'X-Api-Key: S3-cret' https://a.example/"],
+  ['defaults.alerts watch.exec', 'notify S3-cret'],
+  ['defaults.alerts watch.post', 'https://hooks.example/T0/S3-cret-of-the-hook'],
+])('`config list` hides %s = %s, and `config get` prints it', async (key, value) => {
+  const env = { FLEET_CONFIG_DIR: newFolder() };
+  expect((await runFleet(['config', 'set', key, value], { env })).code).toBe(0);
+  const list = await runFleet(['config', 'list', '--json'], { env });
+  const rows: { key: string; value: unknown }[] = JSON.parse(list.stdout);
+  expect(rows.find((row) => row.key === key)?.value).toBe('(hidden)');
+  const table = await runFleet(['config', 'list'], { env });
+  expect(table.stdout).not.toContain('S3-cret');
+  expect((await runFleet(['config', 'get', key], { env })).stdout).toBe(`${value}\n`);
+});
+
+test('`config list` hides the query in the address of a default', async () => {
+  const env = { FLEET_CONFIG_DIR: newFolder() };
+  const address = 'https://router.example/route?key=S3-cret';
+  const set = ['config', 'set', 'defaults.rounds.router', address];
+  expect((await runFleet(set, { env })).code).toBe(0);
+  const { stdout } = await runFleet(['config', 'list'], { env });
+  expect(stdout).toContain('https://router.example/route?[hidden]');
+});

@@ -87,24 +87,31 @@ function storedKey(
   return { ...key, command: commandName(findCommand(program, key.command)) };
 }
 
+/** The text that `config list` shows instead of a token or a value that can contain one. */
+export const HIDDEN = '(hidden)';
+
+/** The flags whose value is a secret, a command line or the address of a webhook. */
+const HIDDEN_FLAGS: readonly string[] = ['exec', 'post', 'webhook-secret'];
+
 /** Returns the defaults as rows of `config list`, without secrets. `config get` prints them whole. */
 export async function defaultRows(env: NodeJS.ProcessEnv) {
   const { defaults } = await loadLineSettings(env);
   return [...defaults].flatMap(([command, flags]) =>
     Object.entries(flags).map(([flag, value]) => ({
       key: `defaults.${command}.${flag}`,
-      value: hideInDefault(String(value)),
+      value: HIDDEN_FLAGS.includes(flag) ? HIDDEN : hideInDefault(String(value)),
       origin: 'settings',
       from: 'defaults',
     })),
   );
 }
 
-/** Flags whose value is the address of a webhook, which often contains its secret. */
+/** Hides the secrets in the value of a default. The query of an address often contains a key. */
 function hideInDefault(value: string): string {
+  if (!URL.canParse(value)) return hideInSetting(value);
   const secrets = openSecrets();
-  if (URL.canParse(value)) addAddressSecrets(new URL(value), secrets);
-  return secrets.hide(hideInSetting(value));
+  addAddressSecrets(new URL(value), secrets);
+  return secrets.hide(hideInSetting(value)).replace(/\?.*$/s, '?[hidden]');
 }
 
 function findCommand(program: Command, name: string): Command {

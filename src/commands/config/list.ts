@@ -5,12 +5,8 @@ import { printReport } from '../../list/change-report.js';
 import { explainSettings } from '../../settings/resolve.js';
 import { loadStored } from '../../settings/store.js';
 import { findTokenPlace } from '../../settings/token-place.js';
-import { hideInSetting } from '../../system/typed-secrets.js';
 import { chooseFormat, REPORT_FORMATS, type Shape } from '../../terminal/formats.js';
-import { defaultRows } from './defaults.js';
-
-/** The text that is shown instead of a token. */
-const HIDDEN = '(hidden)';
+import { defaultRows, HIDDEN } from './defaults.js';
 
 export async function listSettings(context: Context): Promise<void> {
   const { io, flags, notice } = context;
@@ -20,8 +16,9 @@ export async function listSettings(context: Context): Promise<void> {
   const explained = Object.values(settings);
   const rows = explained.map(({ key, shown, origin, from }) => ({
     key,
-    // People paste this list into bug reports. `config get` prints the whole command.
-    value: key === 'token_command' && shown !== null ? hideInSetting(shown) : shown,
+    // People paste this list into bug reports, and fleet does not recognise every password in a
+    // command. `config get` prints the command.
+    value: key === 'token_command' && shown !== null ? HIDDEN : shown,
     origin,
     from,
   }));
