@@ -492,18 +492,22 @@ function isListProof({ isToTheEnd, counts }: Pass): boolean {
   return isToTheEnd && counts.length > 0 && !counts.includes(undefined);
 }
 
+/**
+ * Returns the lowest `modified` that must be read. Without the service's time there is no lower
+ * bound, because the system clock may be ahead.
+ */
+function floorOf(mark: Mark | undefined): number {
+  if (mark?.isProven !== true) return Number.NEGATIVE_INFINITY;
+  return mark.modifiedMs - DISORDER_MS - (mark.lagMs ?? 0);
+}
+
 /** The state of one organization's list during a pass. */
 type List = ReturnType<typeof newList>;
 
 function newList(organization: string, mark: Mark | undefined) {
   return {
     organization,
-    // Without the service's time, `modified` has no lower bound, because the system clock may be
-    // ahead.
-    ...newLook(
-      1,
-      mark?.isProven === true ? mark.modifiedMs - DISORDER_MS : Number.NEGATIVE_INFINITY,
-    ),
+    ...newLook(1, floorOf(mark)),
     /**
      * The distinct bicycles so far. A bicycle can appear twice, because it can move to a later page
      * meanwhile.

@@ -20,7 +20,7 @@ import type {
   Resumed,
 } from './events.js';
 import type { FleetStore } from './fleet-store.js';
-import { type Change, KnownFleet, type Mark, NO_MARK } from './known-fleet.js';
+import { type Change, KnownFleet, LONGEST_LAG_MS, type Mark, NO_MARK } from './known-fleet.js';
 import { KNOWN_LIMIT } from './memory-store.js';
 import { GapLog, type OpenGap } from './open-gap.js';
 import { ServiceTime } from './service-time.js';
@@ -477,7 +477,8 @@ export class Follower {
       // fields that messages leave out, such as links. It also corrects the first list, if that
       // list lagged.
       Object.assign(check, { isChecking: true, askedAt: now });
-      this.#catchUp.missFrom(check.comparedTo.monotonicMs);
+      const { monotonicMs: fromMs } = check.comparedTo;
+      this.#catchUp.missFrom(fromMs, { ...this.known.mark(fromMs), lagMs: LONGEST_LAG_MS });
       this.#catchUp.want(now.wallMs, CHECK_PAGES, now);
     }
     this.#catchUp.begin(now);
@@ -523,10 +524,8 @@ export class Follower {
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
       return this.#emit({ type: 'read', report });
     }
-    // With a store in memory, every such read counts as a comparison. With a database, it counts
-    // only if it covers all changes since the last comparison.
-    const isCompared = !this.known.store.isTable || mark.fromMs === check.comparedTo.monotonicMs;
-    if (isCompared) {
+    // A read after a gap is also a comparison if it covers all changes since the last comparison.
+    if (mark.fromMs <= check.comparedTo.monotonicMs) {
       check.comparedTo = check.askedAt;
       this.#check.dueMs = now.monotonicMs + CHECK_MS;
     }

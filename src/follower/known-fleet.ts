@@ -46,6 +46,11 @@ export interface Mark {
    * clock, which may be wrong.
    */
   readonly isProven: boolean;
+  /**
+   * How much older than `modifiedMs` the items are that must still be read. The list that was
+   * compared before may have lagged by this much.
+   */
+  readonly lagMs?: number;
 }
 
 /**
@@ -87,7 +92,7 @@ const CLOCK_SLACK_MS = 2_000;
  * Assumes that a list contains every change that is older than this. A longer lag cannot be
  * detected.
  */
-const LONGEST_LAG_MS = 120_000;
+export const LONGEST_LAG_MS = 120_000;
 
 /**
  * The maximum number of changes from lists that are kept for each bicycle until their messages

@@ -21,8 +21,9 @@ const at = (seconds: number): Moment => ({
 const bicycle = (state: string, seconds: number): Bicycle => ({
   uuid: 'a',
   state,
-  modified: new Date(START_MS + seconds * 1000).toISOString(),
+  modified: isoAt(seconds),
 });
+const isoAt = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
 const named = (uuid: string): Bicycle => ({ ...bicycle('available', -60), uuid });
 
 /** Creates a follower of these topics that the test controls, and records its effects. */
@@ -69,8 +70,9 @@ function openFollower(topics: readonly string[], organizations: readonly string[
       take({ type: 'lost', ...happened(topic, seconds), ...lost, error: CUT }, seconds);
     },
     lastId: () => requests().at(-1)?.id ?? 0,
-    connect(topic: string, seconds: number, sinceWallMs?: number) {
-      take({ type: 'open', ...happened(topic, seconds), isReturn: false, trace: {} }, seconds);
+    connect(topic: string, seconds: number, sinceWallMs?: number, serviceMs?: number) {
+      const open = { ...happened(topic, seconds), isReturn: false, trace: {}, serviceMs };
+      take({ type: 'open', ...open }, seconds);
       if (sinceWallMs !== undefined) {
         const times = { fromWallMs: sinceWallMs, durationMs: at(seconds).wallMs - sinceWallMs };
         const gap = {
@@ -86,6 +88,11 @@ function openFollower(topics: readonly string[], organizations: readonly string[
     page(seconds: number, ...values: readonly Bicycle[]) {
       const { id, ...page } = answer('read-page', values);
       take({ type: 'page', id, page: { ...page, next: undefined, trace: {} } }, seconds);
+    },
+    /** A page that is not the last one. */
+    pageWithNext(seconds: number, ...values: readonly Bicycle[]) {
+      const { id, ...page } = answer('read-page', values);
+      take({ type: 'page', id, page: { ...page, count: 2, next: [], trace: {} } }, seconds);
     },
     wholePage: (seconds: number, ...values: readonly Bicycle[]) =>
       take(
@@ -315,15 +322,15 @@ test('treats a comparison as incomplete until a list proves that it is complete'
 });
 
 test.each([
-  ['as far as it has to be where the service tells its time', at(-3_600).wallMs, 'counted'],
-  ['to its end where it does not', undefined, 'read-page'],
+  ['only as far as needed when the service sends its time', at(-3_600).wallMs, 'counted'],
+  ['to its end when the service does not send its time', undefined, 'read-page'],
 ])(
-  'reads the list %s in the first comparison when the system clock is an hour ahead',
+  'reads the list %s, with the system clock an hour ahead',
   (_how, serviceMs, last) => {
     const { log, happened, take, wholePage, lastId } = openFollower(['t']);
     take({ type: 'open', ...happened('t', 0), isReturn: false, trace: {}, serviceMs }, 0);
     const known = [...'abc'].map((uuid, index) => ({
-      ...bicycle('available', -3_609 - 9 * index),
+      ...bicycle('available', -3_609 - 90 * index),
       uuid,
     }));
     wholePage(1, ...known);
@@ -598,4 +605,36 @@ test('reads a list again 30 s after a gap because it may lag, and doubles this p
   take({ type: 'tick' }, 114);
   page(115, bicycle('rented', 18));
   expect([states().at(-1), follower.isCurrent]).toEqual([[0, true], true]);
+});
+
+test('finds a change that the first list lacked because of its lag, also after a gap', () => {
+  const { follower, connect, wholePage, happened, lose, pageWithNext, page, take, state } =
+    openFollower(['t']);
+  const other = (seconds: number) => ({ ...named('b'), modified: isoAt(seconds) });
+  connect('t', 0, undefined, at(0).wallMs);
+  // A replica that is older than the change one second before the start.
+  wholePage(2, bicycle('available', -60), other(-90));
+  follower.merge('b', other(40), happened('t', 40));
+  lose('t', 50, 5_000);
+  connect('t', 61, at(45).wallMs);
+  // The catch-up stops before the change, because the change is older than the gap.
+  for (const seconds of [63, 100]) {
+    take({ type: 'tick' }, seconds - 1);
+    pageWithNext(seconds, other(20));
+  }
+  expect([state(), follower.isCurrent]).toEqual(['available', true]);
+  take({ type: 'tick' }, 303);
+  pageWithNext(304, other(20));
+  page(305, bicycle('rented', -1));
+  expect(state()).toBe('rented');
+});
+
+test('finds a change that the first list lacked because of a lag of a minute', () => {
+  const { connect, wholePage, pageWithNext, page, take, state } = openFollower(['t']);
+  connect('t', 0, undefined, at(0).wallMs);
+  wholePage(2, bicycle('available', -90), { ...named('b'), modified: isoAt(-70) });
+  take({ type: 'tick' }, 303);
+  pageWithNext(304, { ...named('b'), modified: isoAt(-50) });
+  page(305, bicycle('rented', -60));
+  expect(state()).toBe('rented');
 });
