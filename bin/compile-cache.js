@@ -1,5 +1,6 @@
-// Lets Node keep what it compiled for the next run (Node 22.8 and later), in a folder of the user's own that nobody else can write:
-// whoever writes there runs code as the user. Anything doubtful about the folder means that it is not used.
+// Enables Node's compile cache (Node 22.8 and later) in a folder that only the user can write. Another
+// user who could write there could run code as this user. fleet does not use a folder that fails one
+// of the checks.
 
 const fs = require('node:fs');
 const { enableCompileCache } = require('node:module');
@@ -7,16 +8,16 @@ const path = require('node:path');
 
 const OTHERS = 0o077;
 const OTHERS_MAY_WRITE = 0o022;
-/** Others may write into such a folder, and rename nothing of ours there. */
+/** In a folder with this bit, other users can create files, but cannot rename the user's files. */
 const STICKY = 0o1000;
 
-/** The user's cache folder; undefined where no absolute path names it. */
+/** Returns the user's cache folder, or undefined when no variable contains its absolute path. */
 function cacheHome(env) {
   if (path.isAbsolute(env.XDG_CACHE_HOME ?? '')) return env.XDG_CACHE_HOME;
   return path.isAbsolute(env.HOME ?? '') ? path.join(env.HOME, '.cache') : undefined;
 }
 
-/** Whether nobody but the user and root can put another folder in the place of this one, or of one above it. */
+/** Whether only the user and root can replace this folder or one of its parent folders. */
 function isSafe(folder, user) {
   for (let at = path.dirname(folder); ; at = path.dirname(at)) {
     const { uid, mode } = fs.lstatSync(at);
@@ -26,7 +27,10 @@ function isSafe(folder, user) {
   }
 }
 
-/** The folder, made when it is not there; undefined when it cannot be trusted or made. */
+/**
+ * Returns the folder of the cache, and creates it if it is missing. Returns undefined when other
+ * users can write there. Throws when the folder cannot be created.
+ */
 function findFolder(env, user) {
   const home = cacheHome(env);
   if (home === undefined) return undefined;
@@ -40,7 +44,10 @@ function findFolder(env, user) {
 
 exports.findFolder = findFolder;
 
-/** Turns the cache on where it can be trusted; an executable of Bun holds what was compiled. Never throws. */
+/**
+ * Enables the cache if its folder is safe. An executable made by Bun contains its compiled code and
+ * needs no cache. Never throws.
+ */
 exports.keepCompiledCode = (env) => {
   if (
     enableCompileCache === undefined ||
@@ -52,6 +59,6 @@ exports.keepCompiledCode = (env) => {
     const folder = findFolder(env, process.getuid());
     if (folder !== undefined) enableCompileCache(folder);
   } catch {
-    // A read-only or a full disk: the next run is as slow as this one.
+    // The disk is read-only or full. fleet then starts without a cache.
   }
 };

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Hands the arguments and the real streams to main, and sets the exit code; nothing else. Written in the JavaScript of Node 8, so that
-// an old Node reaches the line that says it is too old.
+// Passes the arguments and the standard streams to main, and sets the exit code. The syntax of this
+// file works on Node 8, so that an old Node can print that it is too old.
 
 const OLDEST = '20.18.1';
 
@@ -10,15 +10,16 @@ function isTooOld() {
   return (major - oldestMajor || minor - oldestMinor || patch - oldestPatch) < 0;
 }
 
-/** Returns those of the standard streams that are terminals. */
+/** Returns the standard streams that are terminals. */
 function findTerminals() {
   const { isatty } = require('node:tty');
   return [0, 1, 2].filter((fd) => isatty(fd));
 }
 
-// Closes the standard streams that were terminals and whose terminal was closed. Node restores the mode of each terminal at its exit, and
-// aborts with a core dump when that fails (ResetStdio in node.cc). It skips closed streams. Node closes any other stream, such as
-// /dev/null, itself: a second close would fail.
+// Closes the standard streams whose terminal was closed. At exit, Node restores the mode of each
+// terminal, and aborts with a core dump when that fails (ResetStdio in node.cc). It skips closed
+// streams. Other streams, such as /dev/null, stay open, because Node closes them itself and a second
+// close would fail.
 function closeGoneTerminals(terminals) {
   const { closeSync, fstatSync } = require('node:fs');
   const { isatty } = require('node:tty');
@@ -40,9 +41,10 @@ if (isTooOld()) {
   if (require('node:module').enableCompileCache !== undefined)
     require('./compile-cache.js').keepCompiledCode(process.env);
   const { main, systemClock } = require('../dist/main.cjs');
-  // Node prints its warnings, of experimental features for instance, unless somebody else listens; main does.
+  // Removes Node's own listener, which prints warnings, for example about experimental features. main
+  // adds its own.
   process.removeAllListeners('warning');
-  // Until main has ended: Node also ends when nothing is left to wait for.
+  // This code remains if Node exits before main has ended, because nothing is left to wait for.
   process.exitCode = 1;
   const onIdle = () => {
     const hint =
@@ -54,7 +56,7 @@ if (isTooOld()) {
   let isAbandoned = false;
   let stdin;
   main(process.argv.slice(2), {
-    // Node makes each stream when it is asked for, and that takes time.
+    // Node creates each stream on first access, which takes time.
     get stdin() {
       stdin = process.stdin;
       return stdin;
@@ -74,11 +76,12 @@ if (isTooOld()) {
   }).then((exitCode) => {
     process.removeListener('beforeExit', onIdle);
     process.exitCode = exitCode;
-    // Whoever still writes there, or could type there, is not waited for.
+    // An open stdin must not keep the process running.
     if (stdin !== undefined) stdin.destroy();
     if (stdin !== undefined && stdin.unref !== undefined) stdin.unref();
     closeGoneTerminals(terminals);
-    // What a reader does not take would keep the process waiting for ever, and what a name server does not answer for ten seconds.
+    // Without this, output that no reader takes would keep the process running forever, and a name
+    // server that does not answer would keep it running for ten seconds.
     if (isAbandoned) process.exit();
   });
 }
